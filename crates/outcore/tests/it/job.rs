@@ -41,11 +41,15 @@ fn storage() -> Sim {
     storage_of(&edges())
 }
 
+/// The default method from one start, for tests of everything around it.
+fn one_start() -> ClusterOptions {
+    ClusterOptions { trials: Some(1), ..ClusterOptions::default() }
+}
+
 fn cluster(sim: &Sim, options: JobOptions) -> Result<job::Report> {
     let files = files_of(sim);
     let source = Source::Edges(Box::new(options));
-    let clustering = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
-    job::cluster(&files, &source, &clustering, Path::new(OUTPUT), &Silent)
+    job::cluster(&files, &source, &one_start(), Path::new(OUTPUT), &Silent)
 }
 
 fn build(sim: &Sim, options: &JobOptions) -> Result<job::Report> {
@@ -101,7 +105,7 @@ fn disk_profiles_change_no_byte() {
         let sim = storage();
         let files = files_of(&sim).with_tuning(tuning);
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
-        let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
+        let (clustering, output) = (one_start(), Path::new(OUTPUT));
         let report = job::cluster(&files, &source, &clustering, output, &Silent).unwrap();
         assert!(report.stages.iter().all(|stage| stage.predicted_seconds > Some(0.0)));
         assert_eq!(sim.get(OUTPUT), expected);
@@ -120,7 +124,7 @@ fn a_fault_is_an_error_with_concurrent_requests() {
         sim.set_fault(Some(Fault { at, forever: true, kind: IoErrorKind::StorageFull }));
         let files = files_of(&sim).with_tuning(odd_tunings()[1]);
         let source = Source::Edges(Box::new(options(2, 128 * MIB)));
-        let (clustering, output) = (ClusterOptions::default(), Path::new(OUTPUT));
+        let (clustering, output) = (one_start(), Path::new(OUTPUT));
         match job::cluster(&files, &source, &clustering, output, &Silent) {
             Ok(_) => assert_eq!(sim.get(OUTPUT), expected, "fault {at}"),
             Err(error) => {
@@ -143,7 +147,7 @@ fn a_graph_gives_the_same_result_as_its_edges() {
     let work_dir = PathBuf::from("/work");
     let source = Source::Graph { path: PathBuf::from(GRAPH), limits, work_dir, restart: false };
     let other = Path::new("/out/other.tsv");
-    job::cluster(&files, &source, &ClusterOptions::default(), other, &Silent).unwrap();
+    job::cluster(&files, &source, &one_start(), other, &Silent).unwrap();
     assert_eq!(sim.get(OUTPUT), sim.get(other));
     let error = build(&sim, &options(2, 128 * MIB)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage, "a graph is not overwritten");
@@ -291,7 +295,7 @@ fn the_manifest_names_the_job_and_the_finished_stages() {
     let reader = Reader::new(&sim, WORK);
     let source = Source::Edges(Box::new(with_a_pipe));
     let output = Path::new(OUTPUT);
-    job::cluster(&files, &source, &ClusterOptions::default(), output, &reader).unwrap();
+    job::cluster(&files, &source, &one_start(), output, &reader).unwrap();
     let seen = reader.seen.into_inner().unwrap();
     let stages = seen.iter().map(|(stage, manifest)| (*stage, &manifest.stages_done[..]));
     let expected: [(Stage, &[Stage]); 4] = [
@@ -449,7 +453,7 @@ fn targets_of_links_are_not_removed() {
     options.work_dir = root.path().to_path_buf();
     let source = Source::Edges(Box::new(options));
     let output = root.path().join("out.tsv");
-    job::cluster(&files, &source, &ClusterOptions::default(), &output, &Silent).unwrap();
+    job::cluster(&files, &source, &one_start(), &output, &Silent).unwrap();
     assert!(files.entry(&work).is_err());
     assert_eq!(files.read(&outside.join("kept")).unwrap(), b"kept");
 }
