@@ -43,9 +43,15 @@ impl Opt {
     }
 }
 
-/// Beginning of an option. It is recognized by its address when a text is composed, so that nothing that a
-/// user has named is mistaken for an option, whatever its letters.
-static OPENING: &str = "`--";
+/// Beginning of an option, and more: no other literal is equal to all of it, so none is merged with it and gets its address.
+static MARK: &str = "`--: beginning of an option in a text that is composed";
+
+/// Returns the beginning of an option. It is recognized by its address when a text is composed, so that nothing that
+/// a user has named is mistaken for an option, whatever its letters.
+fn opening() -> &'static str {
+    &MARK[..3]
+}
+
 const VALUE: &str = " ";
 const WITH: &str = " --";
 const CLOSING: &str = "`";
@@ -53,7 +59,7 @@ const CLOSING: &str = "`";
 /// Writes options in the spelling of the command: `` `--format lines --header yes` ``.
 impl fmt::Display for Opt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut opening = OPENING;
+        let mut opening = opening();
         for option in self.all() {
             f.write_str(opening)?;
             f.write_str(&option.name)?;
@@ -163,7 +169,7 @@ impl Write for TextWriter {
     fn write_str(&mut self, written: &str) -> fmt::Result {
         self.text.shown += written;
         self.state = match self.state {
-            ComposeState::Words if std::ptr::eq(written, OPENING) => {
+            ComposeState::Words if std::ptr::eq(written, opening()) => {
                 self.text.parts.push(Part::Option(Opt::new("")));
                 ComposeState::Name
             }
