@@ -7,7 +7,7 @@ use crate::progress::Silent;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-const DIRECTORY: &str = "/work";
+const DIRECTORY: &str = "/saved";
 
 fn journal(sim: &Sim) -> Journal<()> {
     let files = Files::new(Arc::new(sim.clone()));
@@ -83,7 +83,7 @@ fn a_damaged_checkpoint_is_reported_and_not_used() {
         let observer = ReportedWarnings(Mutex::default());
         assert!(found(&sim, &observer).is_none(), "{reason}");
         let texts = observer.0.into_inner().unwrap();
-        assert!(texts.len() == 1 && texts[0].starts_with("from scratch: `/work/"), "{texts:?}");
+        assert!(texts.len() == 1 && texts[0].starts_with("from scratch: `/saved/"), "{texts:?}");
         assert!(texts[0].contains(reason), "{texts:?}");
     };
     for at in 0..whole.len() {
