@@ -17,21 +17,39 @@ use crate::progress::{Event, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Nodes and arcs of a graph that is small enough to start on it several times.
-const START_SIZE: u64 = 1 << 14;
+/// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
+const SMALL_SIZE: u64 = 1 << 14;
+const MEDIUM_SIZE: u64 = 3 << 20;
 
-/// Bounds of working memory and of small graphs; tests lower them.
+/// Bounds of working memory and of the classes of sizes; tests change them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
     pub(crate) most_labels: u64,
-    /// Nodes and arcs of a graph that is small enough for several starts.
-    pub(crate) start_size: u64,
+    /// Maximum number of nodes and arcs of a small graph, and of one of medium size.
+    pub(crate) small_size: u64,
+    pub(crate) medium_size: u64,
+}
+
+/// Class of a graph by its size, which determines how much may be tried on it; independent of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SizeClass {
+    /// Every start is tried on the graph itself.
+    Small,
+    /// Some starts are tried on the graph itself.
+    Medium,
+    /// Each scan counts.
+    Large,
 }
 
 impl Default for ScratchLimits {
     fn default() -> Self {
-        Self { large_degree: LARGE_DEGREE, most_labels: MOST_LABELS, start_size: START_SIZE }
+        Self {
+            large_degree: LARGE_DEGREE,
+            most_labels: MOST_LABELS,
+            small_size: SMALL_SIZE,
+            medium_size: MEDIUM_SIZE,
+        }
     }
 }
 
@@ -61,10 +79,13 @@ impl ClusterJob<'_> {
         self.memory - self.needed
     }
 
-    /// Returns whether the graph is small enough for several starts.
-    pub(crate) fn is_small(&self) -> bool {
+    pub(crate) fn size_class(&self) -> SizeClass {
         let size = self.graph.node_count().saturating_add(self.graph.arc_count());
-        size <= self.limits.start_size
+        match self.limits {
+            limits if size <= limits.small_size => SizeClass::Small,
+            limits if size <= limits.medium_size => SizeClass::Medium,
+            _ => SizeClass::Large,
+        }
     }
 
     /// Returns the maximum size of a community, if the graph has more nodes.

@@ -3,7 +3,7 @@
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
 use super::memory::Fit;
-use super::multilevel::{self, TrialStart, starts};
+use super::multilevel::{self, Starts};
 use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::cluster::base::table::Sum;
@@ -23,9 +23,6 @@ use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_count;
 use std::path::Path;
-
-/// Number of starts, if the options give none.
-const TRIALS: u32 = 6;
 
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
 /// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
@@ -139,10 +136,9 @@ impl ClusterJob<'_> {
         }
     }
 
-    /// The starts that are tried beside the usual one; `null` is that of the objective, or of modularity.
-    fn starts(&self, seeding: Seeding, null: Null) -> Vec<TrialStart> {
-        let count = self.options.trials.unwrap_or(TRIALS) - 1;
-        starts(count as usize, seeding, null, self.most().is_some())
+    /// Returns the starts; `null` is that of the objective, or of modularity.
+    fn starts(&self, usual: Seeding, null: Null) -> Starts {
+        Starts::new(self.options.trials, self.size_class(), (usual, null), self.most().is_some())
     }
 
     /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
@@ -198,13 +194,13 @@ impl ClusterJob<'_> {
         let most = self.most();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
-                let starts = (start, self.starts(start, Null::Strength(1.0)));
+                let starts = self.starts(start, Null::Strength(1.0));
                 multilevel::find::<Capped<CodeLength>>(self, &[((), most)], starts, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
-                let starts = (start, self.starts(start, rules[0].0));
+                let starts = self.starts(start, rules[0].0);
                 multilevel::find::<Capped<Density>>(self, &rules, starts, source, saves)?
             }
         };

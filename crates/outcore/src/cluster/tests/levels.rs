@@ -4,8 +4,8 @@ use super::edges::level;
 use super::oracle_levels::OracleLevels;
 use super::prelude::*;
 use crate::cluster::tests::{
-    Edges, PLENTY, POOLS, cliques, find, max_sizes, modularity_by_definition, one, ring_of_cliques,
-    scratch, some_edges,
+    Edges, PLENTY, POOLS, as_size, cliques, find, max_sizes, modularity_by_definition, one,
+    ring_of_cliques, scratch, size_classes, some_edges,
 };
 use crate::io::Files;
 use crate::progress::Silent;
@@ -86,23 +86,25 @@ proptest! {
         max_size in max_sizes(),
         own in any::<bool>(),
         trials in prop_oneof![3 => Just(1u32), 1 => 2..=8u32],
+        size in size_classes(),
     ) {
         let graph = edges.graph();
         let resolution = vec![resolution];
         let seeding = if own { Seeding::Own } else { Seeding::Star };
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, trials: Some(trials), ..ClusterOptions::default() };
         let mut oracle = OracleLevels::new((method, resolution[0]), cycles, seed);
-        oracle.trials = trials;
+        (oracle.trials, oracle.size) = (trials, size);
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
+        let limits = as_size(size);
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..limits };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
-            (0, 0, ScratchLimits::default()),
-            (1, PLENTY, ScratchLimits::default()),
-            (2, 3000, ScratchLimits::default()),
+            (0, 0, limits),
+            (1, PLENTY, limits),
+            (2, 3000, limits),
             (2, 0, tiny),
         ] {
             let found = POOLS[pool].install(|| {
@@ -120,7 +122,9 @@ proptest! {
         }
         let found = first.unwrap();
         prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        prop_assert!(found.scans <= u64::from(2 * trials - 1) * [14, 18, 22][cycles as usize - 1]);
+        let swept = found.sweeps_reported.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
+        let others = u64::from(2 * trials + 1) * (2 + 4 * u64::from(cycles));
+        prop_assert!(found.scans <= swept.count() as u64 + others);
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);

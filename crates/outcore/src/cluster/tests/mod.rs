@@ -26,13 +26,27 @@ use std::sync::LazyLock;
 /// Items that most of these tests use, in addition to the public ones.
 mod prelude {
     pub(crate) use crate::cluster::base::pace::ClusterProgress;
-    pub(crate) use crate::cluster::drive::job::{ClusterJob, ScratchLimits};
+    pub(crate) use crate::cluster::drive::job::{ClusterJob, ScratchLimits, SizeClass};
     pub(crate) use crate::cluster::drive::memory::Fit;
     pub(crate) use crate::cluster::drive::run::cluster_within;
     pub(crate) use crate::cluster::*;
     pub(crate) use crate::error::{ErrorKind, Result};
     pub(crate) use crate::graph::Graph;
     pub(crate) use crate::progress::{Event, Observer};
+}
+
+pub(crate) fn size_classes() -> impl Strategy<Value = SizeClass> {
+    prop_oneof![Just(SizeClass::Small), Just(SizeClass::Medium), Just(SizeClass::Large)]
+}
+
+/// Returns limits that put every graph of a test into this class.
+pub(crate) fn as_size(size: SizeClass) -> ScratchLimits {
+    let (small_size, medium_size) = match size {
+        SizeClass::Small => (u64::MAX, u64::MAX),
+        SizeClass::Medium => (0, u64::MAX),
+        SizeClass::Large => (0, 0),
+    };
+    ScratchLimits { small_size, medium_size, ..ScratchLimits::default() }
 }
 
 impl Edges {

@@ -2,6 +2,7 @@
 //! definition. See `oracle` for label propagation and the closing.
 
 use crate::cluster::base::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
+use crate::cluster::drive::job::SizeClass;
 use crate::cluster::kernel::objective::ALONE;
 use crate::cluster::{Method, Seeding};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
@@ -26,8 +27,13 @@ pub(crate) struct OracleLevels {
     pub(crate) waiting: Vec<f64>,
     pub(crate) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(crate) cycles: u32,
-    /// Starts on the graph, the usual one included.
+    /// Number of starts, the usual one included, and the class of the size that divides them.
     pub(crate) trials: u32,
+    pub(crate) size: SizeClass,
+    /// Other starts on the graph and on a level: seedings, or factors of the resolution, 0 for all nodes together.
+    starts: [Vec<Result<f64, Seeding>>; 2],
+    /// Maximum number of arcs and nodes of the level with several starts.
+    small_level: (usize, usize),
     pub(crate) seed: u64,
     pub(crate) sweeps: u32,
     /// Maximum number of input nodes in a community.
@@ -88,6 +94,9 @@ impl OracleLevels {
             found,
             cycles,
             trials: 1,
+            size: SizeClass::Small,
+            starts: [Vec::new(), Vec::new()],
+            small_level: (0, 0),
             seed,
             sweeps,
             max_size,
@@ -105,6 +114,7 @@ impl OracleLevels {
             self.resolution *= mean;
             self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
+        self.share_starts(level);
         let labels = self.begin(level, 0, self.seed);
         let input: Vec<u32> = (0..labels.len() as u32).collect();
         self.find_waiting(level, 0, self.seed, &input);
@@ -115,6 +125,7 @@ impl OracleLevels {
         for resolution in std::mem::take(&mut self.waiting) {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
             (other.max_size, other.seeding) = (self.max_size, self.seeding);
+            other.size = self.size;
             other.groupings.clone_from(&self.groupings);
             let labels = other.begin(level, number, seed);
             let labels = groups.iter().map(|&group| labels[group as usize]).collect();
@@ -125,33 +136,76 @@ impl OracleLevels {
     /// Returns the labels from the first communities on, which are those of the best of several starts.
     fn begin(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
-        let trials = std::mem::replace(&mut self.trials, 1);
-        if trials > 1 {
-            let own = self.apart(|other| other.cycles(level, number, seed, labels));
-            let mut best = (self.quality(level, &own), own);
-            for trial in 1..trials {
-                let found = self.start(level, number, mix(seed ^ u64::from(trial)), trial);
-                let quality = self.quality(level, &found);
-                if quality > best.0 + 1e-9 {
-                    best = (quality, found);
-                }
-            }
-            labels = best.1;
-            self.free.clear();
+        if !self.starts[0].is_empty() {
+            labels = self.best_start(level, number, seed, labels, 0);
+            self.cycles = 1;
         }
         self.cycles(level, number, seed, labels)
     }
 
-    /// Returns the labels from the start of this number: in turn a seeding and two others.
-    fn start(&mut self, level: &OracleLevel, number: u64, seed: u64, trial: u32) -> Vec<u32> {
-        let factors = [2.0, 0.0, 4.0, 0.5, 8.0, 1.0];
-        let mut order = Vec::new();
-        let mut others = factors.into_iter().filter(|_| self.max_size.is_none());
-        for turn in 0..trial {
-            order.push(Err(if turn % 2 == 0 { Seeding::Own } else { self.seeding }));
-            order.extend(others.by_ref().take(2).map(Ok));
+    /// Divides the starts, the usual one not counted, among the graph and a level.
+    fn share_starts(&mut self, level: &OracleLevel) {
+        let densities = [2.0, 0.0, 4.0, 0.5, 8.0, 1.0];
+        let list = |count: u32, with_densities: bool| {
+            let mut starts = Vec::new();
+            let mut others = densities.into_iter().filter(|_| with_densities);
+            for turn in 0..count {
+                starts.push(Err(if turn % 2 == 0 { Seeding::Own } else { self.seeding }));
+                starts.extend(others.by_ref().take(2).map(Ok));
+            }
+            starts.truncate(count as usize);
+            starts
+        };
+        let (others, is_free) = (self.trials - 1, self.max_size.is_none());
+        self.starts = match self.size {
+            SizeClass::Small => [list(others, is_free), Vec::new()],
+            SizeClass::Medium => {
+                [list(others.saturating_sub(5), false), list(others.min(5), is_free)]
+            }
+            SizeClass::Large => [Vec::new(), list(others, is_free)],
+        };
+        let arcs = level.arcs.iter().map(Vec::len).sum::<usize>();
+        let share = if self.size == SizeClass::Large { 64 } else { 4 };
+        self.small_level = (arcs / share, level.arcs.len() / 4);
+    }
+
+    /// Returns the best labels from all starts of the graph (0) or of a level (1).
+    fn best_start(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        seed: u64,
+        labels: Vec<u32>,
+        place: usize,
+    ) -> Vec<u32> {
+        let starts = std::mem::take(&mut self.starts[place]);
+        let on_level = std::mem::take(&mut self.starts[1]);
+        let small_level = self.small_level;
+        let own = self.apart(|other| {
+            (other.starts[1], other.small_level) = (on_level, small_level);
+            other.cycles(level, number, seed, labels)
+        });
+        let mut best = (self.quality(level, &own), own);
+        for (trial, start) in (1u64..).zip(starts) {
+            let found = self.start(level, number, mix(seed ^ trial), start);
+            let quality = self.quality(level, &found);
+            if quality > best.0 + 1e-9 {
+                best = (quality, found);
+            }
         }
-        let factor = match order[trial as usize - 1] {
+        self.free.clear();
+        best.1
+    }
+
+    /// Returns the labels from a seeding, from the optimum at a multiple of the resolution, or from all nodes together.
+    fn start(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        seed: u64,
+        start: Result<f64, Seeding>,
+    ) -> Vec<u32> {
+        let factor = match start {
             Err(seeding) => {
                 return self.apart(|other| {
                     other.seeding = seeding;
@@ -179,6 +233,7 @@ impl OracleLevels {
     fn apart(&mut self, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
         let mut other = Self::new((self.method, self.resolution), self.cycles, self.seed);
         (other.max_size, other.seeding, other.sweeps) = (self.max_size, self.seeding, self.sweeps);
+        other.size = self.size;
         let labels = run(&mut other);
         self.sweeps = other.sweeps;
         self.closest.set(self.closest.get().min(other.closest.get()));
@@ -216,20 +271,24 @@ impl OracleLevels {
         mut labels: Vec<u32>,
     ) -> Vec<u32> {
         let n = level.arcs.len() as f64;
+        let is_large = number == 0 && self.size == SizeClass::Large;
+        let (enough, few) = if is_large { (0.01, 0.02) } else { (0.0, 0.0) };
         let mut active = vec![true; labels.len()];
-        for _ in 0..5 {
+        for _ in 0..if is_large { 5 } else { 50 } {
             let moved = self.sweep(level, seed, &mut labels, None, &mut active);
-            if moved <= (0.01 * n) as u64 {
+            if moved <= (enough * n) as u64 {
                 break;
             }
         }
         for cycle in 1..=self.cycles {
             self.descend(level, number, seed, &mut labels);
             let mut active = vec![true; labels.len()];
-            let moved = self.sweep(level, seed, &mut labels, None, &mut active);
-            let is_last = moved <= (0.02 * n) as u64 || cycle == self.cycles;
-            if is_last && moved > 0 {
-                self.sweep(level, seed, &mut labels, None, &mut active);
+            let mut moved = self.sweep(level, seed, &mut labels, None, &mut active);
+            let is_last = moved <= (few * n) as u64 || cycle == self.cycles;
+            for _ in 1..if is_large { 2 } else { 50 } {
+                if moved > 0 && (is_last || !is_large) {
+                    moved = self.sweep(level, seed, &mut labels, None, &mut active);
+                }
             }
             if is_last {
                 break;
@@ -473,6 +532,11 @@ impl OracleLevels {
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
         self.find_waiting(&next, number + 1, seed, &groups);
         self.free.clear();
+        let arcs = next.arcs.iter().map(Vec::len).sum::<usize>();
+        let is_small = arcs <= self.small_level.0 && count <= self.small_level.1;
+        if is_small && !self.starts[1].is_empty() {
+            above = self.best_start(&next, number + 1, seed, above, 1);
+        }
         let mut active = vec![true; count];
         let first = self.sweep(&next, seed, &mut above, None, &mut active);
         let mut moved = first;

@@ -3,7 +3,9 @@
 use super::prelude::*;
 use crate::checkpoint::CHECKPOINT;
 use crate::cluster::store::saves::SAVED;
-use crate::cluster::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
+use crate::cluster::tests::{
+    Edges, PLENTY, POOLS, as_size, plain, scratch, size_classes, some_edges,
+};
 use crate::io::{Cramped, Files};
 use crate::progress::Silent;
 use proptest::prelude::*;
@@ -103,7 +105,7 @@ proptest! {
     fn a_stopped_clustering_resumes_to_the_same_result(
         edges in some_edges(),
         form in 0..13usize,
-        on_level in any::<bool>(),
+        size in size_classes(),
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),
         on_disk in any::<[bool; 6]>(),
@@ -112,8 +114,7 @@ proptest! {
         let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
-        let start_size = if on_level { 0 } else { u64::MAX };
-        let limits = ScratchLimits { start_size, ..ScratchLimits::default() };
+        let limits = as_size(size);
         let find = |graph: &Graph, memory: u64, observer: &dyn Observer| {
             let given = Given::default();
             cluster_within(graph, &options, given, memory, scratch(), limits, observer)

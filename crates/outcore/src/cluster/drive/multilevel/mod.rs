@@ -22,11 +22,11 @@
 mod saved;
 mod trials;
 
-pub(crate) use trials::{TrialStart, starts};
+pub(crate) use trials::Starts;
 
 use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
-use super::job::ClusterJob;
+use super::job::{ClusterJob, SizeClass};
 use super::memory::{ClusterMemory, Fit};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
@@ -49,18 +49,19 @@ use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Sweeps over the input before the first contraction end when at most this share of the nodes moves, or after
-/// this number of sweeps.
+/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
+/// after this number of sweeps; the result of a cycle is polished in at most so many sweeps.
 const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
-/// Maximum number of sweeps on a higher level; they usually end because no node moves.
+const POLISH_SWEEPS: u32 = 2;
+/// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
 /// A level is the last one if at most this share of its nodes moves in its first sweep although most of its
 /// communities are single nodes, which were free to merge.
 const SETTLED: f64 = 0.005;
 /// A level has at most this share of the nodes of the one below; otherwise it would be almost the same.
 const LEVEL_SHRINKS: f64 = 0.99;
-/// Another cycle follows if polishing the result moves more than this share of the nodes.
+/// Another cycle follows if polishing the result on a large graph moves more than this share of the nodes.
 const CYCLE_TOLERANCE: f64 = 0.02;
 
 const LABEL_BYTES: u64 = size_of::<u32>() as u64;
@@ -158,7 +159,6 @@ enum NextStep<O> {
 struct Multilevel<'a, 'j, O: Sums> {
     job: &'a ClusterJob<'j>,
     rule: O::Rule,
-    start: Seeding,
     history: History,
     hierarchy: Hierarchy,
     /// Level whose communities are wanted: its sweeps continue after the levels above are solved.
@@ -169,7 +169,9 @@ struct Multilevel<'a, 'j, O: Sums> {
     waiting: Vec<O::Rule>,
     found: Vec<SweptLabels>,
     /// Other starts to try.
-    starts: Vec<TrialStart>,
+    starts: Starts,
+    /// Maximum number of cycles.
+    most_cycles: u32,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
@@ -185,7 +187,7 @@ pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
-    (start, starts): (Seeding, Vec<TrialStart>),
+    starts: Starts,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
@@ -204,10 +206,9 @@ pub(crate) fn find<O: Sums>(
     };
     let saved = saves.open(job.observer)?;
     let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
-    let mut first = Multilevel::<O>::new(job, rule, start, hierarchy);
+    let mut first = Multilevel::<O>::new(job, rule, starts, hierarchy);
     first.saves = Some(saves);
     first.waiting = others.to_vec();
-    first.starts = starts;
     let state = match saved {
         Some((counters, state)) => first.resume(&mut level, counters, state)?,
         None => first.begin(&mut level)?,
@@ -221,14 +222,14 @@ pub(crate) fn find<O: Sums>(
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    fn new(job: &'a ClusterJob<'j>, rule: O::Rule, start: Seeding, hierarchy: Hierarchy) -> Self {
+    fn new(job: &'a ClusterJob<'j>, rule: O::Rule, starts: Starts, hierarchy: Hierarchy) -> Self {
         let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
         let (base, scans, saves) = (0, 0, None);
         Self {
             job,
             rule,
-            start,
-            starts: Vec::new(),
+            starts,
+            most_cycles: job.options.cycles,
             history,
             hierarchy,
             base,
@@ -244,7 +245,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         for rule in std::mem::take(&mut self.waiting) {
             let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
             let hierarchy = self.hierarchy.shared(prefix);
-            let mut other = Self::new(self.job, rule, self.start, hierarchy);
+            let starts = Starts::one(self.starts.usual);
+            let mut other = Self::new(self.job, rule, starts, hierarchy);
             other.base = level.number;
             let mut labels = other.begin(level)?.into_labels();
             for below in (0..level.number).rev() {
@@ -291,10 +293,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         self.detail("choosing initial communities")?;
         let seed = level.seed ^ LEAD;
-        let Groups { labels, sums, .. } = self.first_groups(level, self.start, seed, None)?;
+        let Groups { labels, sums, .. } =
+            self.first_groups(level, self.starts.usual, seed, None)?;
         let mut state = LevelState { labels, sums };
-        if self.tries_starts(level) {
-            state = self.best_start(level, state, Progress::new(level.node_count()))?;
+        if let Some(starts) = self.starts.take_on(level, self.job) {
+            state = self.best_start(level, state, Progress::new(level.node_count()), &starts)?;
         }
         let progress = Progress::new(level.node_count());
         self.cycles(level, state, progress)
@@ -307,9 +310,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         mut state: LevelState<O>,
         mut progress: Progress,
     ) -> Result<LevelState<O>> {
+        // Moving a few nodes more takes a scan of a large graph.
+        let is_large = level.number == 0 && self.job.size_class() == SizeClass::Large;
         let share = |share: f64| (share * state.labels.len() as f64) as u64;
-        let (enough, few) = (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE));
-        let (most, cycles) = (self.most_sweeps(FIRST_SWEEPS), self.job.options.cycles);
+        let (enough, few) = match is_large {
+            true => (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE)),
+            false => (0, 0),
+        };
+        let most = |large| self.most_sweeps(if is_large { large } else { LEVEL_SWEEPS });
+        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.most_cycles);
         loop {
             let cycle = self.history.cycles;
             if cycle > 0 {
@@ -320,7 +329,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 if cycle == 0 {
                     done < most && moved > enough
                 } else {
-                    done < 2 && moved > 0 && is_last(moved)
+                    done < polish && moved > 0 && (is_last(moved) || !is_large)
                 }
             })?;
             if is_last(first_moved) {
@@ -479,8 +488,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         };
         self.find_waiting(&mut level)?;
         self.expect(&level)?;
-        if self.tries_starts(&level) {
-            state = self.best_start(&mut level, state, progress)?;
+        if let Some(starts) = self.starts.take_on(&level, self.job) {
+            state = self.best_start(&mut level, state, progress, &starts)?;
             progress = Progress::new(level.node_count());
         }
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
@@ -588,7 +597,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     ) -> Result<Option<Groupings>> {
         let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
         let Groups { labels: groups, sums, count } =
-            self.first_groups(level, self.start, seed, Some(labels))?;
+            self.first_groups(level, self.starts.usual, seed, Some(labels))?;
         let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
         for (group, label) in groups.iter().zip(labels) {
             classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);

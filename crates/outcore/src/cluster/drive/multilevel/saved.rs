@@ -126,6 +126,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let (directory, files) = (self.job.scratch, self.job.graph.files());
         self.history = std::mem::take(&mut counters.history);
         self.history.resume();
+        if self.history.trials > 0 {
+            self.end_trials(self.starts.are_on_graph());
+        }
         level.source.count_from(counters.scans);
         let groupings = std::mem::take(&mut counters.groupings).into_iter();
         let groupings = groupings.map(|saved| saved.grouping(directory)).collect();

@@ -1,68 +1,45 @@
-//! Several starts on one level, of which the best by the objective is continued.
+//! Several starts, of which the best by the objective is continued.
 //!
-//! Local moving ends in a local optimum, and which one depends on where it starts. Starts are compared on the first
-//! level that is small: the graph itself if it has at most `START_SIZE` nodes and arcs, otherwise a contracted level. Each start
-//! is solved on that level and those above it; the best is then moved on the level again, and on those below.
-//! The choice of the level depends on the graph alone, so memory and threads change nothing.
+//! Local moving ends in a local optimum, and which one depends on where it starts. How many starts are tried, and where,
+//! depends on the size of the graph alone, so memory and threads change nothing:
 //!
-//! Cost: each start about as many arcs as the level and those above it take. Memory: labels and sums of the best so
-//! far, 28 bytes per node of the level at most; a contracted level has at most a quarter of the nodes of the graph.
+//! | Nodes and arcs | Starts | on the graph itself | on a contracted level |
+//! | --- | ---: | ---: | ---: |
+//! | small | 10 | 10 | |
+//! | medium: up to a million edges | 8 | 3 | the first of these, and 5 more |
+//! | large | 6 | | 6 |
+//!
+//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
+//! start is solved on its graph or level and those above it; the best is then moved there again, and on those below.
+//!
+//! Cost: on the graph, a clustering for each start; on a level, about as many arcs as it and those above it take.
+//! Memory: none beyond that of a clustering, as the best labels so far wait on disk.
 
-use super::{LABEL_BYTES, Level, LevelState, Multilevel, Progress};
+use super::{Level, LevelState, Multilevel, Progress};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::groups::sums_of;
+use crate::cluster::drive::job::{ClusterJob, SizeClass};
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::methods::options::Seeding;
 use crate::cluster::objectives::modularity::{Density, Null};
 use crate::error::Result;
+use crate::io::reserve_large_pages;
 use crate::progress::{Event, notify};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-/// Arcs of a graph of medium size: its starts are tried on a level of a quarter of its size...
-const MEDIUM_ARCS: u64 = 1 << 21;
+/// Number of starts, if the options give none.
+const SMALL_TRIALS: u32 = 10;
+const MEDIUM_TRIALS: u32 = 8;
+const LARGE_TRIALS: u32 = 6;
+/// Starts on a level of a medium graph, besides the usual one.
+const LEVEL_STARTS: u32 = 5;
+/// Shares of the arcs of a medium and of a large graph that a level has on which starts are tried.
 const MEDIUM_SHARE: u64 = 4;
-/// ...and those of a larger one on a level of this share.
 const LARGE_SHARE: u64 = 64;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 const MARGIN: f64 = 1e-9;
-
-/// Returns so many starts, the usual one not counted; sizes of communities may be limited. `null` is that of the
-/// objective, or of modularity.
-pub(crate) fn starts(
-    count: usize,
-    seeding: Seeding,
-    null: Null,
-    is_limited: bool,
-) -> Vec<TrialStart> {
-    let scaled = |factor: f64| match null {
-        Null::Strength(resolution) => TrialStart::Density(Null::Strength(factor * resolution)),
-        Null::Count(resolution) => TrialStart::Density(Null::Count(factor * resolution)),
-    };
-    let seeded = [TrialStart::Seeding(Seeding::Own), TrialStart::Seeding(seeding)];
-    // Communities of another objective may be larger than the limit.
-    let others = match is_limited {
-        true => Vec::new(),
-        false => {
-            vec![
-                scaled(2.0),
-                TrialStart::Undivided,
-                scaled(4.0),
-                scaled(0.5),
-                scaled(8.0),
-                scaled(1.0),
-            ]
-        }
-    };
-    let mut others = others.into_iter();
-    let mut seeded = seeded.into_iter().cycle();
-    let mut all = Vec::new();
-    while all.len() < count {
-        all.extend(seeded.next());
-        all.extend(others.by_ref().take(2));
-    }
-    all.truncate(count);
-    all
-}
 
 /// Communities to start from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,58 +52,178 @@ pub(crate) enum TrialStart {
     Undivided,
 }
 
-impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    /// Returns whether other starts are to be tried on this level.
-    pub(super) fn tries_starts(&self, level: &Level<'_, '_>) -> bool {
-        if self.starts.is_empty() || self.history.trials > 0 {
-            return false;
-        }
-        let (base, graph) = (self.job.graph, level.graph());
-        if self.job.is_small() {
-            return level.number == 0;
-        }
-        let share = if base.arc_count() <= MEDIUM_ARCS { MEDIUM_SHARE } else { LARGE_SHARE };
-        level.number > 0
-            && graph.arc_count() <= base.arc_count() / share
-            && graph.node_count() <= base.node_count() / MEDIUM_SHARE
+/// Starts of a clustering.
+pub(crate) struct Starts {
+    /// Usual start.
+    pub(super) usual: Seeding,
+    /// Others, on the graph and on a level.
+    on_graph: Vec<TrialStart>,
+    on_level: Vec<TrialStart>,
+}
+
+impl Starts {
+    /// Returns the usual start alone.
+    pub(super) fn one(usual: Seeding) -> Self {
+        Self { usual, on_graph: Vec::new(), on_level: Vec::new() }
     }
 
+    /// Returns `count` starts, or as many as suit the size of the graph; sizes of communities may be limited. `null` is
+    /// that of the objective, or of modularity.
+    pub(crate) fn new(
+        count: Option<u32>,
+        size: SizeClass,
+        (usual, null): (Seeding, Null),
+        is_limited: bool,
+    ) -> Self {
+        let others = |usually: u32| count.unwrap_or(usually) - 1;
+        let (on_graph, on_level) = match size {
+            SizeClass::Small => (others(SMALL_TRIALS), 0),
+            SizeClass::Medium => {
+                let all = others(MEDIUM_TRIALS);
+                (all.saturating_sub(LEVEL_STARTS), all.min(LEVEL_STARTS))
+            }
+            SizeClass::Large => (0, others(LARGE_TRIALS)),
+        };
+        let densities = match is_limited {
+            // Communities of another objective may be larger than the limit.
+            true => Vec::new(),
+            false => densities(null),
+        };
+        let (few, none) = (densities.as_slice(), [].as_slice());
+        let on_graph = match size {
+            SizeClass::Small => listed(on_graph, few, usual),
+            SizeClass::Medium | SizeClass::Large => listed(on_graph, none, usual),
+        };
+        Self { usual, on_graph, on_level: listed(on_level, few, usual) }
+    }
+
+    /// Returns whether some are tried on the graph.
+    pub(super) fn are_on_graph(&self) -> bool {
+        !self.on_graph.is_empty()
+    }
+
+    /// Takes the other starts to try on this level, if any.
+    pub(super) fn take_on(
+        &mut self,
+        level: &Level<'_, '_>,
+        job: &ClusterJob<'_>,
+    ) -> Option<Vec<TrialStart>> {
+        let (base, graph) = (job.graph, level.graph());
+        let starts = if level.number == 0 {
+            &mut self.on_graph
+        } else {
+            let share = match job.size_class() {
+                SizeClass::Small | SizeClass::Medium => MEDIUM_SHARE,
+                SizeClass::Large => LARGE_SHARE,
+            };
+            let is_small = graph.arc_count() <= base.arc_count() / share
+                && graph.node_count() <= base.node_count() / MEDIUM_SHARE;
+            if !is_small {
+                return None;
+            }
+            &mut self.on_level
+        };
+        Some(std::mem::take(starts)).filter(|starts| !starts.is_empty())
+    }
+}
+
+/// Returns optima of other resolutions, the most useful ones first.
+fn densities(null: Null) -> Vec<TrialStart> {
+    let scaled = |factor: f64| match null {
+        Null::Strength(resolution) => TrialStart::Density(Null::Strength(factor * resolution)),
+        Null::Count(resolution) => TrialStart::Density(Null::Count(factor * resolution)),
+    };
+    let undivided = TrialStart::Undivided;
+    vec![scaled(2.0), undivided, scaled(4.0), scaled(0.5), scaled(8.0), scaled(1.0)]
+}
+
+/// Returns `count` starts: in turn a seeding, own labels or the usual ones, and two of the others.
+fn listed(count: u32, others: &[TrialStart], usual: Seeding) -> Vec<TrialStart> {
+    let mut seedings = [Seeding::Own, usual].map(TrialStart::Seeding).into_iter().cycle();
+    let mut others = others.iter();
+    let mut all = Vec::new();
+    while all.len() < count as usize {
+        all.extend(seedings.next());
+        all.extend(others.by_ref().take(2));
+    }
+    all.truncate(count as usize);
+    all
+}
+
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Returns the best communities of a level: those found from `state`, or from one of the other starts.
     pub(super) fn best_start(
         &mut self,
         level: &mut Level<'_, '_>,
         state: LevelState<O>,
         progress: Progress,
+        others: &[TrialStart],
     ) -> Result<LevelState<O>> {
-        self.history.trials = 1;
-        let mut best = self.solve_apart(level, self.rule, self.start, |other, level| {
+        self.history.trials += u32::from(self.history.trials == 0);
+        // The first start goes on to the starts on a level.
+        let one = Starts::one(self.starts.usual);
+        let starts = std::mem::replace(&mut self.starts, one);
+        let (mut best, found) = self.solve_apart(level, self.rule, starts, |other, level| {
             let state = other.cycles(level, state, progress)?;
             other.measured(level, state.labels)
         })?;
+        let path = self.job.scratch.join(format!("best-start-{}", level.number));
+        self.put_aside(&path, found)?;
         let seed = level.seed;
-        for (number, start) in (1..).zip(self.starts.clone()) {
+        for (number, &start) in (1..).zip(others) {
             self.detail(&format!("level {}: start {}", level.number, number + 1))?;
             level.seed = mix(seed ^ number);
             let found = self.begin_at(level, start);
             level.seed = seed;
-            let found = found?;
+            let (quality, found) = found?;
             self.history.trials += 1;
-            if found.1 > best.1 + MARGIN {
-                best = found;
+            if quality > best + MARGIN {
+                best = quality;
+                self.put_aside(&path, found)?;
             }
         }
-        Ok(best.0)
+        let labels = self.take_back(&path, level.node_count())?;
+        self.end_trials(level.number == 0);
+        Ok(self.measured(level, labels)?.1)
     }
 
-    /// Solves the level from one start; returns its communities and their quality.
+    /// Records that the starts have been compared, perhaps on the graph, where each goes through all cycles.
+    pub(super) fn end_trials(&mut self, on_graph: bool) {
+        self.starts = Starts::one(self.starts.usual);
+        if on_graph {
+            self.most_cycles = 1;
+        }
+    }
+
+    fn put_aside(&self, path: &Path, found: LevelState<O>) -> Result<()> {
+        let files = self.job.graph.files();
+        files.discard(path);
+        let mut to = StateWriter::create(files, path)?;
+        to.labels(&found.labels)?;
+        to.finish()
+    }
+
+    fn take_back(&self, path: &Path, node_count: usize) -> Result<Vec<AtomicU32>> {
+        let files = self.job.graph.files();
+        let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
+        labels.resize_with(node_count, AtomicU32::default);
+        let mut from = StateReader::open(files, path)?;
+        from.labels(&mut labels)?;
+        from.finish()?;
+        files.discard(path);
+        Ok(labels)
+    }
+
+    /// Solves the level from one start; returns the quality of its communities, and them.
     fn begin_at(
         &mut self,
         level: &mut Level<'_, '_>,
         start: TrialStart,
-    ) -> Result<(LevelState<O>, f64)> {
+    ) -> Result<(f64, LevelState<O>)> {
         let labels = match start {
             TrialStart::Seeding(seeding) => {
-                return self.solve_apart(level, self.rule, seeding, |other, level| {
+                let starts = Starts::one(seeding);
+                return self.solve_apart(level, self.rule, starts, |other, level| {
                     let state = other.begin(level)?;
                     other.measured(level, state.labels)
                 });
@@ -140,23 +237,23 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
                     Ok(other.begin(level)?.labels)
                 };
-                self.solve_apart(level, null, seeding, solve)?
+                self.solve_apart(level, null, Starts::one(seeding), solve)?
             }
         };
-        self.solve_apart(level, self.rule, self.start, |other, level| {
-            let (state, _) = other.measured(level, labels)?;
+        self.solve_apart(level, self.rule, Starts::one(self.starts.usual), |other, level| {
+            let (_, state) = other.measured(level, labels)?;
             let progress = Progress::new(level.node_count());
             let state = other.cycles(level, state, progress)?;
             other.measured(level, state.labels)
         })
     }
 
-    /// Returns the communities of these labels, with sums that are computed from scratch, and their quality.
+    /// Returns the quality of the communities of these labels, and them with sums that are computed from scratch.
     fn measured(
         &self,
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
-    ) -> Result<(LevelState<O>, f64)> {
+    ) -> Result<(f64, LevelState<O>)> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (counts, rule) = (&level.counts, self.rule);
@@ -165,8 +262,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         } else {
             sums_of::<u32, O>(level.source, counts, &labels, rule, tick)?
         };
-        let quality = sums.quality(inside);
-        Ok((LevelState { labels, sums }, quality))
+        Ok((sums.quality(inside), LevelState { labels, sums }))
     }
 
     /// Runs another search on the level, with files and checkpoints of its own: none of the latter.
@@ -174,22 +270,17 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         &mut self,
         level: &mut Level<'_, '_>,
         rule: P::Rule,
-        start: Seeding,
+        starts: Starts,
         solve: impl FnOnce(&mut Multilevel<'a, 'j, P>, &mut Level<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        // Room for the best communities so far.
-        let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
-        // The other half is for blocks.
-        let held = held.min((level.memory - level.needed) / 2);
-        level.memory -= held;
-        let hierarchy = self.hierarchy.lent(self.job.scratch.join("groups-start"));
-        let mut other = Multilevel::<P>::new(self.job, rule, start, hierarchy);
+        let hierarchy =
+            self.hierarchy.lent(self.job.scratch.join(format!("groups-start-{}", level.number)));
+        let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
         other.base = level.number;
         let cycles = self.history.cycles;
         other.history = std::mem::take(&mut self.history);
         other.history.cycles = 0;
         let found = solve(&mut other, level);
-        level.memory += held;
         other.forget_from(0);
         self.history = std::mem::take(&mut other.history);
         self.history.cycles = cycles;
