@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import shutil
 import tempfile
@@ -20,6 +22,31 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Communities"]
+
+_NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
+
+
+def _last_share(row: list[str]) -> dict[str, float]:
+    """Return the stability of a line of text: its last column, with a point, after node and community."""
+    return {"stability": float(row[-1])} if len(row) > 2 and "." in row[-1] else {}
+
+
+def _stability_of_table(path: str, ending: str) -> Iterator[tuple[str, float]]:
+    import pyarrow as pa
+
+    if ending == ".parquet":
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(path)
+        batches = file.iter_batches(columns=["node", "stability"]) if "stability" in file.schema_arrow.names else None
+    else:
+        opened = pa.ipc.open_file(path)
+        has = "stability" in opened.schema.names
+        batches = (opened.get_batch(at) for at in range(opened.num_record_batches)) if has else None
+    if batches is None:
+        raise ValueError(_NO_STABILITY)
+    for batch in batches:
+        yield from zip(batch["node"].to_pylist(), batch["stability"].to_pylist(), strict=True)
 
 
 class Communities:
@@ -110,6 +137,39 @@ class Communities:
             return np.asarray(_outcore.read_rows(self.path, len(rows)))
         found = self._by_text()
         return np.fromiter((found.get(str(name), -1) for name in rows), np.int64, len(rows))
+
+    @property
+    def stability(self) -> npt.NDArray[np.float64]:
+        """Share of the starts in which every node stays with its community, in the order of `labels`.
+
+        A node stays if it has the label that most of its community has in the other start. The result must come from
+        ``outcore.cluster(..., stability=True)``. The share is NaN where `min_size` left out the node.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `stability`.
+        """
+        import numpy as np
+
+        rows = self._nodes.rows
+        if rows is None:
+            return np.array([share for _, share in self._stability()])
+        found = dict(self._stability())
+        return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
+
+    def _stability(self) -> Iterator[tuple[str, float]]:
+        """Iterate over pairs of the name and the stability of a node, in the order of the file."""
+        ending = os.path.splitext(self.path)[1].lower()
+        if ending in (".parquet", ".arrow"):
+            yield from _stability_of_table(self.path, ending)
+            return
+        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            for line in file if ending == ".jsonl" else csv.reader(file, delimiter="\t"):
+                row = json.loads(line) if isinstance(line, str) else {"node": line[0], **_last_share(line)}
+                if "stability" not in row:
+                    raise ValueError(_NO_STABILITY)
+                yield row["node"], row["stability"]
 
     def _in_file(self) -> npt.NDArray[np.int64]:
         """Return the community of every node in the order of the file, without a copy."""

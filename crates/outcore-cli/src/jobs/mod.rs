@@ -258,6 +258,7 @@ fn cluster_options(
         method: method.method.0,
         resolution,
         trials: method.trials,
+        stability: method.stability,
         cycles: method.cycles.map_or(options.cycles, u32::from),
         seed: method.seed,
         max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },
@@ -368,8 +369,9 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     }
     if let (Some(bytes), Some(method)) = (plan.cluster_memory_bytes_min, method) {
         let min = format_bytes(bytes);
+        let tries = plan.trial_count.map_or(String::new(), |n| format!("tries {n} starts and "));
         text += &format!(
-            "\nclustering by {method} needs {min} of memory; the rest caches parts of the graph"
+            "\nclustering by {method} {tries}needs {min} of memory; the rest caches parts of the graph"
         );
     }
     text += &format!(

@@ -53,13 +53,13 @@ pub mod objectives;
 #[doc(hidden)]
 pub mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use drive::cost::{ClusterCost, NodeMemory};
 pub use drive::memory::ClusterMemory;
 pub use drive::run::{cluster, cluster_from};
-pub use finish::communities::Communities;
 pub(crate) use finish::communities::summary;
+pub use finish::communities::{Communities, Stability, StabilityScan};
 pub(crate) use finish::connect::{Pieces, split_count};
 pub use finish::number::SizeCount;
 pub(crate) use finish::tally::Tally;
@@ -68,6 +68,7 @@ pub use kernel::history::Sweep;
 pub use methods::options::{
     AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding, Visits,
 };
+pub(crate) use methods::table::LevelSpec;
 pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSpec};
 pub use store::given::Given;
 pub use store::hierarchy::Grouping;

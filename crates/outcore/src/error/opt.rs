@@ -73,6 +73,7 @@ options! {
     SEEDING = "seeding",
     SELF_LOOPS = "self-loops",
     SPARK_CONF = "spark-conf",
+    STABILITY = "stability",
     THREADS = "threads",
     TOLERANCE = "tolerance",
     TRIALS = "trials",

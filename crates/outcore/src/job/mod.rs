@@ -42,6 +42,7 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 
+mod doubt;
 mod given;
 mod manifest;
 mod predict;
@@ -77,6 +78,7 @@ use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
+use doubt::doubts;
 use present::Targets;
 use report::Warned;
 use resume::{GRAPH, GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
@@ -331,7 +333,11 @@ impl<'a> Job<'a> {
         for (at, mut found) in all.into_iter().enumerate() {
             let mut report = CommunitiesReport::new(graph, options, at, &found);
             self.warn_of_a_giant(options.method, &report)?;
+            for doubt in doubts(options, &found) {
+                notify(self.observer, Event::Warning { text: &doubt })?;
+            }
             let groupings = std::mem::take(&mut found.groupings);
+            let stability = found.stability.take();
             let (reported, presented) = self.present(graph, targets, found, &earlier, scratch)?;
             report.presented = presented;
             let levels = self.divide(&reported, &groupings, targets, scratch)?;
@@ -346,7 +352,8 @@ impl<'a> Job<'a> {
             let (present, path) = (targets.options, targets.representatives.get(at));
             let inside = self.look_inside(graph, &reported, present, path, scratch)?;
             let output = (present.rows, targets.outputs[at].as_path());
-            self.write(graph, (&reported, &inside), levels, output, scratch)?;
+            let of_nodes = (&inside, stability.as_ref());
+            self.write(graph, &reported, of_nodes, levels, output, scratch)?;
         }
         Ok(())
     }

@@ -124,6 +124,16 @@ pub struct CommunitiesReport {
     pub cycle_count: u64,
     /// Number of starts, of which the best was continued; 1 if the method has one.
     pub trial_count: u64,
+    /// Amount by which the objective of each start was below the best: bits per step for the map equation, otherwise a
+    /// share of the total weight.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trial_losses: Vec<f64>,
+    /// Mean share of nodes that stay with the communities of the best start in another one.
+    pub trial_agreement: Option<f64>,
+    /// Modularity expected in a random graph with these degrees; for graphs without weights that are large and not sparse.
+    pub chance_modularity: Option<f64>,
+    /// Code length with all nodes in one community, if the code length is reported.
+    pub undivided_length: Option<f64>,
     /// Number of levels above the graph.
     pub level_count: u64,
     /// Number of groups inside communities for each written level, coarsest first.
@@ -172,6 +182,10 @@ impl CommunitiesReport {
             scan_count: found.scans,
             cycle_count: u64::from(found.cycles),
             trial_count: u64::from(found.trials),
+            trial_losses: found.trial_losses.clone(),
+            trial_agreement: found.trial_agreement,
+            chance_modularity: found.chance_modularity,
+            undivided_length: found.undivided_length,
             level_count: found.levels,
             group_counts: None,
             sweep_count: u64::from(found.sweeps),

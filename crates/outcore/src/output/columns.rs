@@ -3,7 +3,7 @@
 //! libraries.
 
 use super::table::path_of;
-use super::{OutputShape, Sink};
+use super::{OutputShape, Row, Sink};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -122,6 +122,7 @@ pub(super) struct ColumnsWriter {
     nodes: StringBuilder,
     communities: Int64Builder,
     weights: Option<Float64Builder>,
+    stability: Option<Float64Builder>,
     groups: Vec<Int64Builder>,
     /// Paths of community and groups, instead of columns.
     paths: Option<StringBuilder>,
@@ -136,7 +137,7 @@ impl ColumnsWriter {
         is_parquet: bool,
         shape: OutputShape,
     ) -> Result<Self> {
-        let OutputShape { has_weights, groups, is_path } = shape;
+        let OutputShape { has_weights, has_stability, groups, is_path } = shape;
         let shared = SharedSink::new(sink);
         let mut fields = vec![
             Field::new("node", DataType::Utf8, false),
@@ -144,6 +145,9 @@ impl ColumnsWriter {
         ];
         if has_weights {
             fields.push(Field::new("weight", DataType::Float64, false));
+        }
+        if has_stability {
+            fields.push(Field::new("stability", DataType::Float64, false));
         }
         let columns = if is_path { 0 } else { groups };
         fields.extend((1..=columns).map(|at| {
@@ -163,6 +167,7 @@ impl ColumnsWriter {
             nodes: StringBuilder::new(),
             communities: Int64Builder::new(),
             weights: has_weights.then(Float64Builder::new),
+            stability: has_stability.then(Float64Builder::new),
             groups: (0..columns).map(|_| Int64Builder::new()).collect(),
             paths: is_path.then(StringBuilder::new),
             rows: 0,
@@ -170,17 +175,15 @@ impl ColumnsWriter {
     }
 
     /// Adds a node.
-    pub(super) fn push(
-        &mut self,
-        name: &str,
-        community: u64,
-        weight: Option<f64>,
-        groups: &[u32],
-    ) -> Result<()> {
+    pub(super) fn push(&mut self, name: &str, row: &Row<'_>) -> Result<()> {
+        let Row { community, weight, stability, groups, .. } = *row;
         self.nodes.append_value(name);
         self.communities.append_value(community as i64);
         if let Some(weights) = &mut self.weights {
             weights.append_value(weight.unwrap_or(0.0));
+        }
+        if let Some(all) = &mut self.stability {
+            all.append_value(stability.unwrap_or(0.0));
         }
         for (at, column) in self.groups.iter_mut().enumerate() {
             column.append_option(groups.get(at).map(|&group| i64::from(group)));
@@ -199,6 +202,7 @@ impl ColumnsWriter {
         let mut columns: Vec<ArrayRef> =
             vec![Arc::new(self.nodes.finish()), Arc::new(self.communities.finish())];
         columns.extend(self.weights.iter_mut().map(|all| Arc::new(all.finish()) as _));
+        columns.extend(self.stability.iter_mut().map(|all| Arc::new(all.finish()) as _));
         columns.extend(self.groups.iter_mut().map(|groups| Arc::new(groups.finish()) as _));
         columns.extend(self.paths.iter_mut().map(|paths| Arc::new(paths.finish()) as _));
         let batch = RecordBatch::try_new(self.schema.clone(), columns)

@@ -13,6 +13,7 @@ mod columns;
 mod cost;
 mod table;
 
+use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
@@ -234,6 +235,8 @@ struct Row<'a> {
     community: u64,
     /// Weight of the node's edges inside its community.
     weight: Option<f64>,
+    /// Share of the starts in which it stays with its community.
+    stability: Option<f64>,
     /// Groups inside the community.
     groups: &'a [u32],
 }
@@ -242,6 +245,7 @@ struct Row<'a> {
 #[derive(Clone, Copy)]
 struct OutputShape {
     has_weights: bool,
+    has_stability: bool,
     groups: usize,
     /// Whether community and groups are written as one path.
     is_path: bool,
@@ -304,6 +308,9 @@ impl CommunityWriter {
         }
         if let Some(weight) = row.weight {
             self.lines.bytes(b"\t").weight(weight);
+        }
+        if let Some(stability) = row.stability {
+            self.lines.bytes(b"\t").thousandths(stability);
         }
         self.lines.end()
     }
@@ -439,6 +446,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) number: N,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
+    /// How often each node stays with its community, if that is written.
+    pub(crate) stability: Option<StabilityScan<'a>>,
     /// Appends the groups of the next node to an empty list; called for each node in order.
     pub(crate) groups: G,
     /// Maximum number of groups of a node.
@@ -466,10 +475,16 @@ pub(crate) fn write_paths(
     observer: &dyn Observer,
 ) -> Result<u64> {
     let NodeOutput {
-        count: total, number: mut next_number, weights, groups: mut next_groups, ..
+        count: total,
+        number: mut next_number,
+        weights,
+        mut stability,
+        groups: mut next_groups,
+        ..
     } = nodes;
     let shape = OutputShape {
         has_weights: !weights.is_empty(),
+        has_stability: stability.is_some(),
         groups: nodes.group_count,
         is_path: separator != b'\t',
     };
@@ -479,9 +494,16 @@ pub(crate) fn write_paths(
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
+        let stability = match &mut stability {
+            Some(scan) => scan.next()?,
+            None => None,
+        };
         if let Some(number) = next_number()? {
             let weight = weights.get(done as usize).copied();
-            writer.push(Row { name, community: number, weight, groups: &groups }, separator)?;
+            writer.push(
+                Row { name, community: number, weight, stability, groups: &groups },
+                separator,
+            )?;
         }
         done += 1;
         if done.is_multiple_of(REPORT_NODES) {
@@ -512,6 +534,7 @@ mod tests {
             count: labels.len() as u64,
             number: || Ok(numbers.next().flatten()),
             weights: &[],
+            stability: None,
             groups: |_: &mut Vec<u32>| Ok(()),
             group_count: 0,
         };
@@ -616,7 +639,7 @@ mod tests {
         let sim = Sim::default();
         let files = Files::new(Arc::new(sim.clone()));
         let mut writer = CommunityWriter::create(&files, Path::new("out")).unwrap();
-        let row = Row { name: b"a", community: 1, weight: None, groups: &[] };
+        let row = Row { name: b"a", community: 1, weight: None, stability: None, groups: &[] };
         writer.push_row(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());

@@ -85,8 +85,7 @@ impl TableWriter {
 
     /// Adds a node.
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
-        let Row { name, community, groups, .. } = row;
-        let weight = row.weight.map(six_digits);
+        let (name, weight) = (row.name, row.weight.map(six_digits));
         let name = std::str::from_utf8(name).map_err(|_| {
             let (path, name) = (self.path.display(), name.escape_ascii());
             let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
@@ -94,9 +93,9 @@ impl TableWriter {
                 .hint("write text, which takes any bytes: use a name that ends in .tsv")
         })?;
         match &mut self.encoder {
-            TableEncoder::JsonLines(lines) => lines.push(name, community, weight, groups),
+            TableEncoder::JsonLines(lines) => lines.push(name, &Row { weight, ..row }),
             #[cfg(feature = "tables")]
-            TableEncoder::Columns(columns) => columns.push(name, community, weight, groups),
+            TableEncoder::Columns(columns) => columns.push(name, &Row { weight, ..row }),
         }
     }
 
@@ -122,13 +121,8 @@ impl JsonLines {
         Self { sink, is_path, lines: Vec::new() }
     }
 
-    fn push(
-        &mut self,
-        name: &str,
-        community: u64,
-        weight: Option<f64>,
-        groups: &[u32],
-    ) -> Result<()> {
+    fn push(&mut self, name: &str, row: &Row<'_>) -> Result<()> {
+        let Row { community, weight, stability, groups, .. } = *row;
         // Writing to a vector cannot fail.
         let out = &mut self.lines;
         out.extend_from_slice(b"{\"node\":");
@@ -137,6 +131,10 @@ impl JsonLines {
         if let Some(weight) = weight {
             let _ = write!(out, ",\"weight\":");
             let _ = serde_json::to_writer(&mut *out, &weight);
+        }
+        if let Some(stability) = stability {
+            let _ = write!(out, ",\"stability\":");
+            let _ = serde_json::to_writer(&mut *out, &stability);
         }
         if self.is_path {
             let _ = write!(out, ",\"path\":\"{}\"", path_of(community, groups));

@@ -81,6 +81,9 @@ pub struct Plan {
     pub seconds: f64,
     /// Minimum memory limit for this job, at its expected size.
     pub memory_bytes_min: u64,
+    /// Number of starts of the clustering, if it has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial_count: Option<u64>,
     /// Minimum memory limit for the clustering, if the job has one; the rest of the limit caches the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_memory_bytes_min: Option<u64>,
@@ -199,6 +202,7 @@ impl Plan {
             memory_bytes_min: limits
                 .memory_bytes_for(input.node_count, input.has_self_scores)
                 .max(least.unwrap_or(0)),
+            trial_count: clustered.map(|of| of.cost.trial_count).filter(|&count| count > 1),
             cluster_memory_bytes_min: least,
             stages,
         })

@@ -99,6 +99,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 resolution,
                 cycles,
                 trials: trials.filter(|_| method.is_multilevel()),
+                stability: false,
                 seed,
                 max_sweeps,
                 tolerance,

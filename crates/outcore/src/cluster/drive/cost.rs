@@ -6,7 +6,9 @@
 //! the graph that no sample reveals: the shares here are those of planted communities with a fifth of the edges
 //! between them.
 
+use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use super::multilevel::StartCounts;
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::methods::options::ClusterOptions;
@@ -57,6 +59,10 @@ const GROUPS_MET: f64 = 177.0;
 /// Mean degree of the graphs on which the shares of arcs were measured.
 const USUAL_DEGREE: f64 = 17.7;
 
+/// Time of a start on a level of a graph of medium size or of a large one, relative to a clustering.
+const MEDIUM_LEVEL_START: f64 = 0.15;
+const LARGE_LEVEL_START: f64 = 0.006;
+
 /// Seconds between two checkpoints of the sweeps, and communities per node at a checkpoint.
 const SAVE_SECONDS: f64 = 60.0;
 const COMMUNITIES_A_NODE: f64 = 0.25;
@@ -95,7 +101,7 @@ pub struct ClusterCost {
     pub nodes: NodeMemory,
     /// Likely peak memory.
     pub memory_bytes: u64,
-    /// Number of scans over all edges.
+    /// Number of scans over all edges, those for further starts not counted.
     pub scan_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -105,6 +111,8 @@ pub struct ClusterCost {
     pub disk_bytes: u64,
     /// Time of one core.
     pub nanoseconds: f64,
+    /// Number of starts.
+    pub trial_count: u64,
     /// Number of results.
     pub result_count: u64,
     /// Whether the groups of levels are returned.
@@ -192,8 +200,18 @@ impl ClusterOptions {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
-        let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
-        let saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
+        let starts = self.starts(&graph);
+        let trials = 1 + starts.on_graph + starts.on_level;
+        let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
+        let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
+        let nanoseconds = (arcs * self.arc_nanoseconds() + above.nanoseconds) * work;
+        let mut saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
+        if self.stability {
+            // Labels of all starts, then the stability of each node.
+            let divisions = 4.0 * f64::from(trials + 1) * graph.node_count as f64;
+            saved.write_bytes += divisions;
+            saved.disk_bytes += divisions;
+        }
         ClusterCost {
             nodes,
             memory_bytes,
@@ -202,9 +220,19 @@ impl ClusterOptions {
             write_bytes: (above.write_bytes + saved.write_bytes) as u64,
             disk_bytes: (LEVELS_DISK * above.disk_bytes + saved.disk_bytes) as u64,
             nanoseconds,
+            trial_count: trials.into(),
             result_count: self.result_count(),
             has_levels: self.levels,
         }
+    }
+
+    /// Returns the numbers of starts besides the usual one.
+    fn starts(&self, graph: &GraphSize) -> StartCounts {
+        if !self.method.takes(MethodOption::Trials) {
+            return StartCounts::default();
+        }
+        let limits = ScratchLimits::default();
+        StartCounts::of(self, limits.size_class(graph.node_count, graph.arc_count))
     }
 
     /// Predicts the cost of checkpoints (`saves`) of a clustering with this duration: one per minute, of which the last
@@ -260,6 +288,7 @@ impl ClusterOptions {
             write_bytes: (written + times * saved) as u64,
             disk_bytes: (3.0 * labels + sets + times.min(2.0) * saved) as u64,
             nanoseconds,
+            trial_count: 1,
             result_count: 1,
             has_levels: false,
         }

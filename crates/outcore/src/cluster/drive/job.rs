@@ -53,6 +53,16 @@ impl Default for ScratchLimits {
     }
 }
 
+impl ScratchLimits {
+    pub(crate) fn size_class(&self, nodes: u64, arcs: u64) -> SizeClass {
+        match nodes.saturating_add(arcs) {
+            size if size <= self.small_size => SizeClass::Small,
+            size if size <= self.medium_size => SizeClass::Medium,
+            _ => SizeClass::Large,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct ClusterJob<'a> {
     pub(crate) graph: &'a Graph,
@@ -80,12 +90,7 @@ impl ClusterJob<'_> {
     }
 
     pub(crate) fn size_class(&self) -> SizeClass {
-        let size = self.graph.node_count().saturating_add(self.graph.arc_count());
-        match self.limits {
-            limits if size <= limits.small_size => SizeClass::Small,
-            limits if size <= limits.medium_size => SizeClass::Medium,
-            _ => SizeClass::Large,
-        }
+        self.limits.size_class(self.graph.node_count(), self.graph.arc_count())
     }
 
     /// Returns the maximum size of a community, if the graph has more nodes.
@@ -136,8 +141,10 @@ impl ClusterJob<'_> {
         let finish = Finish {
             graph: self.graph,
             observer: self.observer,
+            scratch: self.scratch,
             // Multilevel methods have used more memory than that before.
             is_remembered: levels.is_some() || self.strength_bytes() > 0,
+            expects_chance: levels.is_some(),
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
         };
         finish.all::<S>(source, outcomes, held)

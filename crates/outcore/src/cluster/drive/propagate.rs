@@ -389,6 +389,7 @@ impl ClusterJob<'_> {
                 labels: state.into_labels(),
                 history,
                 groupings: Vec::new(),
+                divisions: Vec::new(),
             })
             .collect();
         Ok((outcomes, held))

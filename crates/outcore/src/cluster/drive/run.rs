@@ -136,11 +136,6 @@ impl ClusterJob<'_> {
         }
     }
 
-    /// Returns the starts; `null` is that of the objective, or of modularity.
-    fn starts(&self, usual: Seeding, null: Null) -> Starts {
-        Starts::new(self.options.trials, self.size_class(), (usual, null), self.most().is_some())
-    }
-
     /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
     fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
         if self.options.min_weight == 0.0 {
@@ -194,13 +189,13 @@ impl ClusterJob<'_> {
         let most = self.most();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
-                let starts = self.starts(start, Null::Strength(1.0));
+                let starts = Starts::new(self, start, Null::Strength(1.0));
                 multilevel::find::<Capped<CodeLength>>(self, &[((), most)], starts, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
-                let starts = self.starts(start, rules[0].0);
+                let starts = Starts::new(self, start, rules[0].0);
                 multilevel::find::<Capped<Density>>(self, &rules, starts, source, saves)?
             }
         };

@@ -1,9 +1,10 @@
 //! Closing of a clustering, for one or several results: a single scan splits the communities of all
 //! results and computes the sums for their modularity.
 
-use super::communities::Communities;
+use super::communities::{Communities, Stability};
 use super::connect::{Closing, Pieces, block_sums, split_count};
 use super::number::{SizeCount, number};
+use super::stability::stays;
 use super::tally::Tally;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::logarithm::plogp;
@@ -16,7 +17,9 @@ use crate::cluster::store::hierarchy::Grouping;
 use crate::cluster::store::labels::Labels;
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::io::WordWriter;
 use crate::progress::{Event, notify};
+use std::path::Path;
 
 /// Labels after the last sweep.
 pub(crate) struct SweptLabels {
@@ -25,6 +28,8 @@ pub(crate) struct SweptLabels {
     pub(crate) history: History,
     /// Groups of the levels that led to the labels, if requested.
     pub(crate) groupings: Vec<Grouping>,
+    /// Labels from each start, if requested.
+    pub(crate) divisions: Vec<Grouping>,
 }
 
 /// Conversion of labels to communities.
@@ -33,8 +38,12 @@ pub(crate) struct Finish<'a> {
     pub(crate) observer: &'a ClusterProgress<'a>,
     /// Whether memory suffices for the strengths of all nodes.
     pub(crate) is_remembered: bool,
+    /// Directory for temporary files.
+    pub(crate) scratch: &'a Path,
     /// Whether to compute the code length of the map equation.
     pub(crate) counts_cuts: bool,
+    /// Whether to compute the modularity expected by chance: if the degrees are always in memory.
+    pub(crate) expects_chance: bool,
 }
 
 impl Finish<'_> {
@@ -83,7 +92,7 @@ impl Finish<'_> {
             .collect();
         let of_one = numbered.len() == 1;
         let rate = |(numbered, inside): (FinalCommunities, f64)| {
-            let mut code_length = None;
+            let (mut code_length, mut undivided_length, mut chance_modularity) = (None, None, None);
             let tallied = numbered.tallied(directed);
             let mut tally = Tally::new(tallied, directed);
             if let Some(strengths) = &mut strengths {
@@ -91,7 +100,11 @@ impl Finish<'_> {
                 let nodes = numbered.labels.iter().zip(strengths.iter());
                 nodes.for_each(|(&label, &strength)| tally.add(label, strength));
                 if let Some(inside) = inside_by_node.take() {
-                    code_length = Some(numbered.code_length(strengths, &inside));
+                    let (found, undivided) = numbered.code_lengths(strengths, &inside);
+                    (code_length, undivided_length) = (Some(found), Some(undivided));
+                }
+                if self.expects_chance && !self.graph.is_weighted() {
+                    chance_modularity = chance(strengths);
                 }
                 if of_one {
                     *strengths = Vec::new();
@@ -100,9 +113,35 @@ impl Finish<'_> {
                 let tick = |_: &_| notify(self.observer, Event::Advance { done });
                 tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
             }
-            Ok(Communities { code_length, ..numbered.rated(&tally, source.scans()) })
+            let (divisions, rated) = numbered.rated(&tally, source.scans());
+            let rated = Communities { code_length, undivided_length, chance_modularity, ..rated };
+            Ok((divisions, rated))
         };
-        numbered.into_iter().zip(insides).map(rate).collect()
+        let rated: Result<Vec<_>> = numbered.into_iter().zip(insides).map(rate).collect();
+        drop((strengths, inside_by_node));
+        rated?
+            .into_iter()
+            .map(|(divisions, rated)| self.with_stability(&divisions, rated))
+            .collect()
+    }
+
+    /// Counts the divisions in which each node stays with its community, if there are any, and discards them.
+    fn with_stability(&self, divisions: &[Grouping], rated: Communities) -> Result<Communities> {
+        let (false, Labels::Memory(labels)) = (divisions.is_empty(), &rated.labels) else {
+            return Ok(rated);
+        };
+        notify(self.observer, Event::Detail { text: "comparing the starts" })?;
+        let files = self.graph.files();
+        let counts = stays(files, labels, divisions)?;
+        let path = self.scratch.join("stability");
+        let node_count = counts.len() as u64;
+        let mut writer = WordWriter::create(files, &path, node_count)?;
+        counts.into_iter().try_for_each(|count| writer.push(count.into()))?;
+        writer.finish()?;
+        divisions.iter().for_each(|division| files.discard(&division.path));
+        let counts = Labels::Disk { path, node_count };
+        let stability = Some(Stability { counts, starts: divisions.len() as u32 });
+        Ok(Communities { stability, ..rated })
     }
 }
 
@@ -113,11 +152,12 @@ struct FinalCommunities {
     split_count: u64,
     history: History,
     groupings: Vec<Grouping>,
+    divisions: Vec<Grouping>,
 }
 
 impl FinalCommunities {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let SweptLabels { mut labels, history, groupings } = outcome;
+        let SweptLabels { mut labels, history, groupings, divisions } = outcome;
         if let Some(held) = held {
             // The label of held nodes is the first of them.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -125,7 +165,7 @@ impl FinalCommunities {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, sizes, split_count, history, groupings }
+        Self { labels: roots, sizes, split_count, history, groupings, divisions }
     }
 
     fn community_count(&self) -> u64 {
@@ -142,9 +182,9 @@ impl FinalCommunities {
         (self.community_count() - singles) as usize
     }
 
-    /// Computes the code length of the map equation; see `map_equation`. Pieces of a split community have no
-    /// arcs between them, so the inside weights of nodes remain valid.
-    fn code_length(&self, strengths: &[f64], inside: &[f64]) -> f64 {
+    /// Computes the code length of the map equation, and that of all nodes together; see `map_equation`. Pieces of a
+    /// split community have no arcs between them, so the inside weights of nodes remain valid.
+    fn code_lengths(&self, strengths: &[f64], inside: &[f64]) -> (f64, f64) {
         let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
         for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {
             let (mass, cut): &mut (f64, f64) = &mut communities[label as usize];
@@ -153,17 +193,18 @@ impl FinalCommunities {
         }
         let total: f64 = strengths.iter().sum();
         if total <= 0.0 {
-            return 0.0;
+            return (0.0, 0.0);
         }
         let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
         let of_community =
             |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
         let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
-        plogp(exits) + communities.iter().map(of_community).sum::<f64>() - of_nodes
+        let of_communities = plogp(exits) + communities.iter().map(of_community).sum::<f64>();
+        (of_communities - of_nodes, -of_nodes)
     }
 
-    fn rated(self, tally: &Tally, scans: u64) -> Communities {
-        Communities {
+    fn rated(self, tally: &Tally, scans: u64) -> (Vec<Grouping>, Communities) {
+        let rated = Communities {
             community_count: self.community_count(),
             singleton_count: self.singleton_count(),
             largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
@@ -177,6 +218,11 @@ impl FinalCommunities {
             scans: scans + self.history.scans,
             cycles: self.history.cycles,
             trials: self.history.trials.max(1),
+            trial_losses: self.history.losses,
+            trial_agreement: self.history.agreement,
+            chance_modularity: None,
+            undivided_length: None,
+            stability: None,
             levels: self.history.levels,
             sweeps_reported: self.history.reported,
             converged: self.history.converged,
@@ -184,6 +230,18 @@ impl FinalCommunities {
             arcs_visited: self.history.arcs,
             sizes: self.sizes,
             labels: Labels::Memory(self.labels),
-        }
+        };
+        (self.divisions, rated)
     }
+}
+
+/// Returns the modularity that can be found in a random graph with these degrees, 0.97 <sqrt k> / <k> (Reichardt and
+/// Bornholdt, "When are networks truly modular?", 2006). It holds for large graphs that are not sparse; `None` for
+/// others.
+fn chance(degrees: &[f64]) -> Option<f64> {
+    const LEAST_NODES: usize = 1000;
+    const LEAST_DEGREE: f64 = 4.0;
+    let (count, sum) = (degrees.len(), degrees.iter().sum::<f64>());
+    let holds = count >= LEAST_NODES && sum >= LEAST_DEGREE * count as f64;
+    holds.then(|| 0.97 * degrees.iter().map(|degree| degree.sqrt()).sum::<f64>() / sum)
 }

@@ -3,7 +3,9 @@
 use super::number::SizeCount;
 use crate::cluster::kernel::history::Sweep;
 use crate::cluster::store::hierarchy::Grouping;
-use crate::cluster::store::labels::Labels;
+use crate::cluster::store::labels::{LabelScan, Labels};
+use crate::error::Result;
+use crate::io::Files;
 use crate::units::{format_count, format_counted};
 
 /// Communities of a graph, with measures and the work that they took.
@@ -40,6 +42,17 @@ pub struct Communities {
     pub cycles: u32,
     /// Number of starts that were tried.
     pub trials: u32,
+    /// Amount by which the objective of each start was below the best, up to the level on which they were compared: in
+    /// bits per step for the map equation, otherwise as a share of the total weight. Empty with one start.
+    pub trial_losses: Vec<f64>,
+    /// Mean share of nodes that stay with the communities of the best start in another one; `None` with one start.
+    pub trial_agreement: Option<f64>,
+    /// Modularity that can be found in a random graph with these degrees; for graphs without weights that are large and not sparse.
+    pub chance_modularity: Option<f64>,
+    /// Bits per step of a random walk with all nodes in one community, if the map equation was the objective.
+    pub undivided_length: Option<f64>,
+    /// For each node the starts in which it stays with its community, if requested.
+    pub stability: Option<Stability>,
     /// Number of levels above the graph.
     pub levels: u64,
     /// The first sweeps, as many as reports list, including those of an earlier process.
@@ -50,6 +63,43 @@ pub struct Communities {
     pub last_moved: u64,
     /// Number of arcs visited in the sweeps: a node's arcs count each time its label is chosen.
     pub arcs_visited: u64,
+}
+
+/// Stability of the community of each node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stability {
+    /// Number of starts in which the node stays with its community: with the label that most of it has there.
+    pub counts: Labels,
+    /// Number of starts.
+    pub starts: u32,
+}
+
+impl Stability {
+    /// Scans the shares of the starts in node order.
+    ///
+    /// # Errors
+    /// `Io` with the path of the file.
+    pub fn scan(&self, files: &Files) -> Result<StabilityScan<'_>> {
+        Ok(StabilityScan { counts: self.counts.scan(files)?, starts: self.starts })
+    }
+}
+
+/// Scan of the stability of nodes in node order.
+pub struct StabilityScan<'a> {
+    counts: LabelScan<'a>,
+    starts: u32,
+}
+
+impl StabilityScan<'_> {
+    /// Returns the share of the starts in which the next node stays with its community, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    pub fn next(&mut self) -> Result<Option<f64>> {
+        let count = self.counts.next()?;
+        Ok(count.map(|count| f64::from(count) / f64::from(self.starts)))
+    }
 }
 
 /// Summarizes the results in one phrase.

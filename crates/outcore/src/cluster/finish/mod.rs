@@ -4,4 +4,5 @@ pub(crate) mod closing;
 pub(crate) mod communities;
 pub mod connect;
 pub(crate) mod number;
+pub(crate) mod stability;
 pub(crate) mod tally;

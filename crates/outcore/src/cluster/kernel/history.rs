@@ -41,6 +41,10 @@ pub(crate) struct History {
     pub(crate) levels: u64,
     /// Starts that were tried, the first one included; 0 before.
     pub(crate) trials: u32,
+    /// Amount by which the objective of each start was below the best.
+    pub(crate) losses: Vec<f64>,
+    /// Mean share of nodes that stay with the communities of the best start in another one.
+    pub(crate) agreement: Option<f64>,
     pub(crate) converged: bool,
     pub(crate) last_moved: u64,
     pub(crate) arcs: u64,

@@ -102,6 +102,10 @@ pub trait Sums: Objective + Sized {
     /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is
     /// better. `inside` is the weight of the arcs inside communities, with twice that of loops.
     fn quality(&self, inside: f64) -> f64;
+    /// Returns the scale of a quality, on a graph with `nodes` nodes, with which differences are compared.
+    fn scale(quality: f64, _nodes: u64) -> f64 {
+        quality.abs()
+    }
     /// Saves all sums exactly.
     fn save(&self, to: &mut StateWriter) -> Result<()>;
     /// Loads saved sums.

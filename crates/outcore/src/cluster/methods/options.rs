@@ -3,7 +3,7 @@
 use super::table::{Method, MethodOption};
 use crate::error::opt::{
     ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
-    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE, TRIALS,
+    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::View;
@@ -23,6 +23,9 @@ pub struct ClusterOptions {
     /// Number of starts of the methods with several levels, of which the best is continued; 6 if `None`.
     #[serde(default)]
     pub trials: Option<u32>,
+    /// Whether to return how often each node stays with its community in other starts; for multilevel methods.
+    #[serde(default)]
+    pub stability: bool,
     /// Random seed: another seed gives another, equally good result.
     pub seed: u64,
     /// Maximum number of sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
@@ -49,6 +52,7 @@ impl Default for ClusterOptions {
             resolution: vec![1.0],
             cycles: 3,
             trials: None,
+            stability: false,
             seed: 0,
             max_sweeps: None,
             tolerance: 0.001,
@@ -233,11 +237,31 @@ impl ClusterOptions {
         if self.trials.is_some() {
             MethodOption::Trials.check(TRIALS, self.method)?;
         }
+        if self.stability {
+            self.check_stability()?;
+        }
         if self.max_sweeps == Some(0) {
             return refuse(MAX_SWEEPS, "must be at least 1");
         }
         if !(0.0..=1.0).contains(&self.tolerance) {
             return refuse(TOLERANCE, "is a share from 0 to 1");
+        }
+        Ok(())
+    }
+
+    fn check_stability(&self) -> Result<()> {
+        MethodOption::Trials.check(STABILITY, self.method)?;
+        if self.trials == Some(1) {
+            return Err(Error::usage(format_args!(
+                "{STABILITY} compares starts, and there is only one"
+            ))
+            .hint(format_args!("use {} or more, or leave {TRIALS} out", TRIALS.of(2))));
+        }
+        if self.result_count() > 1 {
+            return Err(Error::usage(format_args!(
+                "{STABILITY} is computed for one result, but {RESOLUTION} has several values"
+            ))
+            .hint(format_args!("give one value of {RESOLUTION}")));
         }
         Ok(())
     }

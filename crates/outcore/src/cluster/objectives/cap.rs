@@ -170,6 +170,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn quality(&self, inside: f64) -> f64 {
         self.objective.quality(inside)
     }
+    fn scale(quality: f64, nodes: u64) -> f64 {
+        O::scale(quality, nodes)
+    }
 
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array(self.sizes.sizes.iter().copied())?;

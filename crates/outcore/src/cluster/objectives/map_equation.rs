@@ -169,6 +169,11 @@ impl Sums for CodeLength {
         -(plogp(self.cut * self.unit) + lengths)
     }
 
+    /// About the code length: without communities, it is nearly the logarithm of the number of nodes.
+    fn scale(quality: f64, nodes: u64) -> f64 {
+        (log2(nodes.max(2) as f64) - quality).max(0.0)
+    }
+
     fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array([self.cut, self.total_strength, self.unit].into_iter())?;
         to.array(self.modules.iter().map(|module| module.mass))?;

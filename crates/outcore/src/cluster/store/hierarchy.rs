@@ -146,6 +146,17 @@ impl Hierarchy {
         Ok(of_node)
     }
 
+    /// Reads back the groups of a level.
+    pub(crate) fn read(&self, level: usize) -> Result<Vec<u32>> {
+        let Grouping { path, node_count, .. } = &self.groupings[level];
+        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        let mut all = Vec::with_capacity(*node_count as usize);
+        while !groups.is_done() {
+            all.extend_from_slice(groups.next_block()?);
+        }
+        Ok(all)
+    }
+
     /// Returns the groupings and hands over their files to the caller.
     pub(crate) fn into_groupings(self) -> Vec<Grouping> {
         self.groupings

@@ -1,7 +1,7 @@
 //! Tests of multilevel methods, on generated graphs in simulated storage.
 
 use super::edges::level;
-use super::oracle_levels::OracleLevels;
+use super::oracle_levels::{OracleLevels, OracleSize};
 use super::prelude::*;
 use crate::cluster::tests::{
     Edges, PLENTY, POOLS, as_size, cliques, find, max_sizes, modularity_by_definition, one,
@@ -93,7 +93,12 @@ proptest! {
         let seeding = if own { Seeding::Own } else { Seeding::Star };
         let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, trials: Some(trials), ..ClusterOptions::default() };
         let mut oracle = OracleLevels::new((method, resolution[0]), cycles, seed);
-        (oracle.trials, oracle.size) = (trials, size);
+        oracle.trials = trials;
+        oracle.size = match size {
+            SizeClass::Small => OracleSize::Small,
+            SizeClass::Medium => OracleSize::Medium,
+            SizeClass::Large => OracleSize::Large,
+        };
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
         let labels = oracle.cluster(&level(&edges));

@@ -297,7 +297,12 @@ fn a_community_in_two_pieces_becomes_two() {
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let outcome = SweptLabels { labels, history: History::default(), groupings: Vec::new() };
+    let outcome = SweptLabels {
+        labels,
+        history: History::default(),
+        groupings: Vec::new(),
+        divisions: Vec::new(),
+    };
     let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);

@@ -2,7 +2,6 @@
 //! definition. See `oracle` for label propagation and the closing.
 
 use crate::cluster::base::hash::{Hash, LEAD, LEVEL, ORDER, REFINE, SUB, TIE, mix};
-use crate::cluster::drive::job::SizeClass;
 use crate::cluster::kernel::objective::ALONE;
 use crate::cluster::{Method, Seeding};
 use crate::weight::{RELATIVE_TOLERANCE, Weight};
@@ -19,6 +18,14 @@ pub(crate) struct OracleLevel {
     pub(crate) counts: Vec<u32>,
 }
 
+/// Class of the size of a graph, which divides the starts among the graph and a level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum OracleSize {
+    Small,
+    Medium,
+    Large,
+}
+
 pub(crate) struct OracleLevels {
     pub(crate) method: Method,
     pub(crate) resolution: f64,
@@ -29,7 +36,7 @@ pub(crate) struct OracleLevels {
     pub(crate) cycles: u32,
     /// Number of starts, the usual one included, and the class of the size that divides them.
     pub(crate) trials: u32,
-    pub(crate) size: SizeClass,
+    pub(crate) size: OracleSize,
     /// Other starts on the graph and on a level: seedings, or factors of the resolution, 0 for all nodes together.
     starts: [Vec<Result<f64, Seeding>>; 2],
     /// Maximum number of arcs and nodes of the level with several starts.
@@ -94,7 +101,7 @@ impl OracleLevels {
             found,
             cycles,
             trials: 1,
-            size: SizeClass::Small,
+            size: OracleSize::Small,
             starts: [Vec::new(), Vec::new()],
             small_level: (0, 0),
             seed,
@@ -158,14 +165,14 @@ impl OracleLevels {
         };
         let (others, is_free) = (self.trials - 1, self.max_size.is_none());
         self.starts = match self.size {
-            SizeClass::Small => [list(others, is_free), Vec::new()],
-            SizeClass::Medium => {
+            OracleSize::Small => [list(others, is_free), Vec::new()],
+            OracleSize::Medium => {
                 [list(others.saturating_sub(5), false), list(others.min(5), is_free)]
             }
-            SizeClass::Large => [Vec::new(), list(others, is_free)],
+            OracleSize::Large => [Vec::new(), list(others, is_free)],
         };
         let arcs = level.arcs.iter().map(Vec::len).sum::<usize>();
-        let share = if self.size == SizeClass::Large { 64 } else { 4 };
+        let share = if self.size == OracleSize::Large { 64 } else { 4 };
         self.small_level = (arcs / share, level.arcs.len() / 4);
     }
 
@@ -271,7 +278,7 @@ impl OracleLevels {
         mut labels: Vec<u32>,
     ) -> Vec<u32> {
         let n = level.arcs.len() as f64;
-        let is_large = number == 0 && self.size == SizeClass::Large;
+        let is_large = number == 0 && self.size == OracleSize::Large;
         let (enough, few) = if is_large { (0.01, 0.02) } else { (0.0, 0.0) };
         let mut active = vec![true; labels.len()];
         for _ in 0..if is_large { 5 } else { 50 } {

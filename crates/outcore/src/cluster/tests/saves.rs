@@ -80,6 +80,7 @@ fn forms() -> Vec<ClusterOptions> {
         consensus,
         ClusterOptions { trials: Some(4), ..of(Method::MapEquation) },
         ClusterOptions { trials: Some(3), levels: true, ..of(Method::Cpm) },
+        ClusterOptions { trials: Some(8), stability: true, ..of(Method::Modularity) },
     ]
 }
 
@@ -91,7 +92,11 @@ fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities,
             let bytes = graph.files().read(&grouping.path).unwrap();
             bytes[..4 * grouping.node_count as usize].to_vec()
         };
-        let groups = found.groupings.iter().map(read).collect();
+        let mut groups: Vec<_> = found.groupings.iter().map(read).collect();
+        if let Some(Stability { counts, .. }) = &found.stability {
+            let counts = counts.clone().into_memory(graph.files()).unwrap();
+            groups.push(counts.into_iter().flat_map(u32::to_le_bytes).collect());
+        }
         // The number of scans depends on memory.
         (Communities { labels, scans: 0, resumed_sweeps: 0, ..found }, groups)
     };
@@ -104,7 +109,7 @@ proptest! {
     #[test]
     fn a_stopped_clustering_resumes_to_the_same_result(
         edges in some_edges(),
-        form in 0..13usize,
+        form in 0..14usize,
         size in size_classes(),
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),

@@ -4,9 +4,9 @@
 mod outputs;
 use super::{Job, PresentReport, Source};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels};
+use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::error::opt::{
-    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, REPRESENTATIVES, ROWS, WORK_DIR,
+    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, REPRESENTATIVES, ROWS, STABILITY, WORK_DIR,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -27,6 +27,8 @@ pub(crate) struct Targets<'a> {
     pub(crate) options: &'a PresentOptions,
     /// Whether levels are written.
     levels: bool,
+    /// Whether the stability of nodes is written.
+    stability: bool,
     /// File of each result.
     pub(crate) outputs: Vec<PathBuf>,
     /// File of representatives of each result; empty if they are not written.
@@ -44,8 +46,9 @@ impl<'a> Targets<'a> {
             Some(path) => outputs(files, path, clustering)?,
             None => Vec::new(),
         };
-        let (levels, outputs) = (clustering.levels, outputs(files, output, clustering)?);
-        Ok(Self { options, levels, outputs, representatives })
+        let (levels, stability) = (clustering.levels, clustering.stability);
+        let outputs = outputs(files, output, clustering)?;
+        Ok(Self { options, levels, stability, outputs, representatives })
     }
 
     /// Refuses files that cannot be read or written, before any work.
@@ -87,6 +90,12 @@ impl<'a> Targets<'a> {
             return refuse(
                 format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community")).into(),
                 format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
+            );
+        }
+        if self.stability && rows != RowForm::Nodes {
+            return refuse(
+                format_args!("{STABILITY} and {ROWS} cannot be written to one file").into(),
+                "leave one of them out".into(),
             );
         }
         if self.levels && (rows != RowForm::Nodes || member_weights) {
@@ -330,7 +339,8 @@ impl Job<'_> {
     pub(crate) fn write(
         &mut self,
         graph: &Graph,
-        (presented, inside): (&Presented, &Inside),
+        presented: &Presented,
+        (inside, stability): (&Inside, Option<&Stability>),
         levels: Option<Levels>,
         (rows, output): (RowForm, &Path),
         scratch: &Scratch,
@@ -362,6 +372,7 @@ impl Job<'_> {
                 count: presented.node_count(),
                 number: || numbers.next_number(),
                 weights: &inside.weights,
+                stability: stability.map(|stability| stability.scan(job.files)).transpose()?,
                 groups: |groups: &mut Vec<u32>| match &mut lines {
                     Some(lines) => lines.next(groups),
                     None => Ok(()),

@@ -22,7 +22,7 @@
 mod saved;
 mod trials;
 
-pub(crate) use trials::Starts;
+pub(crate) use trials::{StartCounts, Starts};
 
 use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
@@ -170,6 +170,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Starts,
+    /// Labels on the graph from each start, if they are requested.
+    divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
     most_cycles: u32,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
@@ -208,6 +210,10 @@ pub(crate) fn find<O: Sums>(
     let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
     let mut first = Multilevel::<O>::new(job, rule, starts, hierarchy);
     first.saves = Some(saves);
+    first.divisions = job
+        .options
+        .stability
+        .then(|| Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new()));
     first.waiting = others.to_vec();
     let state = match saved {
         Some((counters, state)) => first.resume(&mut level, counters, state)?,
@@ -229,6 +235,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             job,
             rule,
             starts,
+            divisions: None,
             most_cycles: job.options.cycles,
             history,
             hierarchy,
@@ -265,7 +272,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 Vec::new()
             }
         };
-        SweptLabels { labels, history: self.history, groupings }
+        let divisions = self.divisions.map_or_else(Vec::new, Hierarchy::into_groupings);
+        SweptLabels { labels, history: self.history, groupings, divisions }
     }
 
     /// Discards the groups of this level and of those above it.

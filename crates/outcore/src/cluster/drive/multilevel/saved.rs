@@ -8,7 +8,7 @@ use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
 use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::history::History;
-use crate::cluster::store::hierarchy::Grouping;
+use crate::cluster::store::hierarchy::{Grouping, Hierarchy};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::reserve_large_pages;
@@ -32,6 +32,8 @@ pub(super) struct SavedCounters {
     groupings: Vec<SavedGroups>,
     groupings_made: u64,
     groupings_shared: usize,
+    /// Labels of each start, if requested.
+    divisions: Vec<SavedGroups>,
     /// Results of other rules that have been solved.
     found: Vec<SavedResult>,
 }
@@ -88,6 +90,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let scans = if is_base { level.source.scans() } else { self.scans };
         let directory = (!is_base).then(|| level.graph().directory());
         let groupings = self.hierarchy.groupings();
+        let divisions = self.divisions.as_ref().map_or(&[][..], Hierarchy::groupings);
         let counters = SavedCounters {
             history: self.history.clone(),
             scans,
@@ -100,11 +103,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             groupings: groupings.iter().map(SavedGroups::new).collect(),
             groupings_made: self.hierarchy.made(),
             groupings_shared: self.hierarchy.shared_count(),
+            divisions: divisions.iter().map(SavedGroups::new).collect(),
             found: self.found.iter().map(SavedResult::new).collect(),
         };
         let of_found = self.found.iter().flat_map(|found| &found.groupings);
         saves.save(&counters, self.job.observer, |to| {
-            let groupings = groupings.iter().chain(of_found);
+            let groupings = groupings.iter().chain(of_found).chain(divisions);
             groupings.for_each(|groups| to.need(&groups.path, groups.bytes()));
             directory.into_iter().for_each(|level| to.need(level, 0));
             to.labels(&state.labels)?;
@@ -134,6 +138,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let groupings = groupings.map(|saved| saved.grouping(directory)).collect();
         let SavedCounters { groupings_made: made, groupings_shared: shared, .. } = counters;
         self.hierarchy.restore(groupings, made, shared)?;
+        let divisions = std::mem::take(&mut counters.divisions).into_iter();
+        let divisions: Vec<_> = divisions.map(|saved| saved.grouping(directory)).collect();
+        if let Some(kept) = &mut self.divisions {
+            let made = divisions.len() as u64;
+            kept.restore(divisions, made, 0)?;
+        }
         let graph = counters.directory.as_ref();
         let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
         let graph = graph.transpose()?;
@@ -197,7 +207,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             }
             let of_file = |saved: SavedGroups| saved.grouping(self.job.scratch);
             let groupings = groupings.into_iter().map(of_file).collect();
-            self.found.push(SweptLabels { labels, history, groupings });
+            self.found.push(SweptLabels { labels, history, groupings, divisions: Vec::new() });
         }
         Ok(())
     }

@@ -13,31 +13,35 @@
 //! start is solved on its graph or level and those above it; the best is then moved there again, and on those below.
 //!
 //! Cost: on the graph, a clustering for each start; on a level, about as many arcs as it and those above it take.
-//! Memory: none beyond that of a clustering, as the best labels so far wait on disk.
+//! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
 
 use super::{Level, LevelState, Multilevel, Progress};
-use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::groups::sums_of;
 use crate::cluster::drive::job::{ClusterJob, SizeClass};
+use crate::cluster::finish::stability::agreement;
 use crate::cluster::kernel::objective::Sums;
-use crate::cluster::methods::options::Seeding;
+use crate::cluster::methods::options::{ClusterOptions, Seeding};
 use crate::cluster::objectives::modularity::{Density, Null};
+use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
-use crate::io::reserve_large_pages;
 use crate::progress::{Event, notify};
-use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 /// Number of starts, if the options give none.
 const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
 const LARGE_TRIALS: u32 = 6;
+/// Number of starts on a medium graph if they are to tell how stable communities are.
+const STABLE_TRIALS: u32 = 15;
 /// Starts on a level of a medium graph, besides the usual one.
 const LEVEL_STARTS: u32 = 5;
 /// Shares of the arcs of a medium and of a large graph that a level has on which starts are tried.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
+/// Starts are compared with the best if their objective is lower by at most this share of its scale: others have
+/// missed the communities, and say nothing about them.
+const NEAR: f64 = 0.02;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 const MARGIN: f64 = 1e-9;
 
@@ -50,6 +54,28 @@ pub(crate) enum TrialStart {
     Density(Null),
     /// One of all nodes.
     Undivided,
+}
+
+/// Numbers of starts besides the usual one, on the graph and on a level.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StartCounts {
+    pub(crate) on_graph: u32,
+    pub(crate) on_level: u32,
+}
+
+impl StartCounts {
+    /// Returns as many as requested, or as suit the size of the graph.
+    pub(crate) fn of(options: &ClusterOptions, size: SizeClass) -> Self {
+        let others = |usually: u32| options.trials.unwrap_or(usually) - 1;
+        match size {
+            SizeClass::Small => Self { on_graph: others(SMALL_TRIALS), on_level: 0 },
+            SizeClass::Medium => {
+                let all = others(if options.stability { STABLE_TRIALS } else { MEDIUM_TRIALS });
+                Self { on_graph: all.saturating_sub(LEVEL_STARTS), on_level: all.min(LEVEL_STARTS) }
+            }
+            SizeClass::Large => Self { on_graph: 0, on_level: others(LARGE_TRIALS) },
+        }
+    }
 }
 
 /// Starts of a clustering.
@@ -67,23 +93,11 @@ impl Starts {
         Self { usual, on_graph: Vec::new(), on_level: Vec::new() }
     }
 
-    /// Returns `count` starts, or as many as suit the size of the graph; sizes of communities may be limited. `null` is
-    /// that of the objective, or of modularity.
-    pub(crate) fn new(
-        count: Option<u32>,
-        size: SizeClass,
-        (usual, null): (Seeding, Null),
-        is_limited: bool,
-    ) -> Self {
-        let others = |usually: u32| count.unwrap_or(usually) - 1;
-        let (on_graph, on_level) = match size {
-            SizeClass::Small => (others(SMALL_TRIALS), 0),
-            SizeClass::Medium => {
-                let all = others(MEDIUM_TRIALS);
-                (all.saturating_sub(LEVEL_STARTS), all.min(LEVEL_STARTS))
-            }
-            SizeClass::Large => (0, others(LARGE_TRIALS)),
-        };
+    /// Returns the starts of a job: as many as requested, or as suit the size of the graph. `null` is that of the
+    /// objective, or of modularity.
+    pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Null) -> Self {
+        let (size, is_limited) = (job.size_class(), job.most().is_some());
+        let StartCounts { on_graph, on_level } = StartCounts::of(job.options, size);
         let densities = match is_limited {
             // Communities of another objective may be larger than the limit.
             true => Vec::new(),
@@ -160,31 +174,73 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         others: &[TrialStart],
     ) -> Result<LevelState<O>> {
         self.history.trials += u32::from(self.history.trials == 0);
-        // The first start goes on to the starts on a level.
+        // The first start also tries those on a level.
         let one = Starts::one(self.starts.usual);
         let starts = std::mem::replace(&mut self.starts, one);
-        let (mut best, found) = self.solve_apart(level, self.rule, starts, |other, level| {
+        let found = self.solve_apart(level, self.rule, starts, |other, level| {
             let state = other.cycles(level, state, progress)?;
             other.measured(level, state.labels)
         })?;
-        let path = self.job.scratch.join(format!("best-start-{}", level.number));
-        self.put_aside(&path, found)?;
+        let files = self.job.graph.files();
+        let prefix = self.job.scratch.join(format!("start-{}", level.number));
+        let mut kept = Hierarchy::new(files, prefix, Vec::new());
+        let mut keep = |(quality, state): (f64, LevelState<O>)| {
+            let bound = state.sums.label_bound();
+            kept.keep(&state.into_labels(), bound)?;
+            Result::Ok(quality)
+        };
+        let mut qualities = vec![keep(found)?];
         let seed = level.seed;
         for (number, &start) in (1..).zip(others) {
             self.detail(&format!("level {}: start {}", level.number, number + 1))?;
             level.seed = mix(seed ^ number);
             let found = self.begin_at(level, start);
             level.seed = seed;
-            let (quality, found) = found?;
+            qualities.push(keep(found?)?);
             self.history.trials += 1;
-            if quality > best + MARGIN {
-                best = quality;
-                self.put_aside(&path, found)?;
-            }
         }
-        let labels = self.take_back(&path, level.node_count())?;
+        let labels = self.compared(level, &qualities, kept)?;
         self.end_trials(level.number == 0);
         Ok(self.measured(level, labels)?.1)
+    }
+
+    /// Returns the best labels among those of all starts; records how far the others are from them.
+    fn compared(
+        &mut self,
+        level: &Level<'_, '_>,
+        qualities: &[f64],
+        kept: Hierarchy,
+    ) -> Result<Vec<AtomicU32>> {
+        let mut best = 0;
+        for (start, quality) in qualities.iter().enumerate() {
+            if *quality > qualities[best] + MARGIN {
+                best = start;
+            }
+        }
+        let loss = |start: usize| qualities[best] - qualities[start];
+        let near = NEAR * O::scale(qualities[best], self.job.graph.node_count());
+        let is_near = |start: &usize| loss(*start) <= near;
+        if let Some(mut divisions) = self.divisions.take() {
+            for start in (0..qualities.len()).filter(is_near) {
+                let mut labels = kept.read(start)?;
+                for below in (0..level.number).rev() {
+                    labels = self.hierarchy.project(below, &labels)?;
+                }
+                let bound = labels.iter().max().map_or(0, |&most| most as usize + 1);
+                divisions.keep(&labels, bound)?;
+            }
+            self.divisions = Some(divisions);
+        }
+        let labels = kept.read(best)?;
+        let (files, all) = (self.job.graph.files(), kept.into_groupings());
+        let is_rival = |start: &usize| is_near(start) && *start != best;
+        let rivals: Vec<_> =
+            (0..all.len()).filter(is_rival).map(|start| all[start].clone()).collect();
+        let count = |node: u32| level.counts.get(node as usize).copied().unwrap_or(1);
+        self.history.agreement = agreement(files, &labels, &rivals, count)?;
+        self.history.losses = (0..qualities.len()).map(loss).collect();
+        all.iter().for_each(|start| files.discard(&start.path));
+        Ok(labels.into_iter().map(AtomicU32::new).collect())
     }
 
     /// Records that the starts have been compared, perhaps on the graph, where each goes through all cycles.
@@ -193,25 +249,6 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if on_graph {
             self.most_cycles = 1;
         }
-    }
-
-    fn put_aside(&self, path: &Path, found: LevelState<O>) -> Result<()> {
-        let files = self.job.graph.files();
-        files.discard(path);
-        let mut to = StateWriter::create(files, path)?;
-        to.labels(&found.labels)?;
-        to.finish()
-    }
-
-    fn take_back(&self, path: &Path, node_count: usize) -> Result<Vec<AtomicU32>> {
-        let files = self.job.graph.files();
-        let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
-        labels.resize_with(node_count, AtomicU32::default);
-        let mut from = StateReader::open(files, path)?;
-        from.labels(&mut labels)?;
-        from.finish()?;
-        files.discard(path);
-        Ok(labels)
     }
 
     /// Solves the level from one start; returns the quality of its communities, and them.
