@@ -10,9 +10,10 @@
 //! | large | 6 | | 6 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
-//! start is solved on its graph or level and those above it; the best is then moved there again, and on those below.
+//! start is solved on its graph or level and those above it, on the graph in one cycle; the best is then moved there
+//! again, and on those below, and goes through further cycles.
 //!
-//! Cost: on the graph, a clustering for each start; on a level, about as many arcs as it and those above it take.
+//! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
 
 use super::{Level, LevelState, Multilevel, Progress};
@@ -243,11 +244,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(labels.into_iter().map(AtomicU32::new).collect())
     }
 
-    /// Records that the starts have been compared, perhaps on the graph, where each goes through all cycles.
+    /// Records that the starts have been compared, perhaps on the graph, where each goes through one cycle.
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
-            self.most_cycles = 1;
+            self.most_cycles = (self.job.options.cycles - 1).max(1);
         }
     }
 
@@ -314,6 +315,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.hierarchy.lent(self.job.scratch.join(format!("groups-start-{}", level.number)));
         let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
         other.base = level.number;
+        if level.number == 0 {
+            // Only the best start goes through further cycles.
+            other.most_cycles = 1;
+        }
         let cycles = self.history.cycles;
         other.history = std::mem::take(&mut self.history);
         other.history.cycles = 0;
