@@ -7,10 +7,15 @@ use super::meter::{Meter, RESERVED_BYTES_MIN};
 /// a tenth, and random accesses rarely miss the translation cache. The memory is only an address range until
 /// it is used, so the capacity may be generous. It should not be too small, because memory that is moved to
 /// grow loses its large pages, and it is never so small that the allocator would retain it after it is freed
-/// (glibc: 32 MiB): short-lived buffers would pile up beyond the limit. If the reservation fails, the vector
-/// starts empty.
+/// (glibc: 32 MiB): short-lived buffers would pile up beyond the limit. Half a large page or less is ordinary
+/// memory, because clearing a large page for it would take longer than its use. If the reservation fails, the
+/// vector starts empty.
 pub(crate) fn reserve_large_pages<T>(capacity: usize) -> Vec<T> {
     let mut memory = Vec::new();
+    if capacity * size_of::<T>() <= LARGE_PAGE / 2 {
+        memory.reserve_exact(capacity);
+        return memory;
+    }
     let capacity = capacity.max(RESERVED_BYTES_MIN.div_ceil(size_of::<T>()));
     if Meter::exempting(|| memory.try_reserve_exact(capacity)).is_ok() {
         prefer_large_pages(&mut memory);

@@ -59,13 +59,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        let transfer =
-            |block_bytes| Transfer { block_bytes, depth: 1, direct: true, bytes_per_second: None };
-        Self {
-            read: transfer(Self::READ_BYTES),
-            write: transfer(Self::WRITE_BYTES),
-            merge_read_bytes: Self::READ_BYTES,
-        }
+        Self::of(Self::READ_BYTES, Self::WRITE_BYTES)
     }
 }
 
@@ -74,6 +68,17 @@ impl Tuning {
     pub const READ_BYTES: usize = 512 << 10;
     /// Bytes per write request when nothing is known of the disk.
     pub const WRITE_BYTES: usize = 2 << 20;
+    /// Settings of small files in memory.
+    pub(crate) const MEMORY: Self = Self::of(64 << 10, 64 << 10);
+
+    /// Returns the settings for requests of these sizes, one at a time.
+    const fn of(read_bytes: usize, write_bytes: usize) -> Self {
+        const fn transfer(block_bytes: usize) -> Transfer {
+            Transfer { block_bytes, depth: 1, direct: true, bytes_per_second: None }
+        }
+        let (read, write) = (transfer(read_bytes), transfer(write_bytes));
+        Self { read, write, merge_read_bytes: read_bytes }
+    }
 
     /// Returns these settings with every size and depth clamped to the range that files and memory support.
     #[must_use]

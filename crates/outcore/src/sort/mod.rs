@@ -62,6 +62,8 @@ use std::sync::Arc;
 pub(crate) const PUSHED: usize = 4096;
 /// Number of records returned at a time.
 const OUT_RECORDS: usize = 16 << 10;
+/// Number of records for which there is room before a whole run is reserved.
+const FEW_RECORDS: usize = 32 << 10;
 
 /// Summary of a sort.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -209,7 +211,8 @@ impl<R: Record> Sorter<R> {
         }
         if needed > self.records.capacity() {
             let old = std::mem::take(&mut self.records);
-            self.records = reserve_large_pages(self.run_capacity().max(needed));
+            let room = if 2 * needed <= FEW_RECORDS { FEW_RECORDS } else { self.run_capacity() };
+            self.records = reserve_large_pages(room.max(needed));
             self.records.extend_from_slice(&old[..self.filled]);
         }
         if needed > self.records.len() {

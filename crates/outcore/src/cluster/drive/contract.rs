@@ -20,7 +20,7 @@ use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::objective::Sums;
 use crate::error::Result;
 use crate::graph::{ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter};
-use crate::io::{Files, Ram};
+use crate::io::{Files, Ram, Tuning};
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
 use std::iter::repeat;
@@ -78,7 +78,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
 ) -> Result<Contracted<O>> {
     let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
     let is_small = source.graph().arc_count() <= small_arcs;
-    let ram = Files::new(Arc::new(Ram::default()));
+    let ram = Files::new(Arc::new(Ram::default())).with_tuning(Tuning::MEMORY);
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
     let sorter = emit::<S>(source, division, files, place, tick)?;

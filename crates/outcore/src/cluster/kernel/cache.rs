@@ -83,7 +83,12 @@ impl<'g> BlockSource<'g> {
         let entries = self.graph.blocks();
         let planned =
             order.clone().filter(|&index| !self.is_kept(index) && wanted(&entries[index]));
-        self.scan(planned.collect(), &mut { order }, &wanted, &mut visit)
+        let mut planned: Vec<usize> = planned.collect();
+        if planned.len() == 1 {
+            // Threads that read ahead would take longer than the block.
+            planned.clear();
+        }
+        self.scan(planned, &mut { order }, &wanted, &mut visit)
     }
 
     fn is_kept(&self, index: usize) -> bool {

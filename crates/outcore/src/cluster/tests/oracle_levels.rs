@@ -188,7 +188,7 @@ impl OracleLevels {
         let starts = std::mem::take(&mut self.starts[place]);
         let on_level = std::mem::take(&mut self.starts[1]);
         let small_level = self.small_level;
-        let own = self.apart(number, |other| {
+        let own = self.apart(|other| {
             (other.starts[1], other.small_level) = (on_level, small_level);
             other.cycles(level, number, seed, labels)
         });
@@ -214,7 +214,7 @@ impl OracleLevels {
     ) -> Vec<u32> {
         let factor = match start {
             Err(seeding) => {
-                return self.apart(number, |other| {
+                return self.apart(|other| {
                     other.seeding = seeding;
                     other.begin(level, number, seed)
                 });
@@ -224,7 +224,7 @@ impl OracleLevels {
         let labels = if factor == 0.0 {
             vec![0; level.arcs.len()]
         } else {
-            self.apart(number, |other| {
+            self.apart(|other| {
                 other.seeding = Seeding::Star;
                 if other.method == Method::MapEquation {
                     other.method = Method::Modularity;
@@ -233,13 +233,12 @@ impl OracleLevels {
                 other.begin(level, number, seed)
             })
         };
-        self.apart(number, |other| other.cycles(level, number, seed, labels))
+        self.apart(|other| other.cycles(level, number, seed, labels))
     }
 
-    /// Runs another search by the same rules, which counts sweeps with this one.
-    fn apart(&mut self, number: u64, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
-        let cycles = if number == 0 { 1 } else { self.cycles };
-        let mut other = Self::new((self.method, self.resolution), cycles, self.seed);
+    /// Runs another search of one cycle, which counts sweeps with this one.
+    fn apart(&mut self, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
+        let mut other = Self::new((self.method, self.resolution), 1, self.seed);
         (other.max_size, other.seeding, other.sweeps) = (self.max_size, self.seeding, self.sweeps);
         other.size = self.size;
         let labels = run(&mut other);

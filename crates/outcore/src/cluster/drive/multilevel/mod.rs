@@ -458,7 +458,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 NextStep::Up(next) => upper = *next,
             }
         };
-        give_back_freed();
+        if base.is_on_disk {
+            give_back_freed();
+        }
         let mut labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
         for below in (base.number..top).rev() {
             labels = self.hierarchy.project(below, &labels)?;
@@ -538,7 +540,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         self.hierarchy.keep(&groups, classes.len())?;
         drop(groups);
-        give_back_freed();
+        if level.is_on_disk {
+            give_back_freed();
+        }
         let progress = Progress::new(classes.len());
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let (number, state) = (level.number + 1, LevelState { labels, sums });

@@ -10,8 +10,8 @@
 //! | large | 6 | | 6 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
-//! start is solved on its graph or level and those above it, on the graph in one cycle; the best is then moved there
-//! again, and on those below, and goes through further cycles.
+//! start goes through one cycle from there; the best is then moved there again, and on the levels below, and goes
+//! through further cycles.
 //!
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
@@ -303,7 +303,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
 
-    /// Runs another search on the level, with files and checkpoints of its own: none of the latter.
+    /// Runs another search on the level, of one cycle, with files of its own and no checkpoints.
     fn solve_apart<P: Sums, T>(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -315,10 +315,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.hierarchy.lent(self.job.scratch.join(format!("groups-start-{}", level.number)));
         let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
         other.base = level.number;
-        if level.number == 0 {
-            // Only the best start goes through further cycles.
-            other.most_cycles = 1;
-        }
+        other.most_cycles = 1;
         let cycles = self.history.cycles;
         other.history = std::mem::take(&mut self.history);
         other.history.cycles = 0;
