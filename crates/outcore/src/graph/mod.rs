@@ -59,7 +59,6 @@ mod arc;
 mod block;
 mod codec;
 mod cost;
-mod encoder;
 mod histogram;
 mod index;
 mod manifest;
@@ -82,8 +81,10 @@ pub use index::BlockEntry;
 pub use manifest::{Duplicates, GraphOptions, GraphSummary};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
+pub(crate) use manifest::EdgeRules;
 pub(crate) use view::View;
 pub use writer::GraphWriter;
+pub(crate) use writer::extend;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,367 @@
+//! Adding edges to a graph: the graph as an input of a build, and what differs from a build without one.
+//!
+//! ```text
+//!  names of the old graph --> index of names --> as without one: new edges are numbered, and sorted
+//!  arcs of the old graph --.                                                              |
+//!                          `--> merged with the new arcs (`graph::extend`) <--------------'
+//! ```
+//! Old names come first, so they keep their numbers, and the result is the graph of all edges. The old graph is read
+//! twice, front to back, and never changed. What it does not record would make the result another one, so it is refused:
+//! its rules (`EdgeRules`) must be known, and be those of the new edges.
+
+use super::weights::Normalize;
+use super::{NamesOf, Reading};
+use crate::budget::Limits;
+use crate::error::opt::{
+    APPEND, DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MEMORY, MIN_WEIGHT, NORMALIZE,
+    OUTPUT, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM, WORK_DIR,
+};
+use crate::error::{Error, ErrorKind, Opt, Result};
+use crate::graph::{ArcRecord, Duplicates, EdgeRules, Graph, GraphSummary, Names};
+use crate::input::{CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
+use crate::io::{Files, Tuning};
+use crate::job::place::beside;
+use crate::job::{AppendReport, InputFile, Job, JobOptions};
+use crate::progress::{Event, notify};
+use crate::sort::{Record, SORT_BYTES_MIN};
+use crate::units::{format_bytes, format_counted, size_to_type};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Hint for graphs that edges cannot be added to.
+const FROM_EDGES: &str = "build a graph from all edges instead";
+
+/// Identity of the graph that edges are added to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OldFiles {
+    pub(crate) path: String,
+    /// Checksum of its `graph.json`.
+    checksum: String,
+    pub(crate) files: Vec<InputFile>,
+}
+
+impl OldFiles {
+    fn new(files: &Files, graph: &Graph) -> Self {
+        let directory = graph.directory();
+        let paths = ["graph.json", "arcs", "names"].map(|name| directory.join(name));
+        Self {
+            path: directory.display().to_string(),
+            checksum: graph.checksum().to_owned(),
+            files: paths.iter().map(|path| InputFile::new(files, path)).collect(),
+        }
+    }
+}
+
+/// Graph that edges are added to.
+pub(crate) struct Old {
+    pub(crate) graph: Graph,
+    names: Names,
+    pub(crate) files: OldFiles,
+}
+
+impl Old {
+    /// Opens the graph that `options` name, if they do, and refuses one that edges cannot be added to.
+    pub(crate) fn open(files: &Files, options: &JobOptions) -> Result<Option<Self>> {
+        let Some(path) = &options.append else { return Ok(None) };
+        let graph = open_graph(files, path)?;
+        let (before, now) = (Rules::of_graph(&graph)?, Rules::of_job(options));
+        let (was, is) = (before.choices(), now.choices());
+        if let Some((was, is)) = was.iter().zip(&is).find(|(was, is)| was != is) {
+            let path = path.display();
+            let message = format_args!("`{path}` was built {was}, but edges are to be added {is}");
+            return Err(Error::usage(message)
+                .hint("use the option that the graph was built with, or build one from all edges"));
+        }
+        if before.edges.divided_by_self_scores {
+            let (path, option) = (path.display(), NORMALIZE.of("self-score"));
+            let message = format_args!("no edges can be added to `{path}`, built with {option}");
+            return Err(Error::usage(message)
+                .note("new edges could change the self scores that its weights were divided by")
+                .hint(FROM_EDGES));
+        }
+        let names = graph.open_names()?;
+        let old = Self { files: OldFiles::new(files, &graph), graph, names };
+        options.limits.check()?;
+        old.merge_room(options.limits, &files.tuning())?;
+        Ok(Some(old))
+    }
+
+    pub(super) fn corrupt_names(&self) -> Error {
+        Error::corrupt(&self.graph.directory().join("names"), "a name occurs twice")
+    }
+
+    /// Returns the memory for the sort while runs and the old graph are merged, and whether there is room to read
+    /// blocks of the graph ahead.
+    pub(crate) fn merge_room(&self, limits: Limits, tuning: &Tuning) -> Result<(u64, bool)> {
+        let (ahead, least) = self.graph.extension_bytes();
+        let beside = |bytes| limits.merge_bytes_beside(bytes, tuning);
+        let room = beside(ahead).map(|rest| (rest, true));
+        room.or_else(|| beside(least).map(|rest| (rest, false))).ok_or_else(|| {
+            let others = limits.memory_bytes.saturating_sub(limits.merge_bytes(tuning));
+            let enough = size_to_type(others + SORT_BYTES_MIN + least);
+            let message = format_args!(
+                "{} is too little memory to add edges to `{}`",
+                format_bytes(limits.memory_bytes),
+                self.files.path
+            );
+            Error::new(ErrorKind::MemoryTooSmall, message)
+                .note(format!("a block of it takes {}", format_bytes(least)))
+                .hint(format_args!("use {} or more", MEMORY.of(enough)))
+        })
+    }
+
+    pub(crate) fn report(&self, graph: &GraphSummary) -> AppendReport {
+        let old = self.graph.summary();
+        AppendReport {
+            graph: self.files.path.clone(),
+            node_count: old.node_count,
+            edge_count: old.edge_count,
+            new_node_count: graph.node_count - old.node_count,
+            new_edge_count: graph.edge_count.saturating_sub(old.edge_count),
+        }
+    }
+}
+
+fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
+    files.entry(path)?;
+    if files.entry(&path.join("graph.json")).is_err() {
+        return Err(Error::usage(format_args!("{} is not a graph", APPEND.of(path.display())))
+            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
+    }
+    let graph = Graph::open(files, path)?;
+    let shown = path.display();
+    if graph.is_part() {
+        let message = format!("`{shown}` is a part of a graph");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    if !graph.has_names() {
+        let message = format!("`{shown}` has no names that edges could refer to");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    Ok(graph)
+}
+
+/// Option by which edges become arcs, with its value if it is in effect.
+#[derive(PartialEq)]
+struct Choice {
+    option: Opt,
+    value: Option<String>,
+    /// Whether the option has no value.
+    is_flag: bool,
+}
+
+impl Choice {
+    fn flag(option: Opt, is_on: bool) -> Self {
+        Self { option, value: is_on.then(String::new), is_flag: true }
+    }
+
+    fn of(option: Opt, value: Option<impl ToString>) -> Self {
+        Self { option, value: value.map(|value| value.to_string()), is_flag: false }
+    }
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.value {
+            None => write!(f, "without {}", self.option),
+            Some(_) if self.is_flag => write!(f, "with {}", self.option),
+            Some(value) => write!(f, "with {}", self.option.clone().of(value)),
+        }
+    }
+}
+
+/// Everything that decides how edges become arcs.
+struct Rules {
+    directed: bool,
+    duplicates: Duplicates,
+    keep_loops: bool,
+    edges: EdgeRules,
+}
+
+impl Rules {
+    fn of_graph(graph: &Graph) -> Result<Self> {
+        let edges = graph.rules().ok_or_else(|| {
+            let path = graph.directory().display();
+            let message = format!("`{path}` does not record how its edges were read");
+            Error::new(ErrorKind::Usage, message).hint(FROM_EDGES)
+        })?;
+        let GraphSummary { is_directed, duplicates, loops_kept, .. } = graph.summary();
+        Ok(Self { directed: is_directed, duplicates, keep_loops: loops_kept, edges })
+    }
+
+    fn of_job(options: &JobOptions) -> Self {
+        let JobOptions { duplicates, keep_loops, .. } = *options;
+        Self { directed: options.input.directed, duplicates, keep_loops, edges: options.rules() }
+    }
+
+    fn choices(&self) -> [Choice; 8] {
+        let edges = &self.edges;
+        let loops = if self.keep_loops { "keep" } else { "drop" };
+        let divided = edges.divided_by_self_scores.then_some("self-score");
+        [
+            Choice::flag(DIRECTED, self.directed),
+            Choice::of(DUPLICATES, Some(self.duplicates.name())),
+            Choice::of(SELF_LOOPS, Some(loops)),
+            Choice::flag(IGNORE_WEIGHTS, edges.ignore_weights),
+            Choice::of(WEIGHT_TRANSFORM, Some(edges.weight_transform.name())),
+            Choice::of(MIN_WEIGHT, edges.min_weight),
+            Choice::of(MAX_WEIGHT, edges.max_weight),
+            Choice::of(NORMALIZE, divided),
+        ]
+    }
+}
+
+impl JobOptions {
+    /// Returns the rules that a graph built with these options records.
+    pub(crate) fn rules(&self) -> EdgeRules {
+        EdgeRules {
+            ignore_weights: self.input.ignore_weights,
+            weight_transform: self.input.weight_transform,
+            min_weight: self.min_weight,
+            max_weight: self.max_weight,
+            divided_by_self_scores: self.normalize == Normalize::SelfScore,
+        }
+    }
+
+    /// Takes from the graph that edges are added to, if there is one, the options it was built with, except for those
+    /// in `given`.
+    ///
+    /// # Errors
+    /// `Usage` if it is not a graph, or does not record them; `CorruptFile`; `Io`.
+    pub fn adopt(&mut self, files: &Files, given: &[Opt]) -> Result<()> {
+        let Some(path) = &self.append else { return Ok(()) };
+        let Rules { directed, duplicates, keep_loops, edges } =
+            Rules::of_graph(&open_graph(files, path)?)?;
+        let takes = |option: &Opt| !given.contains(option);
+        let input = &mut self.input;
+        input.directed = if takes(&DIRECTED) { directed } else { input.directed };
+        self.duplicates = if takes(&DUPLICATES) { duplicates } else { self.duplicates };
+        self.keep_loops = if takes(&SELF_LOOPS) { keep_loops } else { self.keep_loops };
+        if takes(&IGNORE_WEIGHTS) {
+            input.ignore_weights = edges.ignore_weights;
+        }
+        if takes(&WEIGHT_TRANSFORM) {
+            input.weight_transform = edges.weight_transform;
+        }
+        self.min_weight = if takes(&MIN_WEIGHT) { edges.min_weight } else { self.min_weight };
+        self.max_weight = if takes(&MAX_WEIGHT) { edges.max_weight } else { self.max_weight };
+        if takes(&NORMALIZE) && edges.divided_by_self_scores {
+            self.normalize = Normalize::SelfScore;
+        }
+        Ok(())
+    }
+
+    /// Refuses to add edges to a graph where there is to be no graph.
+    pub(crate) fn refuse_append(&self) -> Result<()> {
+        match &self.append {
+            None => Ok(()),
+            Some(path) => Err(Error::usage(format_args!(
+                "{} is for `outcore build`",
+                APPEND.of(path.display())
+            ))
+            .hint("add the edges with `outcore build`, and cluster its graph")),
+        }
+    }
+
+    /// Refuses to write to the graph that edges are added to, or into its directory.
+    pub(crate) fn check_append(&self, files: &Files, graph: &Path) -> Result<()> {
+        let Some(old) = &self.append else { return Ok(()) };
+        let shown = old.display();
+        if files.is_same(old, graph) {
+            let new = format!("{shown}.new");
+            let output = OUTPUT.of(&new);
+            let message = format_args!("`{shown}` is both the graph to add to and {OUTPUT}");
+            return Err(Error::usage(message).hint(format_args!(
+                "use {output}, and replace the old graph after that: `rm -r {shown} && mv {new} {shown}`"
+            )));
+        }
+        let rejects = self.input.rejects.as_deref().map(|path| (REJECTS, beside(path)));
+        let places = [(OUTPUT, beside(graph)), (WORK_DIR, self.work_dir.as_path())];
+        match places.into_iter().chain(rejects).find(|(_, place)| files.is_same(old, place)) {
+            None => Ok(()),
+            Some((option, _)) => Err(Error::usage(format_args!(
+                "{option} is inside `{shown}`, the graph to add to, which stays as it is"
+            ))
+            .hint("use another directory")),
+        }
+    }
+}
+
+/// Names of the old graph on their way to the index.
+pub(super) struct NameBatch {
+    chunks: Vec<ParsedChunk>,
+    /// Index of the chunk being filled.
+    at: usize,
+}
+
+impl NameBatch {
+    pub(super) fn new(chunks: usize) -> Self {
+        let count = chunks.max(1);
+        let chunks = std::iter::repeat_with(ParsedChunk::default).take(count).collect();
+        Self { chunks, at: 0 }
+    }
+
+    /// Adds a name; returns whether the batch is full.
+    pub(super) fn push(&mut self, name: &[u8]) -> bool {
+        let chunk = &mut self.chunks[self.at];
+        let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
+        chunk.names.push(NameRef { fingerprint: Fingerprint::of(name), offset, bytes });
+        chunk.text.extend_from_slice(name);
+        if chunk.text.len() as u64 >= CHUNK_BYTES / 4 {
+            self.at += 1;
+        }
+        self.at == self.chunks.len()
+    }
+
+    pub(super) fn chunks(&self) -> &[ParsedChunk] {
+        &self.chunks
+    }
+
+    pub(super) fn clear(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.text.clear();
+            chunk.names.clear();
+        }
+        self.at = 0;
+    }
+}
+
+impl<R> Reading<'_, R>
+where
+    R: Record + From<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    /// Numbers the names of the old graph, before those of all edges.
+    pub(super) fn take_old_names(&mut self, job: &Job<'_>, old: &Old) -> Result<()> {
+        let count = format_counted(old.names.count(), "name", "names");
+        let text = format!("reading {count} of `{}`", old.files.path);
+        notify(job.observer, Event::Detail { text: &text })?;
+        let mut batch = NameBatch::new(job.limits.batch_chunks().min(job.limits.threads.max(1)));
+        let mut names = old.names.scan();
+        while let Some(name) = names.next_name()? {
+            if batch.push(name) {
+                self.number_old(job, &mut batch)?;
+            }
+        }
+        self.number_old(job, &mut batch)?;
+        match &self.names_of {
+            NamesOf::Index(index) if index.node_count() != old.names.count() => {
+                Err(old.corrupt_names())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn number_old(&mut self, job: &Job<'_>, batch: &mut NameBatch) -> Result<()> {
+        self.number(job, batch.chunks())?;
+        match &mut self.names_of {
+            NamesOf::Index(index) => self.node_count = index.node_count(),
+            NamesOf::Disk(spill) => spill.take_earlier(batch.chunks())?,
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        }
+        batch.clear();
+        self.make_room()?;
+        notify(job.observer, Event::Advance { done: 0 })
+    }
+}
+
