@@ -2,7 +2,9 @@
 
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
-use outcore::error::opt::{APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR};
+use outcore::error::opt::{
+    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR,
+};
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::{is_address, is_squeezed, shown};

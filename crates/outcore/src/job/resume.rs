@@ -336,9 +336,11 @@ impl Job<'_> {
     /// Returns an error if the graph that edges are added to has changed since the job began.
     pub(crate) fn check_old(&self) -> Result<()> {
         let files = self.old.iter().flat_map(|old| &old.files.files);
-        files.map(|before| (before, InputFile::new(self.files, Path::new(&before.path)))).try_for_each(
-            |(before, now)| if *before == now { Ok(()) } else { Err(changed(before, &now)) },
-        )
+        files
+            .map(|before| (before, InputFile::new(self.files, Path::new(&before.path))))
+            .try_for_each(
+                |(before, now)| if *before == now { Ok(()) } else { Err(changed(before, &now)) },
+            )
     }
 
     /// Ends a job on edges. After an error, state that the next job can resume from is kept and described in the error;

@@ -1,11 +1,11 @@
 //! Encoding of raw blocks, on a thread of its own; see `block` for the layout.
 
+use crate::error::Result;
 use crate::graph::BlockLimits;
 use crate::graph::codec::{ArcEncoder, Scale, put_list};
 use crate::graph::histogram::Histograms;
 use crate::graph::index::{IndexedWriter, Sealed};
 use crate::graph::manifest::BlockTotals;
-use crate::error::Result;
 use crate::pack::{WeightScheme, put_varint};
 use crate::weight::Weight;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

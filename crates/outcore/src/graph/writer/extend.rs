@@ -158,6 +158,7 @@ impl Extension<'_> {
             let of_node = loops.next_if(|(owner, _)| *owner as usize == local);
             self.old_loop =
                 of_node.map(|(_, weight)| ArcRecord { source: node, target: node, weight });
+            let is_touched = self.extra(node)?.is_some();
             // The callback cannot fail: it remembers the first error.
             let (mut written, mut last) = (Ok(()), None);
             block.for_each_segment(local, scratch, |targets, codes| {
@@ -169,11 +170,14 @@ impl Extension<'_> {
                     return;
                 }
                 last = targets.last().copied();
-                written = self.segment(node, targets, codes);
+                written = match is_touched {
+                    true => self.segment(node, targets, codes),
+                    false => self.writer.push_row(node, targets, codes),
+                };
                 self.old_arcs += targets.len() as u64;
             })?;
             written?;
-            while let Some(extra) = self.extra(node)? {
+            while is_touched && let Some(extra) = self.extra(node)? {
                 self.take(extra)?;
             }
         }
@@ -195,7 +199,8 @@ impl Extension<'_> {
             let Some(&target) = targets.get(at) else { return Ok(()) };
             let code = codes.get(at).copied().unwrap_or(Weight::ONE.code());
             if target == extra.target && (!self.by_weight || code <= extra.weight) {
-                self.copy(node, targets, codes, at..at + 1)?;
+                // The next arc of this pair is to be combined with it.
+                self.writer.push(&[ArcRecord { source: node, target, weight: code }])?;
                 at += 1;
             }
             self.take(extra)?;
@@ -253,17 +258,23 @@ impl Extension<'_> {
 
 impl GraphWriter {
     /// Appends arcs of one node to different targets, as [`GraphWriter::push`] would: `targets` ascend, and are not the
-    /// node itself. Without `codes`, all weights are 1.
+    /// node itself. Without `codes`, all weights are 1. No later arc has one of these targets.
     fn push_row(&mut self, source: u32, targets: &[u32], codes: &[u32]) -> Result<()> {
+        let (mut targets, mut codes) = (targets, codes);
         let one = Weight::ONE.code();
-        let weight = codes.first().copied().unwrap_or(one);
-        self.push(&[ArcRecord { source, target: targets[0], weight }])?;
-        let (mut targets, mut codes) = (&targets[1..], codes.get(1..).unwrap_or_default());
+        let first =
+            ArcRecord { source, target: targets[0], weight: codes.first().copied().unwrap_or(one) };
+        if self.pending.is_some_and(|pending| pending.pair() == first.pair()) {
+            self.push(&[first])?;
+            (targets, codes) = (&targets[1..], codes.get(1..).unwrap_or_default());
+        }
         let Some(&last) = targets.last() else { return Ok(()) };
         assert!(u64::from(last) < self.options.node_count, "a target is a node of the graph");
-        // No later arc has the same target.
-        if let Some(first) = self.pending.take() {
-            self.emit(first)?;
+        if let Some(before) = self.pending.take() {
+            self.emit(before)?;
+        }
+        while self.node < u64::from(source) {
+            self.end_node()?;
         }
         while !targets.is_empty() {
             let room = self.limits.block_arcs - self.raw.targets.len();

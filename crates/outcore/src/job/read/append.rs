@@ -17,7 +17,8 @@ use crate::error::opt::{
     OUTPUT, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM, WORK_DIR,
 };
 use crate::error::{Error, ErrorKind, Opt, Result};
-use crate::graph::{ArcRecord, Duplicates, EdgeRules, Graph, GraphSummary, Names};
+use crate::graph::{ArcRecord, Duplicates, EdgeRules, Graph, GraphSummary, Names, NamesWriter};
+use crate::ids::{Added, NodeIndex};
 use crate::input::{CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
 use crate::io::{Files, Tuning};
 use crate::job::place::beside;
@@ -69,8 +70,9 @@ impl Old {
         if let Some((was, is)) = was.iter().zip(&is).find(|(was, is)| was != is) {
             let path = path.display();
             let message = format_args!("`{path}` was built {was}, but edges are to be added {is}");
-            return Err(Error::usage(message)
-                .hint("use the option that the graph was built with, or build one from all edges"));
+            return Err(Error::usage(message).hint(
+                "use the option that the graph was built with, or build one from all edges",
+            ));
         }
         if before.edges.divided_by_self_scores {
             let (path, option) = (path.display(), NORMALIZE.of("self-score"));
@@ -84,6 +86,26 @@ impl Old {
         options.limits.check()?;
         old.merge_room(options.limits, &files.tuning())?;
         Ok(Some(old))
+    }
+
+    /// Adds names of the graph to the index, and to `written`. If they do not fit in `room`, adds none, and returns the
+    /// memory that they need.
+    pub(super) fn add_to(
+        &self,
+        index: &mut NodeIndex,
+        chunks: &[ParsedChunk],
+        room: u64,
+        written: &mut NamesWriter,
+    ) -> Result<Option<u64>> {
+        match index.add_within(chunks, self.names.count(), room)? {
+            Added::Needs(bytes) => return Ok(Some(bytes)),
+            Added::Repeated => return Err(self.corrupt_names()),
+            Added::All => {}
+        }
+        for chunk in chunks {
+            chunk.names.iter().try_for_each(|name| written.push(chunk.name(name)))?;
+        }
+        Ok(None)
     }
 
     pub(super) fn corrupt_names(&self) -> Error {
@@ -340,20 +362,14 @@ where
         let mut names = old.names.scan();
         while let Some(name) = names.next_name()? {
             if batch.push(name) {
-                self.number_old(job, &mut batch)?;
+                self.number_old(job, old, &mut batch)?;
             }
         }
-        self.number_old(job, &mut batch)?;
-        match &self.names_of {
-            NamesOf::Index(index) if index.node_count() != old.names.count() => {
-                Err(old.corrupt_names())
-            }
-            _ => Ok(()),
-        }
+        self.number_old(job, old, &mut batch)
     }
 
-    fn number_old(&mut self, job: &Job<'_>, batch: &mut NameBatch) -> Result<()> {
-        self.number(job, batch.chunks())?;
+    fn number_old(&mut self, job: &Job<'_>, old: &Old, batch: &mut NameBatch) -> Result<()> {
+        self.number(job, batch.chunks(), Some(old))?;
         match &mut self.names_of {
             NamesOf::Index(index) => self.node_count = index.node_count(),
             NamesOf::Disk(spill) => spill.take_earlier(batch.chunks())?,
@@ -364,4 +380,3 @@ where
         notify(job.observer, Event::Advance { done: 0 })
     }
 }
-

@@ -338,7 +338,7 @@ where
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
     fn take_edges(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
-        self.number(job, chunks)?;
+        self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Disk(spill) => return spill.take_edges(chunks),
             NamesOf::Index(index) => self.node_count = index.node_count(),
@@ -349,16 +349,17 @@ where
     }
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
-    /// to spare, starts spilling names to disk.
-    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+    /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
+    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk], old: Option<&Old>) -> Result<()> {
         loop {
             let room = self.index_room();
             let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
-            let needed = match index.node_count() < self.cramped.names {
-                true => index.resolve_within(chunks, &mut self.indexes, room, |name| {
+            let needed = match (index.node_count() < self.cramped.names, old) {
+                (false, _) => Some(u64::MAX),
+                (true, Some(old)) => old.add_to(index, chunks, room, &mut self.names)?,
+                (true, None) => index.resolve_within(chunks, &mut self.indexes, room, |name| {
                     self.names.push(name)
                 })?,
-                false => Some(u64::MAX),
             };
             let Some(needed) = needed else { return Ok(()) };
             let (limits, others) = (self.options.limits, self.held_beside_index());
@@ -393,7 +394,7 @@ where
         if chunks.is_empty() {
             return Ok(());
         }
-        self.number(job, chunks)?;
+        self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Index(index) => {
                 self.listed_only += index.node_count() - self.node_count;

@@ -63,7 +63,8 @@ pub(crate) fn of_merge(
         _ => format!("{runs}, {passes}"),
     };
     let loops = input.map_or(0, |input| input.loop_count);
-    let repeated_loops = loops.saturating_sub(new(|graph| graph.loop_count + graph.dropped_loop_count));
+    let repeated_loops =
+        loops.saturating_sub(new(|graph| graph.loop_count + graph.dropped_loop_count));
     let repeated_arcs = new(|graph| graph.combined_count).saturating_sub(repeated_loops);
     let repeated = if graph.is_directed { repeated_arcs } else { repeated_arcs / 2 };
     // A dropped loop does not also count as a repeated edge.
