@@ -354,6 +354,13 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         format_counted(input.edge_count, "edge", "edges"),
         format_counted(input.node_count, "node", "nodes"),
     );
+    if let Some(old) = &input.append {
+        text += &format!(
+            "added to a graph of {} and {}\n",
+            format_counted(old.node_count, "node", "nodes"),
+            format_counted(old.edge_count, "edge", "edges"),
+        );
+    }
     let repeated = input.edge_count.saturating_sub(input.distinct_edge_count);
     if repeated > input.edge_count / 100 {
         let edges = format_counted(input.distinct_edge_count, "edge", "edges");

@@ -171,6 +171,11 @@ impl Graph {
         self.bytes_on_disk
     }
 
+    /// Returns the bytes of `arcs` and `graph.json`.
+    pub(crate) fn arc_bytes(&self) -> u64 {
+        self.arc_bytes
+    }
+
     /// Returns all blocks in node order.
     pub fn blocks(&self) -> &[BlockEntry] {
         &self.shared.entries

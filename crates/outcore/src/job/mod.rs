@@ -322,7 +322,8 @@ impl<'a> Job<'a> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return self.limits.check();
         }
-        let plan = predict::planned(self.files, options, self.clustering, &self.files.tuning())?;
+        let (old, tuning) = (self.old.as_deref(), self.files.tuning());
+        let plan = predict::planned(self.files, options, old, self.clustering, &tuning)?;
         if let Some(free) = self.files.free_bytes(directory) {
             // The plan includes what this directory already holds.
             plan.check_disk(free + bytes_in(self.files, directory), directory)?;

@@ -296,3 +296,90 @@ impl GraphWriter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{BlockLimits, GraphOptions, InputOrder};
+    use crate::io::Files;
+    use crate::io::sim::Sim;
+    use crate::sort::Record;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    type Arcs = Vec<(u32, u32, u32)>;
+
+    fn arcs(arcs: &Arcs, nodes: u32, rule: Duplicates) -> Vec<ArcRecord> {
+        let record = |&(source, target, weight): &(u32, u32, u32)| {
+            let weight = Weight::new(f64::from(weight + 1)).code();
+            ArcRecord { source: source % nodes, target: target % nodes, weight }
+        };
+        let mut arcs: Vec<_> = arcs.iter().map(record).collect();
+        match rule {
+            Duplicates::First => arcs.sort_by_key(|&arc| InputOrder(arc).key()),
+            _ => arcs.sort_by_key(Record::key),
+        }
+        arcs
+    }
+
+    fn contents(sim: &Sim, graph: &str) -> [Vec<u8>; 2] {
+        ["arcs", "graph.json"].map(|name| sim.get(Path::new(graph).join(name)).unwrap())
+    }
+
+    proptest! {
+        /// Blocks of a few nodes and arcs, hubs among them, are those of a graph written at once.
+        #[test]
+        fn an_extended_graph_is_that_of_all_arcs(
+            old in prop::collection::vec((0u32..40, 0u32..40, 0u32..4), 0..300),
+            new in prop::collection::vec((0u32..40, 0u32..40, 0u32..4), 0..120),
+            (old_nodes, more) in (1u32..40, 0u32..8),
+            rule in prop::sample::select(vec![
+                Duplicates::Sum, Duplicates::Max, Duplicates::Min, Duplicates::First,
+            ]),
+            (keep_loops, ahead, part, ones) in any::<(bool, bool, prop::sample::Index, bool)>(),
+        ) {
+            let sim = Sim::new();
+            let files = Files::new(Arc::new(sim.clone()));
+            let nodes = old_nodes + more;
+            let ones = |arcs: &Arcs| arcs.iter().map(|arc| (arc.0, arc.1, if ones { 0 } else { arc.2 })).collect::<Arcs>();
+            let (old, mut new) = (ones(&old), ones(&new));
+            if !keep_loops {
+                // Counts of dropped loops are those of both graphs.
+                new.retain(|(source, target, _)| source % nodes != target % nodes);
+            }
+            let writer = |path: &str, node_count: u32| {
+                let options = GraphOptions {
+                    node_count: node_count.into(),
+                    directed: true,
+                    duplicates: rule,
+                    keep_loops,
+                };
+                let path = Path::new(path);
+                GraphWriter::create_with(&files, path, &options, BlockLimits::TINY).unwrap()
+            };
+            let mut first = writer("/old", old_nodes);
+            first.push(&arcs(&old, old_nodes, rule)).unwrap();
+            first.finish().unwrap();
+            let modulo = |arcs: &Arcs| arcs.iter().map(|a| (a.0 % old_nodes, a.1 % old_nodes, a.2)).collect::<Arcs>();
+            let mut all = modulo(&old);
+            all.extend(&new);
+            let mut at_once = writer("/all", nodes);
+            at_once.push(&arcs(&all, nodes, rule)).unwrap();
+            at_once.finish().unwrap();
+
+            let graph = Graph::open(&files, Path::new("/old")).unwrap();
+            let mut extended = writer("/extended", nodes);
+            let new = arcs(&new, nodes, rule);
+            let parts = new.split_at(part.index(new.len() + 1));
+            let mut parts = [parts.0, &[], parts.1].into_iter();
+            let mut next = |arcs: &mut Vec<ArcRecord>| {
+                let part = parts.next();
+                arcs.extend_from_slice(part.unwrap_or_default());
+                Ok(part.is_some())
+            };
+            extend(&mut extended, &graph, ahead, &mut next, |_| Ok(())).unwrap();
+            extended.finish().unwrap();
+            prop_assert!(contents(&sim, "/extended") == contents(&sim, "/all"));
+        }
+    }
+}

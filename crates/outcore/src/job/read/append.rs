@@ -19,7 +19,7 @@ use crate::error::opt::{
 use crate::error::{Error, ErrorKind, Opt, Result};
 use crate::graph::{ArcRecord, Duplicates, EdgeRules, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
-use crate::input::{CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
+use crate::input::{AppendSize, CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
 use crate::io::{Files, Tuning};
 use crate::job::place::beside;
 use crate::job::{AppendReport, InputFile, Job, JobOptions};
@@ -119,8 +119,7 @@ impl Old {
         let beside = |bytes| limits.merge_bytes_beside(bytes, tuning);
         let room = beside(ahead).map(|rest| (rest, true));
         room.or_else(|| beside(least).map(|rest| (rest, false))).ok_or_else(|| {
-            let others = limits.memory_bytes.saturating_sub(limits.merge_bytes(tuning));
-            let enough = size_to_type(others + SORT_BYTES_MIN + least);
+            let enough = size_to_type(self.memory_bytes_min(limits, tuning));
             let message = format_args!(
                 "{} is too little memory to add edges to `{}`",
                 format_bytes(limits.memory_bytes),
@@ -130,6 +129,30 @@ impl Old {
                 .note(format!("a block of it takes {}", format_bytes(least)))
                 .hint(format_args!("use {} or more", MEMORY.of(enough)))
         })
+    }
+
+    /// Returns the smallest limit for which there is memory to read the graph during the merge.
+    fn memory_bytes_min(&self, limits: Limits, tuning: &Tuning) -> u64 {
+        let writer = limits.memory_bytes - limits.merge_bytes(tuning);
+        writer + SORT_BYTES_MIN + self.graph.extension_bytes().1
+    }
+
+    /// Returns its size, for a plan.
+    pub(crate) fn size(&self, limits: Limits, tuning: &Tuning) -> AppendSize {
+        let GraphSummary { node_count, edge_count, arc_count, is_weighted, .. } =
+            self.graph.summary();
+        let (ahead, least) = self.graph.extension_bytes();
+        let reads_ahead = limits.merge_bytes_beside(ahead, tuning).is_some();
+        AppendSize {
+            node_count,
+            edge_count,
+            arc_count,
+            arc_bytes: self.graph.arc_bytes(),
+            names_bytes: self.names.sealed().bytes,
+            is_weighted,
+            block_bytes: if reads_ahead { ahead } else { least },
+            memory_bytes_min: self.memory_bytes_min(limits, tuning),
+        }
     }
 
     pub(crate) fn report(&self, graph: &GraphSummary) -> AppendReport {

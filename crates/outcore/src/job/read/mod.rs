@@ -433,8 +433,8 @@ where
 
     /// Starts spilling names to disk. The memory of the sort goes to their buffers.
     fn spill(&mut self, job: &Job<'_>) -> Result<()> {
-        let old = job.old.as_ref().map_or(0, |old| old.graph.node_count());
-        let expected = job.plan.as_ref().map(|plan| plan.input.node_count + old);
+        let input = job.plan.as_ref().map(|plan| &plan.input);
+        let expected = input.map(|input| input.node_count + input.old_nodes());
         self.spill_with(|index, directory, room| {
             Spill::new(index, job.files, directory, room, expected)
         })
