@@ -433,9 +433,9 @@ fn a_stopped_job_resumes_unless_the_graph_has_changed() {
             }
             if changes {
                 let build_other = |path| build(&files, &options, &["/in/more.tsv"], path, &Silent);
-                build_other("/other/graph").unwrap();
+                build_other("/other/old").unwrap();
                 for name in FILES {
-                    let bytes = sim.get(Path::new("/other/graph").join(name)).unwrap();
+                    let bytes = sim.get(Path::new("/other/old").join(name)).unwrap();
                     sim.put(Path::new(OLD).join(name), &bytes);
                 }
                 build(&files, &options, &["/in/more.tsv", "/in/new.tsv"], "/other/all", &Silent)

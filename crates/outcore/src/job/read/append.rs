@@ -9,15 +9,12 @@
 //! twice, front to back, and never changed. What it does not record would make the result another one, so it is refused:
 //! its rules (`EdgeRules`) must be known, and be those of the new edges.
 
-use super::weights::Normalize;
+use super::rules::{self, FROM_EDGES};
 use super::{NamesOf, Reading};
 use crate::budget::Limits;
-use crate::error::opt::{
-    APPEND, DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MEMORY, MIN_WEIGHT, NORMALIZE,
-    OUTPUT, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM, WORK_DIR,
-};
-use crate::error::{Error, ErrorKind, Opt, Result};
-use crate::graph::{ArcRecord, Duplicates, EdgeRules, Graph, GraphSummary, Names, NamesWriter};
+use crate::error::opt::{APPEND, MEMORY, OUTPUT, REJECTS, WORK_DIR};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcRecord, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
 use crate::input::{AppendSize, CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
 use crate::io::{Files, Tuning};
@@ -28,9 +25,6 @@ use crate::sort::{Record, SORT_BYTES_MIN};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-/// Hint for graphs that edges cannot be added to.
-const FROM_EDGES: &str = "build a graph from all edges instead";
 
 /// Identity of the graph that edges are added to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,22 +59,7 @@ impl Old {
     pub(crate) fn open(files: &Files, options: &JobOptions) -> Result<Option<Self>> {
         let Some(path) = &options.append else { return Ok(None) };
         let graph = open_graph(files, path)?;
-        let (before, now) = (Rules::of_graph(&graph)?, Rules::of_job(options));
-        let (was, is) = (before.choices(), now.choices());
-        if let Some((was, is)) = was.iter().zip(&is).find(|(was, is)| was != is) {
-            let path = path.display();
-            let message = format_args!("`{path}` was built {was}, but edges are to be added {is}");
-            return Err(Error::usage(message).hint(
-                "use the option that the graph was built with, or build one from all edges",
-            ));
-        }
-        if before.edges.divided_by_self_scores {
-            let (path, option) = (path.display(), NORMALIZE.of("self-score"));
-            let message = format_args!("no edges can be added to `{path}`, built with {option}");
-            return Err(Error::usage(message)
-                .note("new edges could change the self scores that its weights were divided by")
-                .hint(FROM_EDGES));
-        }
+        rules::check(&graph, options)?;
         let names = graph.open_names()?;
         let old = Self { files: OldFiles::new(files, &graph), graph, names };
         options.limits.check()?;
@@ -167,7 +146,7 @@ impl Old {
     }
 }
 
-fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
+pub(super) fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
     files.entry(path)?;
     if files.entry(&path.join("graph.json")).is_err() {
         return Err(Error::usage(format_args!("{} is not a graph", APPEND.of(path.display())))
@@ -186,116 +165,7 @@ fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
     Ok(graph)
 }
 
-/// Option by which edges become arcs, with its value if it is in effect.
-#[derive(PartialEq)]
-struct Choice {
-    option: Opt,
-    value: Option<String>,
-    /// Whether the option has no value.
-    is_flag: bool,
-}
-
-impl Choice {
-    fn flag(option: Opt, is_on: bool) -> Self {
-        Self { option, value: is_on.then(String::new), is_flag: true }
-    }
-
-    fn of(option: Opt, value: Option<impl ToString>) -> Self {
-        Self { option, value: value.map(|value| value.to_string()), is_flag: false }
-    }
-}
-
-impl std::fmt::Display for Choice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.value {
-            None => write!(f, "without {}", self.option),
-            Some(_) if self.is_flag => write!(f, "with {}", self.option),
-            Some(value) => write!(f, "with {}", self.option.clone().of(value)),
-        }
-    }
-}
-
-/// Everything that decides how edges become arcs.
-struct Rules {
-    directed: bool,
-    duplicates: Duplicates,
-    keep_loops: bool,
-    edges: EdgeRules,
-}
-
-impl Rules {
-    fn of_graph(graph: &Graph) -> Result<Self> {
-        let edges = graph.rules().ok_or_else(|| {
-            let path = graph.directory().display();
-            let message = format!("`{path}` does not record how its edges were read");
-            Error::new(ErrorKind::Usage, message).hint(FROM_EDGES)
-        })?;
-        let GraphSummary { is_directed, duplicates, loops_kept, .. } = graph.summary();
-        Ok(Self { directed: is_directed, duplicates, keep_loops: loops_kept, edges })
-    }
-
-    fn of_job(options: &JobOptions) -> Self {
-        let JobOptions { duplicates, keep_loops, .. } = *options;
-        Self { directed: options.input.directed, duplicates, keep_loops, edges: options.rules() }
-    }
-
-    fn choices(&self) -> [Choice; 8] {
-        let edges = &self.edges;
-        let loops = if self.keep_loops { "keep" } else { "drop" };
-        let divided = edges.divided_by_self_scores.then_some("self-score");
-        [
-            Choice::flag(DIRECTED, self.directed),
-            Choice::of(DUPLICATES, Some(self.duplicates.name())),
-            Choice::of(SELF_LOOPS, Some(loops)),
-            Choice::flag(IGNORE_WEIGHTS, edges.ignore_weights),
-            Choice::of(WEIGHT_TRANSFORM, Some(edges.weight_transform.name())),
-            Choice::of(MIN_WEIGHT, edges.min_weight),
-            Choice::of(MAX_WEIGHT, edges.max_weight),
-            Choice::of(NORMALIZE, divided),
-        ]
-    }
-}
-
 impl JobOptions {
-    /// Returns the rules that a graph built with these options records.
-    pub(crate) fn rules(&self) -> EdgeRules {
-        EdgeRules {
-            ignore_weights: self.input.ignore_weights,
-            weight_transform: self.input.weight_transform,
-            min_weight: self.min_weight,
-            max_weight: self.max_weight,
-            divided_by_self_scores: self.normalize == Normalize::SelfScore,
-        }
-    }
-
-    /// Takes from the graph that edges are added to, if there is one, the options it was built with, except for those
-    /// in `given`.
-    ///
-    /// # Errors
-    /// `Usage` if it is not a graph, or does not record them; `CorruptFile`; `Io`.
-    pub fn adopt(&mut self, files: &Files, given: &[Opt]) -> Result<()> {
-        let Some(path) = &self.append else { return Ok(()) };
-        let Rules { directed, duplicates, keep_loops, edges } =
-            Rules::of_graph(&open_graph(files, path)?)?;
-        let takes = |option: &Opt| !given.contains(option);
-        let input = &mut self.input;
-        input.directed = if takes(&DIRECTED) { directed } else { input.directed };
-        self.duplicates = if takes(&DUPLICATES) { duplicates } else { self.duplicates };
-        self.keep_loops = if takes(&SELF_LOOPS) { keep_loops } else { self.keep_loops };
-        if takes(&IGNORE_WEIGHTS) {
-            input.ignore_weights = edges.ignore_weights;
-        }
-        if takes(&WEIGHT_TRANSFORM) {
-            input.weight_transform = edges.weight_transform;
-        }
-        self.min_weight = if takes(&MIN_WEIGHT) { edges.min_weight } else { self.min_weight };
-        self.max_weight = if takes(&MAX_WEIGHT) { edges.max_weight } else { self.max_weight };
-        if takes(&NORMALIZE) && edges.divided_by_self_scores {
-            self.normalize = Normalize::SelfScore;
-        }
-        Ok(())
-    }
-
     /// Refuses to add edges to a graph where there is to be no graph.
     pub(crate) fn refuse_append(&self) -> Result<()> {
         match &self.append {

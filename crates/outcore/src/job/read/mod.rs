@@ -7,6 +7,7 @@
 
 mod append;
 mod halfway;
+mod rules;
 mod runs;
 mod summaries;
 mod weights;

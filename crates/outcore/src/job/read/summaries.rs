@@ -38,7 +38,7 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -
     let parts = [
         (1, edges(input.edge_count)),
         (1, format_counted(node_count, "node", "nodes")),
-        (known, format!("{} of them of `{whose}`", format_count(known))),
+        (known, format!("{} of them from `{whose}`", format_count(known))),
         (input.names_on_disk_count, format!("{names} spilled to disk")),
         (zero, format!("{} of weight 0 dropped", edges(zero))),
         (by_weight, format!("{} dropped by weight", edges(by_weight))),
