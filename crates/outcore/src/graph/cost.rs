@@ -17,7 +17,7 @@ pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
 const MERGE_EDGE: f64 = 95.0;
 const MERGE_NODE: f64 = 70.0;
 /// Nanoseconds of one core to write an arc of the graph that edges are added to.
-const MERGE_OLD_ARC: f64 = 13.0;
+const MERGE_OLD_ARC: f64 = 11.0;
 
 /// Size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Names added in bulk: those of a graph, which are distinct, in the order of their indexes.
 //!
-//! Nothing is looked up, and the tables have their final size from the start: about 60 ns per name, a fifth of what a
-//! new name of an edge takes.
+//! Nothing is looked up, and the tables have their final size from the start. Together with reading the name and writing
+//! it again, it takes about 150 ns, less than half of what a new name of an edge takes.
 
 use super::{
     GROUP, Hasher, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, Spot, Table, number, too_many_nodes,

@@ -11,7 +11,7 @@ const INDEX_BYTES_A_NODE: f64 = 26.5;
 /// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
 /// Nanoseconds of one core to read and insert a name of the graph that edges are added to.
-const OLD_NAME: f64 = 130.0;
+const OLD_NAME: f64 = 150.0;
 /// Nanoseconds for names that go to disk: for every end of an edge, for an unknown one, for a new one.
 const SPILLED_END: f64 = 30.0;
 const SPILLED_UNKNOWN: f64 = 250.0;

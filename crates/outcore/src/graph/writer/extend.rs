@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A row is copied as a whole up to the next new arc in it, so the cost of an old arc is that of decoding and encoding
-//! it: about 10 ns, without a comparison. Blocks come out as if all arcs had been sorted together, because the writer
+//! it: about 11 ns, without a comparison. Blocks come out as if all arcs had been sorted together, because the writer
 //! alone determines them. Memory: [`Graph::extension_bytes`].
 
 use super::GraphWriter;
@@ -15,11 +15,15 @@ use crate::error::{Error, Result};
 use crate::graph::arc::ArcRecord;
 use crate::graph::arcs_path;
 use crate::graph::block::{ArcScratch, Block};
+use crate::graph::cost::GRAPH_WRITER_BYTES;
 use crate::graph::manifest::Duplicates;
 use crate::graph::reader::{BlockScan, Graph};
 use crate::weight::Weight;
 use std::sync::Arc;
 
+/// Memory reserved for the writer that it never uses. One block at a time may take it, so that most graphs can be extended
+/// in the smallest limit of a job.
+const UNUSED_BYTES: u64 = GRAPH_WRITER_BYTES - GraphWriter::MEMORY_BYTES as u64;
 /// Number of blocks of the old graph that are read ahead, if there is memory for them.
 const AHEAD: u64 = 1;
 /// Bytes per node of a block: its position and its degree.
@@ -31,7 +35,8 @@ const SCRATCH_BYTES: u64 = 2 << 20;
 pub(crate) type NextArcs<'a> = dyn FnMut(&mut Vec<ArcRecord>) -> Result<bool> + 'a;
 
 impl Graph {
-    /// Returns the memory to read the graph while it is extended: with blocks read ahead, and the least possible.
+    /// Returns the memory to read the graph while it is extended, beside what is reserved for the writer: with blocks
+    /// read ahead, and the least possible.
     pub(crate) fn extension_bytes(&self) -> (u64, u64) {
         let blocks = 0..self.blocks().len();
         let range_bytes = |block| self.shared().range(block).map_or(0, |(_, bytes)| bytes as u64);
@@ -41,12 +46,13 @@ impl Graph {
     }
 }
 
-/// Returns the memory to read blocks of up to `range_bytes` encoded bytes and `node_count` nodes: ahead, and one by one.
+/// Like [`Graph::extension_bytes`], for blocks of up to `range_bytes` encoded bytes and `node_count` nodes.
 fn bytes_for(range_bytes: u64, node_count: u64) -> (u64, u64) {
     let block = range_bytes + NODE_BYTES * node_count;
     // Ahead: the caller's block, the waiting ones, and the one being checked; ranges likewise.
     let ahead = (AHEAD + 2) * (block + range_bytes);
-    (ahead + SCRATCH_BYTES, block + range_bytes + SCRATCH_BYTES)
+    let least = block + range_bytes + SCRATCH_BYTES;
+    (ahead + SCRATCH_BYTES, least.saturating_sub(UNUSED_BYTES))
 }
 
 /// Blocks of the old graph in order.

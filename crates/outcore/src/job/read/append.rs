@@ -105,7 +105,7 @@ impl Old {
                 self.files.path
             );
             Error::new(ErrorKind::MemoryTooSmall, message)
-                .note(format!("a block of it takes {}", format_bytes(least)))
+                .note("a block of it must fit beside the one that is written")
                 .hint(format_args!("use {} or more", MEMORY.of(enough)))
         })
     }
