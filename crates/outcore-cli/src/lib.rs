@@ -24,7 +24,7 @@ mod spark;
 pub mod surface;
 
 use args::{Cli, Command, EngineName};
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use screen::print::{print, print_text};
@@ -39,11 +39,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Like [`run`], but returns the exit status as a number; `outcore --help` lists what each one means.
 pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut Cli::command()))?;
-        Ok((cli, matches))
-    });
-    let (mut cli, matches) = match parsed {
+    let (mut cli, matches) = match Cli::parsed(args) {
         Ok(parsed) => parsed,
         Err(error) => {
             // There is nowhere to report it if standard error is closed.

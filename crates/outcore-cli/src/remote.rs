@@ -2,7 +2,9 @@
 
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
-use outcore::error::opt::{OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR};
+use outcore::error::opt::{
+    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR,
+};
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::{is_address, is_squeezed, shown};
@@ -134,11 +136,15 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
             found.extend([
                 (OUTPUT.into(), Some(&build.output)),
                 (REPORT.into(), build.report.as_ref()),
+                (APPEND.into(), build.append.as_ref()),
                 (REJECTS.into(), build.input.rejects.as_ref()),
             ]);
             resources = Some(&build.resources);
         }
-        Command::Plan(plan) => resources = Some(&plan.resources),
+        Command::Plan(plan) => {
+            found.push((APPEND.into(), plan.append.as_ref()));
+            resources = Some(&plan.resources);
+        }
         Command::Score(score) => {
             found.push(("the graph".into(), Some(&score.graph)));
             resources = Some(&score.resources);

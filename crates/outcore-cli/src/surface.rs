@@ -31,7 +31,7 @@ pub fn call(
     stop: Arc<AtomicBool>,
 ) -> Result<String> {
     let program = std::iter::once(OsString::from("outcore"));
-    let mut cli = Cli::try_parse_from(program.chain(args)).map_err(|error| usage(&error))?;
+    let (mut cli, _) = Cli::parsed(program.chain(args)).map_err(|error| usage(&error))?;
     if let Command::Cluster(arguments) = &cli.command {
         spark::refuse_elsewhere(&arguments.engine)?;
     }

@@ -4,6 +4,7 @@
 //! group would also apply to the options after it.
 
 mod engine;
+mod given;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
 #[cfg(not(feature = "lab"))]
@@ -22,6 +23,7 @@ pub(crate) use labels::Labels;
 use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
 pub(crate) use method::Method;
+use outcore::error::Opt;
 use outcore::generate::{EdgeOrder, NameKind};
 use outcore::graph::Duplicates;
 use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTransform};
@@ -134,6 +136,11 @@ fn output_help() -> String {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  outcore build edges.tsv -o web.graph
+  outcore build hits.m8.gz --columns 1,2,12 --duplicates max -o families.graph
+  outcore build today.tsv --append web.graph -o web-today.graph")]
 pub(crate) struct Build {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;
     /// `-` for standard input)
@@ -142,6 +149,10 @@ pub(crate) struct Build {
     /// Where to write the graph; it must not exist yet
     #[arg(short, long, value_name = "GRAPH")]
     pub(crate) output: PathBuf,
+    /// Add the edges to those of this graph, which stays as it is: the result is the graph of all edges,
+    /// in a fraction of the time. Options that decide how edges count are those of the graph
+    #[arg(long, value_name = "GRAPH")]
+    pub(crate) append: Option<PathBuf>,
     /// Also write a report, as JSON, or as an HTML page if the name ends in .html
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -190,6 +201,9 @@ pub(crate) struct Plan {
     /// Plan `outcore build`, without clustering
     #[arg(long, conflicts_with = "method")]
     pub(crate) build: bool,
+    /// With `--build`: the edges are added to those of this graph
+    #[arg(long, value_name = "GRAPH", requires = "build", conflicts_with = "edge_count")]
+    pub(crate) append: Option<PathBuf>,
     /// Compare with a Spark cluster: number of workers, and cores and memory of each, such as 8,4,32GiB
     #[arg(long, value_name = "WORKERS,CORES,MEMORY", value_parser = spark_cluster, conflicts_with = "build")]
     pub(crate) spark: Option<plan::Cluster>,
@@ -416,6 +430,9 @@ pub(crate) struct Input {
     /// line, no header. New nodes follow those of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
+    /// Options that were given, of those that a graph records.
+    #[arg(skip)]
+    pub(crate) given: Vec<Opt>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

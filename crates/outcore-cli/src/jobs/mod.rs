@@ -82,7 +82,10 @@ pub(crate) fn build(
     let args::Build { input, resources, output, restart, .. } = arguments;
     let mut options = job_options(files, inputs, input, resources, output, *restart)?;
     options.input.stream = stream;
-    check_report(files, arguments.report.as_deref(), &options.input.paths, output)?;
+    options.append.clone_from(&arguments.append);
+    options.adopt(files, &input.given)?;
+    let read: Vec<PathBuf> = options.read_paths(files).collect();
+    check_report(files, arguments.report.as_deref(), &read, output)?;
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, observer)?;
     let report = job::build(files, &options, &arguments.output, observer)
@@ -112,7 +115,9 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;
-            let options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
+            let mut options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
+            options.append.clone_from(&arguments.append);
+            options.adopt(files, &input.given)?;
             job::plan(files, &options, clustering)
         }
     }
@@ -211,6 +216,7 @@ fn job_options(
         limits: limits(resources),
         work_dir: work_dir(files, resources, output),
         restart,
+        append: None,
     })
 }
 
@@ -349,6 +355,13 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         format_counted(input.edge_count, "edge", "edges"),
         format_counted(input.node_count, "node", "nodes"),
     );
+    if let Some(old) = &input.append {
+        text += &format!(
+            "added to a graph of {} and {}\n",
+            format_counted(old.node_count, "node", "nodes"),
+            format_counted(old.edge_count, "edge", "edges"),
+        );
+    }
     let repeated = input.edge_count.saturating_sub(input.distinct_edge_count);
     if repeated > input.edge_count / 100 {
         let edges = format_counted(input.distinct_edge_count, "edge", "edges");

@@ -15,6 +15,7 @@ macro_rules! options {
 }
 
 options! {
+    APPEND = "append",
     ATTENUATION = "attenuation",
     ATTENUATION_RULE = "attenuation-rule",
     COLUMNS = "columns",

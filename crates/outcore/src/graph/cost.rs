@@ -16,6 +16,8 @@ pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
 /// Nanoseconds of one core to merge the arcs of an edge into the graph, and the additional time per node.
 const MERGE_EDGE: f64 = 95.0;
 const MERGE_NODE: f64 = 70.0;
+/// Nanoseconds of one core to write an arc of the graph that edges are added to.
+const MERGE_OLD_ARC: f64 = 11.0;
 
 /// Size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +39,18 @@ pub struct GraphSize {
 impl GraphSize {
     /// Predicts the graph of an input.
     pub fn of(input: &InputSize) -> Self {
+        let Some(old) = input.append else { return Self::of_edges(input) };
+        let node_count = input.node_count + old.node_count;
+        let new = Self::of_edges(&InputSize { node_count, ..*input });
+        Self {
+            arc_count: new.arc_count + old.arc_count,
+            bytes: new.bytes + old.arc_bytes,
+            is_weighted: new.is_weighted || old.is_weighted,
+            ..new
+        }
+    }
+
+    fn of_edges(input: &InputSize) -> Self {
         let arc_count = arcs_of(input, input.distinct_edge_count.min(input.edge_count));
         let (nodes, arcs) = (input.node_count.max(1) as f64, arc_count as f64);
         let degree = (arcs / nodes).max(1.0);
@@ -116,14 +130,16 @@ impl InputSize {
 
     /// Returns the bytes of the file of names.
     pub(crate) fn names_bytes(&self) -> u64 {
-        (self.node_count as f64 * (self.name_bytes + 1.1)) as u64
+        let new = (self.node_count as f64 * (self.name_bytes + 1.1)) as u64;
+        new + self.append.map_or(0, |old| old.names_bytes)
     }
 
     /// Returns the time of one core to merge all arcs into the graph; each arc is written `written` times on
     /// the way.
     pub(crate) fn merge_nanoseconds(&self, written: f64) -> f64 {
         let edges = self.edge_count as f64 * MERGE_EDGE;
-        edges * written.max(1.0) + self.node_count as f64 * MERGE_NODE
+        let old = self.append.map_or(0.0, |old| old.arc_count as f64 * MERGE_OLD_ARC);
+        edges * written.max(1.0) + self.node_count as f64 * MERGE_NODE + old
     }
 }
 

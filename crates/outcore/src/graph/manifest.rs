@@ -1,10 +1,10 @@
 //! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`.
 
 use super::BlockLimits;
-use super::encoder::BlockTotals;
-use super::histogram::{Bin, degree_bins, weight_bins};
+use super::histogram::{Bin, Histograms, degree_bins, weight_bins};
 use super::index::{Sealed, VERSION};
 use crate::error::{Error, Result};
+use crate::input::WeightTransform;
 use crate::io::Files;
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,16 @@ pub enum Duplicates {
 }
 
 impl Duplicates {
+    /// Returns the name, as the command takes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::First => "first",
+        }
+    }
+
     /// Returns the combined weight of the arcs so far, whose weights add up to `sum`, and one more; all as
     /// codes.
     #[doc(hidden)]
@@ -47,6 +57,32 @@ impl Duplicates {
             Self::First => so_far,
         }
     }
+}
+
+/// Rules by which edges of the input became arcs, in addition to [`GraphOptions`]. A graph records them, so that more
+/// edges can be added by the same rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EdgeRules {
+    /// Whether weights of the input were ignored.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) ignore_weights: bool,
+    /// Transform applied to each weight as it was read.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) weight_transform: WeightTransform,
+    /// Smaller weights were dropped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) min_weight: Option<f64>,
+    /// Larger weights were dropped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) max_weight: Option<f64>,
+    /// Whether weights were divided by self scores of their nodes, which the graph does not have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) divided_by_self_scores: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Options of a graph to be written.
@@ -99,6 +135,27 @@ pub struct GraphSummary {
     pub bytes: u64,
 }
 
+/// Sums over all blocks.
+pub(super) struct BlockTotals {
+    /// First node of the graph or of this part of it.
+    pub(super) first_node: u64,
+    pub(super) node_count: u64,
+    pub(super) arc_count: u64,
+    pub(super) loop_count: u64,
+    pub(super) weight_total: f64,
+    pub(super) max_degree: u64,
+    pub(super) is_weighted: bool,
+    pub(super) histograms: Histograms,
+    pub(super) sealed: Sealed,
+}
+
+impl BlockTotals {
+    pub(super) fn add_degree(&mut self, degree: u64) {
+        self.max_degree = self.max_degree.max(degree);
+        self.histograms.add_degree(degree);
+    }
+}
+
 /// Fields that every version has.
 #[derive(Deserialize)]
 struct ManifestHead {
@@ -124,6 +181,9 @@ pub(super) struct GraphManifest {
     pub(super) directed: bool,
     duplicates: Duplicates,
     loops_kept: bool,
+    /// How edges became arcs, if a job wrote the graph and recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rules: Option<EdgeRules>,
     block_nodes: u64,
     pub(super) block_arcs: u64,
     pub(super) segment_arcs: u64,
@@ -144,6 +204,7 @@ pub(super) struct GraphManifest {
 impl GraphManifest {
     pub(super) fn new(
         options: &GraphOptions,
+        rules: Option<EdgeRules>,
         limits: &BlockLimits,
         totals: &BlockTotals,
         combined_count: u64,
@@ -166,6 +227,7 @@ impl GraphManifest {
             directed: options.directed,
             duplicates: options.duplicates,
             loops_kept: options.keep_loops,
+            rules,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
             segment_arcs: limits.segment_arcs as u64,

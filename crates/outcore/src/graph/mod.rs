@@ -59,7 +59,6 @@ mod arc;
 mod block;
 mod codec;
 mod cost;
-mod encoder;
 mod histogram;
 mod index;
 mod manifest;
@@ -79,11 +78,13 @@ pub use block::{ArcScratch, Block};
 pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize};
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
+pub(crate) use manifest::EdgeRules;
 pub use manifest::{Duplicates, GraphOptions, GraphSummary};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
 pub(crate) use view::View;
 pub use writer::GraphWriter;
+pub(crate) use writer::extend;
 
 use std::path::{Path, PathBuf};
 

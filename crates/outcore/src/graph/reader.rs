@@ -5,7 +5,7 @@
 
 use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
-use super::manifest::{GraphManifest, GraphSummary};
+use super::manifest::{EdgeRules, GraphManifest, GraphSummary};
 use super::names::{NameScan, Names};
 use super::view::View;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
@@ -116,6 +116,16 @@ impl Graph {
         self.manifest.summary(self.arc_bytes)
     }
 
+    /// Returns how edges became arcs, if the job that wrote the graph has recorded it.
+    pub(crate) fn rules(&self) -> Option<EdgeRules> {
+        self.manifest.rules
+    }
+
+    /// Whether this is a part of a larger graph.
+    pub(crate) fn is_part(&self) -> bool {
+        self.manifest.part_of.is_some()
+    }
+
     /// Returns the number of nodes.
     pub fn node_count(&self) -> u64 {
         self.manifest.node_count
@@ -159,6 +169,11 @@ impl Graph {
     /// Returns the bytes of all files of the graph.
     pub fn bytes_on_disk(&self) -> u64 {
         self.bytes_on_disk
+    }
+
+    /// Returns the bytes of `arcs` and `graph.json`.
+    pub(crate) fn arc_bytes(&self) -> u64 {
+        self.arc_bytes
     }
 
     /// Returns all blocks in node order.

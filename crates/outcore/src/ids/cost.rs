@@ -10,6 +10,8 @@ const INDEX_BYTES_A_NODE: f64 = 26.5;
 
 /// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
+/// Nanoseconds of one core to read and insert a name of the graph that edges are added to.
+const OLD_NAME: f64 = 150.0;
 /// Nanoseconds for names that go to disk: for every end of an edge, for an unknown one, for a new one.
 const SPILLED_END: f64 = 30.0;
 const SPILLED_UNKNOWN: f64 = 250.0;
@@ -36,12 +38,15 @@ impl NamesCost {
     /// Estimates the cost. Nodes are expected to occur as if edges were drawn at random. Each name in the index comes
     /// with `bytes_beside` bytes for its node.
     pub(crate) fn of(input: &InputSize, limits: &Limits, bytes_beside: f64) -> Self {
-        let (nodes, ends) = (input.node_count as f64, 2.0 * input.edge_count as f64);
+        let old = input.old_nodes() as f64;
+        // Old names come first, each like an end of an edge.
+        let (nodes, ends) = (input.node_count as f64 + old, 2.0 * input.edge_count as f64 + old);
         let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
         let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
         let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE) as u64;
         if nodes <= known {
-            return Self { index_bytes, nanoseconds: nodes * NEW_NAME, ..Self::default() };
+            let nanoseconds = (nodes - old) * NEW_NAME + old * OLD_NAME;
+            return Self { index_bytes, nanoseconds, ..Self::default() };
         }
         let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
         let after = ends - before;

@@ -21,6 +21,7 @@
 //! number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
 //! fingerprints, once; indexes do not change.
 
+mod add;
 mod cost;
 mod queue;
 mod spill;
@@ -29,6 +30,7 @@ mod spill_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use add::Added;
 pub(crate) use cost::NamesCost;
 pub(crate) use spill::{NameRoom, Spill, SpillState, SpilledEdges};
 
@@ -243,11 +245,16 @@ impl Table {
         at
     }
 
-    /// Grows in place: all slots move to the end, then each to its new home or after the previous one.
+    /// Grows by a step.
     fn grow(&mut self, hasher: &Hasher) {
+        self.grow_to(Self::next_homes(self.homes), hasher);
+    }
+
+    /// Grows in place: all slots move to the end, then each to its new home or after the previous one.
+    fn grow_to(&mut self, homes: usize, hasher: &Hasher) {
+        self.homes = homes;
         loop {
             let old_len = self.slots.len();
-            self.homes = Self::next_homes(self.homes);
             let len = self.homes + OVERFLOW;
             self.slots.reserve_exact(len - old_len);
             self.slots.resize(len, EMPTY);
@@ -270,6 +277,7 @@ impl Table {
             if self.slots.last().is_some_and(is_empty) {
                 return;
             }
+            self.homes = Self::next_homes(self.homes);
         }
     }
 }

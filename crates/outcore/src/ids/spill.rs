@@ -457,6 +457,8 @@ pub(crate) struct SpillState {
     weights: Sealed,
     /// Saved queues, and the number of names of each.
     queues: Vec<(Sealed, u64)>,
+    /// Number of names before those of the edges.
+    earlier: u64,
 }
 
 /// Full index, and the names that it does not have.
@@ -467,6 +469,8 @@ pub(crate) struct Spill {
     shares: Shares,
     weights: WordWriter,
     weight_path: PathBuf,
+    /// Number of names before those of the edges.
+    earlier: u64,
     edge_count: u64,
 }
 
@@ -481,7 +485,8 @@ impl Checkpoint for Spill {
         to.need_growing(ref_path, Grows::InPlace, refs.bytes);
         to.need_growing(&self.weight_path, Grows::InPlace, weights.bytes);
         let queues = queues.iter_mut().map(|queue| queue.save(to)).collect::<Result<_>>()?;
-        Ok(SpillState { secret: (self.hasher.low, self.hasher.high), refs, weights, queues })
+        let (secret, earlier) = ((self.hasher.low, self.hasher.high), self.earlier);
+        Ok(SpillState { secret, refs, weights, queues, earlier })
     }
 
     fn resume(
@@ -496,8 +501,8 @@ impl Checkpoint for Spill {
         let weight_path = directory.join(WEIGHTS);
         let weights = WordWriter::resume(files, &weight_path, state.weights)?;
         let edge_count = state.weights.bytes / size_of::<u32>() as u64;
-        let files = files.clone();
-        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count })
+        let (files, earlier) = (files.clone(), state.earlier);
+        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
     }
 }
 
@@ -520,8 +525,8 @@ impl Spill {
         let shares = Shares::create(setup, directory, 0, room.shares(rest))?;
         let weight_path = directory.join(WEIGHTS);
         let weights = WordWriter::create_hashed(files, &weight_path)?;
-        let files = files.clone();
-        Ok(Self { files, index, hasher, shares, weights, weight_path, edge_count: 0 })
+        let (files, earlier, edge_count) = (files.clone(), 0, 0);
+        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
     }
 
     /// Returns whether a checkpoint needs the files.
@@ -537,6 +542,15 @@ impl Spill {
     /// Returns the index of the known names.
     pub(crate) fn index(&self) -> &NodeIndex {
         &self.index
+    }
+
+    /// Takes names that come before those of all edges; each occurs once.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub(crate) fn take_earlier(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+        self.earlier += chunks.iter().map(|chunk| chunk.names.len() as u64).sum::<u64>();
+        self.take_names(chunks)
     }
 
     /// Takes the names and weights of edges.
@@ -578,7 +592,7 @@ impl Spill {
     }
 
     /// Numbers all names. Passes the new ones to `on_new` in the order of their indexes, with a flag whether they
-    /// belong to an edge.
+    /// belong to an edge or come before those of the edges.
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called regularly.
@@ -592,14 +606,24 @@ impl Spill {
         drop(self.index);
         self.weights.finish()?;
         let setup = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
-        let (written, of_edges) = (self.shares.finish()?, 2 * self.edge_count);
-        let (indexes, node_count) =
-            resolve(setup, written, first, |place, _, name| on_new(place < of_edges, name))?;
+        let (written, earlier) = (self.shares.finish()?, self.earlier);
+        let (of_edges, mut new_earlier) = (earlier + 2 * self.edge_count, 0);
+        let (mut indexes, node_count) = resolve(setup, written, first, |place, _, name| {
+            new_earlier += u64::from(place < earlier);
+            on_new(place < of_edges, name)
+        })?;
+        for place in 0..earlier {
+            indexes.next()?;
+            if place.is_multiple_of(TICK) {
+                tick()?;
+            }
+        }
         let path = &self.weight_path;
         let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
         let node_count = u64::from(node_count);
         let (weight_path, rest) = (self.weight_path, self.edge_count);
-        Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count })
+        let repeated_earlier = earlier - new_earlier;
+        Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count, repeated_earlier })
     }
 }
 
@@ -611,6 +635,7 @@ pub(crate) struct SpilledEdges {
     /// Number of edges still to come.
     rest: u64,
     node_count: u64,
+    repeated_earlier: u64,
 }
 
 impl SpilledEdges {
@@ -620,6 +645,11 @@ impl SpilledEdges {
     /// Returns the number of all names.
     pub(crate) fn node_count(&self) -> u64 {
         self.node_count
+    }
+
+    /// Returns how many of the names before the edges were not distinct.
+    pub(crate) fn repeated_earlier(&self) -> u64 {
+        self.repeated_earlier
     }
 
     /// Discards the files.

@@ -52,9 +52,39 @@ pub struct InputSize {
     pub sums_fractions: bool,
     /// Whether the self scores of nodes are kept until the graph is written.
     pub has_self_scores: bool,
+    /// Graph that the edges are added to, if any. All other sizes are those of the new edges alone, and none of their
+    /// nodes is assumed to be in the graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append: Option<AppendSize>,
+}
+
+/// Size of a graph that edges are added to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct AppendSize {
+    /// Number of nodes.
+    pub node_count: u64,
+    /// Number of edges between different nodes.
+    pub edge_count: u64,
+    /// Number of arcs.
+    pub arc_count: u64,
+    /// Bytes of its arcs.
+    pub arc_bytes: u64,
+    /// Bytes of its names.
+    pub names_bytes: u64,
+    /// Whether its arcs have weights.
+    pub is_weighted: bool,
+    /// Memory for its blocks while it is read.
+    pub block_bytes: u64,
+    /// Smallest limit for which there is memory to read it.
+    pub memory_bytes_min: u64,
 }
 
 impl InputSize {
+    /// Returns the number of nodes of the graph that edges are added to; 0 if there is none.
+    pub(crate) fn old_nodes(&self) -> u64 {
+        self.append.map_or(0, |old| old.node_count)
+    }
+
     /// Returns the number of arc records that a batch of text passes to the sort at a time.
     pub(crate) fn batch_records(&self, limits: &Limits) -> u64 {
         let line = (self.text_bytes / self.edge_count.max(1)).max(4);

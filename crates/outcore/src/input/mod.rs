@@ -59,7 +59,7 @@ use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, WEIGHT_TRAN
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed};
 use chunks::{Message, Reader, Task, parse_all};
-pub use cost::{CHUNK_BYTES, InputSize};
+pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;

@@ -45,6 +45,7 @@
 mod doubt;
 mod given;
 mod manifest;
+mod place;
 mod predict;
 mod present;
 mod read;
@@ -57,7 +58,7 @@ pub use predict::plan;
 pub use present::{check_written, outputs};
 pub use read::Normalize;
 pub use report::{
-    CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
+    AppendReport, CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
 };
 pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
@@ -79,10 +80,13 @@ pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use doubt::doubts;
+use place::{discard_left, entries_of, grows_at, grows_in, hold_place, scratch_name};
 use present::Targets;
+use read::Old;
 use report::Warned;
 use resume::{GRAPH, GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -107,6 +111,8 @@ pub struct JobOptions {
     pub work_dir: PathBuf,
     /// Whether to ignore the saved progress of an earlier job and start from scratch.
     pub restart: bool,
+    /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It is not changed: the result is another.
+    pub append: Option<PathBuf>,
 }
 
 impl JobOptions {
@@ -122,7 +128,14 @@ impl JobOptions {
             limits,
             work_dir,
             restart: false,
+            append: None,
         }
+    }
+
+    /// Returns the files that are read: those of the graph that edges are added to, then those of edges and nodes.
+    #[doc(hidden)]
+    pub fn read_paths(&self, files: &Files) -> impl Iterator<Item = PathBuf> {
+        entries_of(files, self.append.as_deref()).into_iter().chain(self.input.all_paths().cloned())
     }
 
     /// Returns the paths written in addition to the result, each with the option that names it.
@@ -163,6 +176,8 @@ struct Job<'a> {
     records: Option<JobJournal>,
     /// Input files as they were when the job began.
     inputs: Vec<InputFile>,
+    /// Graph that edges are added to.
+    old: Option<Arc<Old>>,
     /// Plan predicted from a sample of the input, if it could be sampled.
     plan: Option<Plan>,
     /// Clustering that the graph is built for, if any.
@@ -183,6 +198,7 @@ impl<'a> Job<'a> {
             manifest: None,
             records: None,
             inputs: Vec::new(),
+            old: None,
             plan: None,
             clustering: None,
             continues: false,
@@ -308,7 +324,8 @@ impl<'a> Job<'a> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
             return self.limits.check();
         }
-        let plan = predict::planned(self.files, options, self.clustering, &self.files.tuning())?;
+        let (old, tuning) = (self.old.as_deref(), self.files.tuning());
+        let plan = predict::planned(self.files, options, old, self.clustering, &tuning)?;
         if let Some(free) = self.files.free_bytes(directory) {
             // The plan includes what this directory already holds.
             plan.check_disk(free + bytes_in(self.files, directory), directory)?;
@@ -480,13 +497,6 @@ fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
     )))
 }
 
-/// Returns the name of a job's temporary directory, derived from the name of its result.
-fn scratch_name(result: &Path) -> String {
-    let name = result.file_name().map(|name| name.to_string_lossy().into_owned());
-    let stdout = || format!("stdout-{}", std::process::id());
-    format!(".{}.outcore", name.filter(|name| name != "-").unwrap_or_else(stdout))
-}
-
 /// Reads edges and writes the graph directory `graph`.
 ///
 /// # Errors
@@ -501,9 +511,10 @@ pub fn build(
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
     options.check_weights()?;
-    let read = options.input.all_paths();
+    options.check_append(files, graph)?;
+    let read: Vec<PathBuf> = options.read_paths(files).collect();
     let written: Vec<_> = [(OUTPUT, graph)].into_iter().chain(options.written()).collect();
-    check_written(files, read, &written)?;
+    check_written(files, read.iter(), &written)?;
     if files.entry(graph).is_ok() {
         // If another process holds it now, that process removes it.
         let _ = discard_left(files, &options.work_dir, graph);
@@ -532,7 +543,9 @@ fn build_once(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let mut job = Job::new(files, observer, options.limits);
-    let (inputs, part) = (options.input.all_paths(), &grows_at(files, &options.work_dir, graph));
+    job.old = Old::open(files, options)?.map(Arc::new);
+    let inputs = options.append.iter().chain(options.input.all_paths());
+    let part = &grows_at(files, &options.work_dir, graph);
     let mut place = hold_place(files, &options.work_dir, graph)?;
     let (scratch, found) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
     if let Some(place) = &mut place {
@@ -565,56 +578,6 @@ fn from_scratch_if_damaged<T>(
         }
         done => done,
     }
-}
-
-/// Removes the temporary files of a job that was killed just after its graph was renamed into place.
-fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Result<()> {
-    let directory = work_dir.join(scratch_name(graph));
-    let mut left = match JobManifest::read(files, &directory) {
-        Ok(Some(left)) => left,
-        // The manifest is removed first.
-        Ok(None) if files.entry(&directory).is_ok() => {
-            return Scratch::take(files, work_dir, &scratch_name(graph)).map(drop);
-        }
-        // A manifest that cannot be read is left for the user to inspect.
-        _ => return Ok(()),
-    };
-    let is_of_it = left.job == JobKind::Build && left.result == graph.display().to_string();
-    let is_gone = files.entry(&grows_at(files, work_dir, graph)).is_err();
-    let is_named = left.stages_done.contains(&Stage::Merge) && is_gone;
-    if is_of_it && is_named {
-        let mut scratch = Scratch::take(files, work_dir, &scratch_name(graph))?;
-        // Removed on drop; until then, the manifest names the owner.
-        left.owner = Owner::current();
-        scratch.begin(&left.to_bytes(), &[])?;
-    }
-    Ok(())
-}
-
-/// Returns the directory in which a graph is renamed into place.
-fn beside(graph: &Path) -> &Path {
-    graph.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Returns the parent of the temporary directory in which a graph is built. A graph can be renamed into place from
-/// there, wherever the work directory is.
-fn grows_in<'a>(files: &Files, work_dir: &'a Path, graph: &'a Path) -> &'a Path {
-    if files.is_same(work_dir, beside(graph)) { work_dir } else { beside(graph) }
-}
-
-/// Returns the path at which a graph is built before it is renamed into place, in a directory that belongs to the job.
-fn grows_at(files: &Files, work_dir: &Path, graph: &Path) -> PathBuf {
-    grows_in(files, work_dir, graph).join(scratch_name(graph)).join(GRAPH)
-}
-
-/// Locks the temporary directory in which the graph is built, if it is not in the work directory, so that jobs with
-/// different work directories exclude each other. Nothing in it is changed until it is known what can be reused.
-fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
-    let parent = grows_in(files, work_dir, graph);
-    if parent == work_dir {
-        return Ok(None);
-    }
-    Scratch::take(files, parent, &scratch_name(graph)).map(Some)
 }
 
 /// Finds communities and writes lines `node<TAB>community` to `output` (`-` is standard output), or to the files that
@@ -671,6 +634,7 @@ pub fn cluster_and_present(
             let edges = &JobOptions { restart, ..(**edges).clone() };
             in_pool(edges.limits, || {
                 edges.check_weights()?;
+                edges.refuse_append()?;
                 targets.check_lines(files)?;
                 given::check_lines(files, &options.propagation)?;
                 let files = &edges.limits.tuned(files);

@@ -1,6 +1,7 @@
 //! Plan of a job from a sample of its input.
 
-use super::{JobOptions, Normalize, given, read};
+use super::read::{self, Old};
+use super::{JobOptions, Normalize, given};
 use crate::budget::MEMORY_MIN;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
@@ -27,21 +28,26 @@ pub fn plan(
         given::check(files, &options.propagation)?;
     }
     let _watch = Watch::begin(options.limits.memory_bytes.max(MEMORY_MIN))?;
-    let plan = planned(files, options, clustering, &options.limits.allowed(files.tuning()))?;
-    if plan.input.edge_count == 0 { Err(read::no_edges()) } else { Ok(plan) }
+    let tuning = options.limits.allowed(files.tuning());
+    let old = Old::open(&files.clone().with_tuning(tuning), options)?;
+    let plan = planned(files, options, old.as_ref(), clustering, &tuning)?;
+    if plan.input.edge_count == 0 && old.is_none() { Err(read::no_edges()) } else { Ok(plan) }
 }
 
 /// Samples the input and plans. If the limit is too small for any job, the suggested limit is enough for this job.
 pub(crate) fn planned(
     files: &Files,
     options: &JobOptions,
+    old: Option<&Old>,
     clustering: Option<Clustering<'_>>,
     tuning: &Tuning,
 ) -> Result<Plan> {
     let given = options.limits;
     let enough = JobOptions { limits: given.at_least(), ..options.clone() };
     let (sample, bytes) = sampled(files, &enough)?;
-    let plan = Plan::new(input_size(&sample, bytes, options)?, enough.limits, tuning, clustering);
+    let append = old.map(|old| old.size(enough.limits, tuning));
+    let input = InputSize { append, ..input_size(&sample, bytes, options)? };
+    let plan = Plan::new(input, enough.limits, tuning, clustering);
     match (given.check(), plan) {
         (Ok(()), plan) => plan,
         (Err(too_small), Err(error)) if error.kind() == ErrorKind::MemoryTooSmall => {
@@ -95,6 +101,7 @@ pub(crate) fn input_size(
         weight_bits: if is_divided { sample.weight_bits.max(22.0) } else { sample.weight_bits },
         sums_fractions: sample.has_fractions && options.duplicates == Duplicates::Sum,
         has_self_scores: is_divided,
+        append: None,
     })
 }
 

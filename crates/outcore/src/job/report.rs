@@ -74,6 +74,21 @@ pub struct InputReport {
     pub formats: Vec<String>,
 }
 
+/// Graph that edges were added to, and what they added.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct AppendReport {
+    /// Path of the graph.
+    pub graph: String,
+    /// Number of its nodes.
+    pub node_count: u64,
+    /// Number of its edges between different nodes.
+    pub edge_count: u64,
+    /// Number of nodes that it did not have.
+    pub new_node_count: u64,
+    /// Number of edges between different nodes that it did not have.
+    pub new_edge_count: u64,
+}
+
 /// Report of one result.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CommunitiesReport {
@@ -262,6 +277,9 @@ pub struct Report {
     pub stages: Vec<StageReport>,
     /// Report of the input, if the job read one.
     pub input: Option<InputReport>,
+    /// Graph that edges were added to, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append: Option<AppendReport>,
     /// Summary of the sort, if there was one.
     pub sort: Option<SortSummary>,
     /// Summary of the graph that the job wrote or read.
@@ -295,6 +313,7 @@ impl Report {
             resumed: false,
             stages: Vec::new(),
             input: None,
+            append: None,
             sort: None,
             graph: None,
             communities: None,

@@ -17,7 +17,7 @@
 //! inode's change time; on servers the tag), the options of reading and the version are unchanged. Otherwise it starts
 //! from scratch and reports the reason.
 
-use super::read::{ReadState, RunsState};
+use super::read::{OldFiles, ReadState, RunsState};
 use super::{InputFile, InputReport, Job, JobKind, JobManifest, JobOptions, scratch_name};
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
@@ -51,10 +51,12 @@ pub(crate) struct MadeOf {
     inputs: Vec<InputFile>,
     /// Options of reading, in their debug format.
     options: String,
+    /// Graph that edges are added to.
+    old: Option<OldFiles>,
 }
 
 impl MadeOf {
-    fn new(files: &Files, job: JobKind, options: &JobOptions) -> Self {
+    fn new(files: &Files, job: JobKind, options: &JobOptions, old: Option<OldFiles>) -> Self {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
             options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
@@ -63,12 +65,14 @@ impl MadeOf {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             options: format!("{input:?}, {rules:?}"),
             inputs: input.all_paths().map(|path| InputFile::new(files, path)).collect(),
+            old,
         }
     }
 
     /// Returns whether all inputs can be read again, and changes to them can be detected.
     fn is_known(&self) -> bool {
-        self.inputs.iter().all(InputFile::is_known)
+        let old = self.old.iter().flat_map(|old| &old.files);
+        self.inputs.iter().chain(old).all(InputFile::is_known)
     }
 }
 
@@ -85,12 +89,17 @@ impl Identity for MadeOf {
         if before != after {
             return Some("the saved state belongs to other input files".into());
         }
+        let path = |made: &Self| made.old.as_ref().map(|old| old.path.clone());
+        if path(self) != path(now) {
+            return Some("the saved state belongs to another graph to add to".into());
+        }
         if self.options != now.options {
             return Some("the saved state belongs to other options".into());
         }
         let mut inputs = self.inputs.iter().zip(&now.inputs);
-        let changed = inputs.find(|(before, now)| before != now)?.0;
-        Some(format!("`{}` has changed since", changed.path))
+        let changed = inputs.find(|(before, now)| before != now).map(|(before, _)| &before.path);
+        let old = self.old.as_ref().filter(|_| self.old != now.old).map(|old| &old.path);
+        changed.or(old).map(|path| format!("`{path}` has changed since"))
     }
 }
 
@@ -282,7 +291,8 @@ impl Job<'_> {
         graph: &Path,
     ) -> Result<(Scratch, SavedStage)> {
         let mut manifest = JobManifest::new(self.files, kind, inputs, result);
-        let made_of = MadeOf::new(self.files, kind, edges);
+        let old = self.old.as_ref().map(|old| old.files.clone());
+        let made_of = MadeOf::new(self.files, kind, edges, old);
         self.inputs.clone_from(&made_of.inputs);
         let of = Some(made_of).filter(|made| is_named(self.files, result) && made.is_known());
         let mut scratch = Scratch::take(self.files, &edges.work_dir, &scratch_name(result))?;
@@ -313,6 +323,7 @@ impl Job<'_> {
 
     /// Returns an error if an input file has changed since the job began.
     pub(crate) fn check_inputs(&self, edges: &JobOptions) -> Result<()> {
+        self.check_old()?;
         for (before, path) in self.inputs.iter().zip(edges.input.all_paths()) {
             let now = InputFile::new(self.files, path);
             if *before != now {
@@ -320,6 +331,16 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns an error if the graph that edges are added to has changed since the job began.
+    pub(crate) fn check_old(&self) -> Result<()> {
+        let files = self.old.iter().flat_map(|old| &old.files.files);
+        files
+            .map(|before| (before, InputFile::new(self.files, Path::new(&before.path))))
+            .try_for_each(
+                |(before, now)| if *before == now { Ok(()) } else { Err(changed(before, &now)) },
+            )
     }
 
     /// Ends a job on edges. After an error, state that the next job can resume from is kept and described in the error;

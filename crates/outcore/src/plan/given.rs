@@ -59,6 +59,7 @@ impl GivenSize {
             weight_bits: if is_weighted { WEIGHT_BITS } else { 0.0 },
             sums_fractions: false,
             has_self_scores,
+            append: None,
         })
     }
 

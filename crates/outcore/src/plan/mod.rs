@@ -201,6 +201,7 @@ impl Plan {
             seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + input.sample_seconds(),
             memory_bytes_min: limits
                 .memory_bytes_for(input.node_count, input.has_self_scores)
+                .max(input.append.map_or(0, |old| old.memory_bytes_min))
                 .max(least.unwrap_or(0)),
             trial_count: clustered.map(|of| of.cost.trial_count).filter(|&count| count > 1),
             cluster_memory_bytes_min: least,

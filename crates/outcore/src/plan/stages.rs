@@ -9,7 +9,7 @@ use crate::budget::Limits;
 use crate::cluster::ClusterCost;
 use crate::graph::{ARC_BYTES, GraphSize};
 use crate::ids::NamesCost;
-use crate::input::InputSize;
+use crate::input::{AppendSize, InputSize};
 use crate::io::{Tuning, WRITER_BYTES};
 use crate::output::OutputCost;
 use crate::progress::Stage;
@@ -45,13 +45,19 @@ impl<'a> Work<'a> {
         let held_bytes =
             if names.spilled_bytes > 0 { names.spilled_bytes } else { names.index_bytes };
         let forming = limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
-        let merging = limits.merge_bytes_beside(score_bytes, tuning).unwrap_or(SORT_BYTES_MIN);
+        let beside = score_bytes + input.append.map_or(0, |old| old.block_bytes);
+        let merging = limits.merge_bytes_beside(beside, tuning).unwrap_or(SORT_BYTES_MIN);
         let (count, batch) = (input.record_count(), input.batch_records(limits));
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
         let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
         let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
         let (graph, names_bytes) = (GraphSize::of(input), input.names_bytes());
         Self { input, limits, tuning, graph, names_bytes, names, sorting, run_bytes, score_bytes }
+    }
+
+    /// Returns the size of the graph that edges are added to; all zeros if there is none.
+    fn old(&self) -> AppendSize {
+        self.input.append.unwrap_or_default()
     }
 
     pub(super) fn graph_bytes(&self) -> u64 {
@@ -89,7 +95,7 @@ impl<'a> Work<'a> {
         let row = StagePlan {
             stage: Stage::Read,
             pass_count: 1,
-            read_bytes: input.file_bytes + names.read_bytes as u64,
+            read_bytes: input.file_bytes + names.read_bytes as u64 + self.old().names_bytes,
             write_bytes: self.run_bytes + self.names_bytes + names.write_bytes as u64,
             memory_bytes: memory.saturating_add(input.batch_bytes(self.limits)),
             disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes as u64,
@@ -106,9 +112,12 @@ impl<'a> Work<'a> {
         let row = StagePlan {
             stage: Stage::Merge,
             pass_count: sorting.pass_count.max(1),
-            read_bytes: (runs * sorting.read) as u64,
+            read_bytes: (runs * sorting.read) as u64 + self.old().arc_bytes,
             write_bytes: self.graph.bytes + again,
-            memory_bytes: sorting.merging_bytes + self.graph.writer_bytes() + self.score_bytes,
+            memory_bytes: sorting.merging_bytes
+                + self.graph.writer_bytes()
+                + self.score_bytes
+                + self.old().block_bytes,
             disk_bytes: self.names_bytes
                 + merge_disk_bytes(self.run_bytes, sorting.run_count, self.graph.bytes),
             seconds: 0.0,

@@ -23,6 +23,7 @@ fn input(node_count: u64, edge_count: u64) -> InputSize {
         weight_bits: 10.0,
         sums_fractions: false,
         has_self_scores: false,
+        append: None,
     }
 }
 
@@ -228,6 +229,7 @@ fn plain(node_count: u64, edge_count: u64) -> InputSize {
         weight_bits: 0.0,
         sums_fractions: false,
         has_self_scores: false,
+        append: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Integration tests of the engine in one program: whole jobs, nearly all on the simulated storage.
 
+mod append;
 mod common;
 mod faults;
 mod fuzz_corpus;

@@ -226,3 +226,33 @@ fn a_process_that_far_exceeds_its_limit_ends_immediately_and_can_be_resumed() {
     let report = job::build(&Files::default(), &options, &graph, &Silent).unwrap();
     assert!(report.resumed);
 }
+
+/// Names of the graph and of the new edges do not fit in the limit.
+#[test]
+fn adding_edges_stays_within_the_limit() {
+    let name = |node: u64| format!("a.protein.with.a.long.name.{node}");
+    let edge = |at: u64| format!("{} {}", name(at), name(at * 7919 % 2_500_000));
+    let root = directory_of((0..1_500_000).map(edge));
+    let (files, path) = (Files::default(), root.path());
+    let new: String = (0..200_000).map(|at| edge(at * 13) + "\n").collect();
+    files.write(&path.join("new"), new.as_bytes()).unwrap();
+    let build = |inputs: &[&str], append: Option<&str>, graph: &str, mib: u64| {
+        let mut options = options(path, mib);
+        options.input.paths = inputs.iter().map(|input| path.join(input)).collect();
+        options.append = append.map(|graph| path.join(graph));
+        let before = Meter::held_bytes();
+        Meter::reset_peak();
+        let report = job::build(&files, &options, &path.join(graph), &Silent).unwrap();
+        let most = Meter::peak_bytes() - before;
+        assert!(most <= mib * MIB + SLACK_BYTES, "{most} bytes at {mib} MiB");
+        report
+    };
+    build(&["edges"], None, "old", 512);
+    build(&["edges", "new"], None, "all", 512);
+    let report = build(&["new"], Some("old"), "graph", 64);
+    assert!(report.input.unwrap().names_on_disk_count > 0);
+    for name in ["arcs", "names", "graph.json"] {
+        let bytes = |graph: &str| files.read(&path.join(graph).join(name)).unwrap();
+        assert!(bytes("graph") == bytes("all"), "{name}");
+    }
+}

@@ -150,6 +150,16 @@ fn commands() -> Vec<Case> {
         ),
         with("score of edges", &["score", "edges.tsv", "edges.tsv"], usage("is not a graph")),
         with("inspect edges", &["inspect", "edges.tsv"], usage("is neither a graph nor")),
+        with(
+            "edges added to edges",
+            &["build", "edges.tsv", "--append", "edges.tsv", "-o", "out.graph"],
+            usage("is not a graph"),
+        ),
+        with(
+            "edges added to nothing",
+            &["build", "edges.tsv", "--append", "missing.graph", "-o", "out.graph"],
+            failed("no such file"),
+        ),
         with("plan of nothing", &["plan", "missing.tsv"], failed("no such file")),
         with(
             "graph in place of the edges",

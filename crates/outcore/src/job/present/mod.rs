@@ -2,6 +2,7 @@
 //! is kept on disk meanwhile.
 
 mod outputs;
+use super::place::entries_of;
 use super::{Job, PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
@@ -131,9 +132,7 @@ impl<'a> Targets<'a> {
             }
             Source::Graph { path, work_dir, .. } => {
                 let work_dir = (WORK_DIR, work_dir.as_path());
-                // A missing graph is reported when it is opened.
-                let entries = files.list(path).unwrap_or_default();
-                let graph: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
+                let graph = entries_of(files, Some(path));
                 let written: Vec<_> = results.chain([work_dir]).collect();
                 check_written(files, graph.iter(), &written)
             }

@@ -6,6 +6,7 @@
 //! their file. State is saved at most once a minute, in at most a 20th of the time.
 
 use super::Fate;
+use super::append::NameBatch;
 use super::runs::made_with;
 use super::weights::SelfScores;
 use crate::budget::Limits;
@@ -14,7 +15,7 @@ use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
-use crate::input::{CHUNK_BYTES, EdgeReader, Fingerprint, InputState, NameRef, ParsedChunk};
+use crate::input::{EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
 use crate::job::Job;
 use crate::job::resume::bytes_in;
@@ -94,9 +95,7 @@ impl Job<'_> {
 /// Writer that puts saved names back into the index.
 struct Refill<'a> {
     index: &'a mut NodeIndex,
-    chunks: Vec<ParsedChunk>,
-    /// Index of the chunk being filled.
-    at: usize,
+    names: NameBatch,
     indexes: Vec<Vec<u32>>,
     /// Memory available to the index.
     room: u64,
@@ -110,35 +109,22 @@ impl<'a> Refill<'a> {
         (threads, room): (usize, u64),
         tick: &'a dyn Fn() -> Result<()>,
     ) -> Self {
-        let mut chunks = Vec::new();
-        chunks.resize_with(threads.max(1), ParsedChunk::default);
-        Self { index, chunks, at: 0, indexes: Vec::new(), room, tick }
+        Self { index, names: NameBatch::new(threads), indexes: Vec::new(), room, tick }
     }
 
     /// Numbers the next name.
     fn push(&mut self, name: &[u8]) -> Result<()> {
-        let chunk = &mut self.chunks[self.at];
-        let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
-        chunk.names.push(NameRef { fingerprint: Fingerprint::of(name), offset, bytes });
-        chunk.text.extend_from_slice(name);
-        if chunk.text.len() as u64 >= CHUNK_BYTES / 4 {
-            self.at += 1;
-        }
-        if self.at == self.chunks.len() { self.number() } else { Ok(()) }
+        if self.names.push(name) { self.number() } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<()> {
-        let (chunks, indexes) = (&self.chunks, &mut self.indexes);
+        let (chunks, indexes) = (self.names.chunks(), &mut self.indexes);
         if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
             let message = "too little memory for the names read so far";
             return Err(Error::new(ErrorKind::MemoryTooSmall, message)
                 .hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
         }
-        for chunk in &mut self.chunks {
-            chunk.text.clear();
-            chunk.names.clear();
-        }
-        self.at = 0;
+        self.names.clear();
         (self.tick)()
     }
 

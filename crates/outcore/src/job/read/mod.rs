@@ -5,11 +5,14 @@
 //! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
 //! read. Progress is saved along the way (`halfway`).
 
+mod append;
 mod halfway;
+mod rules;
 mod runs;
 mod summaries;
 mod weights;
 
+pub(crate) use append::{Old, OldFiles};
 pub(crate) use halfway::ReadState;
 pub(crate) use runs::RunsState;
 pub use weights::Normalize;
@@ -29,7 +32,7 @@ use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
 use crate::weight::Weight;
-use runs::{ReadResult, made_with, merge, resume_runs};
+use runs::{ReadResult, graph_writer, made_with, merge, merge_with, resume_runs};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -83,24 +86,27 @@ where
         job.files.remove_all(&spilled);
     }
     let graph = job.stage(Stage::Merge, |job| {
-        let beside = numbered.score_bytes();
-        let merge_bytes = job.limits.merge_bytes_beside(beside, &job.files.tuning());
-        let too_small = || job.limits.too_small(numbered.node_count, "the input has");
-        numbered.sorter.set_budget(merge_bytes.ok_or_else(too_small)?)?;
+        let (merge_bytes, reads_ahead) = job.merge_room(&numbered)?;
+        numbered.sorter.set_budget(merge_bytes)?;
         let graph_room = job.hold_runs(&numbered, scratch, directory)?;
         let (node_count, scores, warnings) =
             (numbered.node_count, numbered.scores, numbered.warnings);
         let sorted = numbered.sorter.finish()?;
         let sort = sorted.summary();
         job.report.sort = Some(sort);
-        let graph = merge(job, options, sorted, graph_room, node_count, scores, directory)?;
+        let writer = graph_writer(job, options, node_count, directory)?;
+        let graph = match job.old.clone() {
+            None => merge(job, sorted, graph_room, scores, writer)?,
+            Some(old) => merge_with(job, &old, reads_ahead, sorted, graph_room, writer)?,
+        };
         if let Some(records) = &mut job.records {
             let checksum = Graph::open(job.files, directory)?.checksum().to_owned();
             let input = job.report.input.clone().unwrap_or_default();
             records
                 .save(|_| Ok(Saved::Graph(Box::new(GraphState { checksum, input, warnings }))))?;
         }
-        let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph);
+        let old = job.old.as_ref().map(|old| old.graph.summary());
+        let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph, old.as_ref());
         Ok((graph, summary))
     })?;
     // The saved graph no longer needs the runs.
@@ -132,7 +138,8 @@ where
         };
         job.save_runs(&mut numbered)?;
         let input = job.report.input.clone().unwrap_or_default();
-        let mut summary = summaries::of_read(&input, numbered.node_count);
+        let old = job.old.as_deref();
+        let mut summary = summaries::of_read(&input, numbered.node_count, old);
         if let Some(done) = resumed {
             summary += &format!(", the first {done} reused from an earlier job");
         }
@@ -293,6 +300,8 @@ where
                 })?;
             }
             from.finish()?;
+        } else if let Some(old) = &job.old {
+            reading.take_old_names(job, old)?;
         }
         Ok(reading)
     }
@@ -330,7 +339,7 @@ where
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
     fn take_edges(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
-        self.number(job, chunks)?;
+        self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Disk(spill) => return spill.take_edges(chunks),
             NamesOf::Index(index) => self.node_count = index.node_count(),
@@ -341,16 +350,17 @@ where
     }
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
-    /// to spare, starts spilling names to disk.
-    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+    /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
+    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk], old: Option<&Old>) -> Result<()> {
         loop {
             let room = self.index_room();
             let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
-            let needed = match index.node_count() < self.cramped.names {
-                true => index.resolve_within(chunks, &mut self.indexes, room, |name| {
+            let needed = match (index.node_count() < self.cramped.names, old) {
+                (false, _) => Some(u64::MAX),
+                (true, Some(old)) => old.add_to(index, chunks, room, &mut self.names)?,
+                (true, None) => index.resolve_within(chunks, &mut self.indexes, room, |name| {
                     self.names.push(name)
                 })?,
-                false => Some(u64::MAX),
             };
             let Some(needed) = needed else { return Ok(()) };
             let (limits, others) = (self.options.limits, self.held_beside_index());
@@ -385,7 +395,7 @@ where
         if chunks.is_empty() {
             return Ok(());
         }
-        self.number(job, chunks)?;
+        self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Index(index) => {
                 self.listed_only += index.node_count() - self.node_count;
@@ -424,7 +434,8 @@ where
 
     /// Starts spilling names to disk. The memory of the sort goes to their buffers.
     fn spill(&mut self, job: &Job<'_>) -> Result<()> {
-        let expected = job.plan.as_ref().map(|plan| plan.input.node_count);
+        let input = job.plan.as_ref().map(|plan| &plan.input);
+        let expected = input.map(|input| input.node_count + input.old_nodes());
         self.spill_with(|index, directory, room| {
             Spill::new(index, job.files, directory, room, expected)
         })
@@ -468,6 +479,9 @@ where
             *listed_only += u64::from(!of_edge);
             names.push(name)
         })?;
+        if let Some(old) = job.old.as_ref().filter(|_| edges.repeated_earlier() > 0) {
+            return Err(old.corrupt_names());
+        }
         self.names_on_disk = edges.node_count() - self.node_count;
         self.node_count = edges.node_count();
         let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
@@ -561,11 +575,8 @@ where
             notify(job.observer, Event::Warning { text: &text })?;
             warnings.push(text);
         }
-        if summary.edges == 0 {
-            return Err(no_edges());
-        }
-        if let Some(error) = nothing_left(&summary, self.fate, self.options) {
-            return Err(error);
+        if job.old.is_none() {
+            check_edges(&summary, self.fate, self.options)?;
         }
         let node_count = self.node_count;
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
@@ -604,14 +615,17 @@ pub(crate) fn no_edges() -> Error {
         .hint("an edge is a line with two names and an optional weight")
 }
 
-/// Returns the error for an input all of whose edges are dropped by weight. Without options about weights, a graph may
-/// have no edges.
-fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Option<Error> {
+/// Returns an error for an input without edges, or all of whose edges are dropped by weight. Without options about
+/// weights, a graph may have no edges.
+fn check_edges(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Result<()> {
+    if summary.edges == 0 {
+        return Err(no_edges());
+    }
     let zero = summary.zero_weight_edges;
     let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
     let dropped = zero + fate.below + fate.above;
     if dropped < summary.edges || !(is_neg_log10 || fate.below + fate.above > 0) {
-        return None;
+        return Ok(());
     }
     let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
     let parts = [
@@ -634,7 +648,7 @@ fn nothing_left(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Opt
         let transform = WEIGHT_TRANSFORM.of("neglog10");
         format_args!("{transform} is for E-values; {COLUMNS} names their column").into()
     };
-    Some(Error::new(ErrorKind::BadInput, message).hint(hint))
+    Err(Error::new(ErrorKind::BadInput, message).hint(hint))
 }
 
 /// Writes the arcs of one chunk to `out`; returns their number, and the counts of other edges. A directed edge becomes

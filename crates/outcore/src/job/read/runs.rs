@@ -1,10 +1,11 @@
 //! Result of the read stage, saved so that another process can resume from it; and the merge.
 
+use super::append::Old;
 use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter};
+use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, extend};
 use crate::io::{Scratch, Sealed};
 use crate::job::resume::{RUNS, Saved};
 use crate::job::{InputReport, Job, JobOptions};
@@ -105,6 +106,17 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// Returns the memory for the sort during the merge, and whether there is room to read the old graph ahead.
+    pub(crate) fn merge_room<R: Record>(&self, numbered: &ReadResult<R>) -> Result<(u64, bool)> {
+        let (limits, tuning) = (self.limits, self.files.tuning());
+        if let Some(old) = &self.old {
+            return old.merge_room(limits, &tuning);
+        }
+        let bytes = limits.merge_bytes_beside(numbered.score_bytes(), &tuning);
+        let too_small = || limits.too_small(numbered.node_count, "the input has");
+        bytes.map(|bytes| (bytes, false)).ok_or_else(too_small)
+    }
+
     /// Saves the result of reading, replacing earlier saved state, if the sort has runs on disk.
     pub(crate) fn save_runs<R>(&mut self, numbered: &mut ReadResult<R>) -> Result<()>
     where
@@ -146,10 +158,11 @@ impl Job<'_> {
         };
         let sorter = &numbered.sorter;
         let (run_bytes, pass_bytes) = (sorter.run_bytes(), sorter.pass_bytes());
+        let old_bytes = self.old.as_ref().map_or(0, |old| old.graph.bytes_on_disk());
         // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
-        let graph_bytes = run_bytes + 3 * numbered.node_count;
+        let graph_bytes = run_bytes + 3 * numbered.node_count + old_bytes;
         let edges = self.report.input.as_ref().map_or(0, |input| input.edge_count);
-        let most = RUNS_AND_GRAPH_BYTES * edges;
+        let most = RUNS_AND_GRAPH_BYTES * edges + old_bytes + 3 * numbered.node_count;
         // The runs of several merge passes cannot be removed in part.
         let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
         let has_room =
@@ -166,42 +179,99 @@ impl Job<'_> {
     }
 }
 
-/// Merges the runs into the graph. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as
-/// they are consumed.
-pub(crate) fn merge<R: Record + Into<ArcRecord>>(
-    job: &mut Job<'_>,
+/// Starts the graph in `directory`.
+pub(crate) fn graph_writer(
+    job: &Job<'_>,
     options: &JobOptions,
-    mut sorted: Sorted<R>,
-    mut room: Option<u64>,
     node_count: u64,
-    scores: Option<SelfScores>,
     directory: &Path,
-) -> Result<GraphSummary> {
-    let total = sorted.summary().record_count;
-    notify(job.observer, Event::Begin { stage: Stage::Merge, total: Some(total), unit: "arcs" })?;
+) -> Result<GraphWriter> {
     let graph_options = GraphOptions {
         node_count,
         directed: options.input.directed,
         duplicates: options.duplicates,
         keep_loops: options.keep_loops,
     };
-    let mut writer = GraphWriter::create(job.files, directory, &graph_options)?;
+    let writer = GraphWriter::create(job.files, directory, &graph_options)?;
+    Ok(writer.recording(options.rules()))
+}
+
+/// Progress of a merge. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as they are
+/// consumed.
+struct Merging<'a, 'b> {
+    job: &'a mut Job<'b>,
+    room: Option<u64>,
+    /// Bytes written before the merge.
+    before: u64,
+}
+
+impl<'a, 'b> Merging<'a, 'b> {
+    fn begin(job: &'a mut Job<'b>, room: Option<u64>, total: u64) -> Result<Self> {
+        let (stage, total) = (Stage::Merge, Some(total));
+        notify(job.observer, Event::Begin { stage, total, unit: "arcs" })?;
+        let before = job.files.counters().write_bytes();
+        Ok(Self { job, room, before })
+    }
+
+    fn advance(&mut self, done: u64) -> Result<()> {
+        notify(self.job.observer, Event::Advance { done })?;
+        let written = self.job.files.counters().write_bytes() - self.before;
+        if self.room.take_if(|room| written > *room).is_some() {
+            self.job.withdraw()?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills `arcs` with the next sorted arcs; returns `false` if there are none left.
+fn fetch<R: Record + Into<ArcRecord>>(
+    sorted: &mut Sorted<R>,
+    arcs: &mut Vec<ArcRecord>,
+) -> Result<bool> {
+    let Some(block) = sorted.next_block()? else { return Ok(false) };
+    arcs.clear();
+    arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
+    Ok(true)
+}
+
+/// Merges the runs into the graph.
+pub(crate) fn merge<R: Record + Into<ArcRecord>>(
+    job: &mut Job<'_>,
+    mut sorted: Sorted<R>,
+    room: Option<u64>,
+    scores: Option<SelfScores>,
+    mut writer: GraphWriter,
+) -> Result<GraphSummary> {
+    let mut merging = Merging::begin(job, room, sorted.summary().record_count)?;
     let mut arcs: Vec<ArcRecord> = Vec::new();
     let mut done = 0;
-    let before = job.files.counters().write_bytes();
-    while let Some(block) = sorted.next_block()? {
-        arcs.clear();
-        arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
+    while fetch(&mut sorted, &mut arcs)? {
         if let Some(scores) = &scores {
             scores.divide(&mut arcs);
         }
         writer.push(&arcs)?;
         done += arcs.len() as u64;
-        notify(job.observer, Event::Advance { done })?;
-        let written = job.files.counters().write_bytes() - before;
-        if room.take_if(|room| written > *room).is_some() {
-            job.withdraw()?;
-        }
+        merging.advance(done)?;
     }
     writer.finish()
+}
+
+/// Merges the runs and the old graph into the graph.
+pub(crate) fn merge_with<R: Record + Into<ArcRecord>>(
+    job: &mut Job<'_>,
+    old: &Old,
+    reads_ahead: bool,
+    mut sorted: Sorted<R>,
+    room: Option<u64>,
+    mut writer: GraphWriter,
+) -> Result<GraphSummary> {
+    let total = sorted.summary().record_count + old.graph.arc_count();
+    let mut merging = Merging::begin(job, room, total)?;
+    let mut next = |arcs: &mut Vec<ArcRecord>| fetch(&mut sorted, arcs);
+    let advance = |done| merging.advance(done);
+    extend(&mut writer, &old.graph, reads_ahead, &mut next, advance)?;
+    job.check_old()?;
+    let graph = writer.finish()?;
+    job.report.append = Some(old.report(&graph));
+    Ok(graph)
 }

@@ -1,12 +1,13 @@
 //! Default output about the input: the detected formats of its files, and counts of their edges.
 
+use super::append::Old;
 use crate::error::Result;
 use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
 use crate::job::{InputReport, Job};
 use crate::progress::{Event, notify};
 use crate::sort::SortSummary;
-use crate::units::format_counted;
+use crate::units::{format_count, format_counted};
 
 /// Maximum number of lines about files.
 const LINES: usize = 4;
@@ -25,7 +26,9 @@ impl Job<'_> {
 }
 
 /// Summarizes the read stage: counts of edges and nodes, and of edges that are not in the graph.
-pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
+pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -> String {
+    let known = old.map_or(0, |old| old.graph.node_count());
+    let whose = old.map_or("", |old| &old.files.path);
     let edges = |count| format_counted(count, "edge", "edges");
     let by_weight = input.below_min_count + input.above_max_count;
     let names = format_counted(input.names_on_disk_count, "name", "names");
@@ -35,6 +38,7 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
     let parts = [
         (1, edges(input.edge_count)),
         (1, format_counted(node_count, "node", "nodes")),
+        (known, format!("{} of them from `{whose}`", format_count(known))),
         (input.names_on_disk_count, format!("{names} spilled to disk")),
         (zero, format!("{} of weight 0 dropped", edges(zero))),
         (by_weight, format!("{} dropped by weight", edges(by_weight))),
@@ -44,12 +48,14 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64) -> String {
 }
 
 /// Summarizes the merge: how the arcs were sorted, and how repeated edges and loops were treated. Counts are of edges
-/// of the input if `input` has a count of loops.
+/// of the input if `input` has a count of loops, and do not include what `old`, which was merged too, had counted.
 pub(crate) fn of_merge(
     sort: SortSummary,
     input: Option<&InputReport>,
     graph: &GraphSummary,
+    old: Option<&GraphSummary>,
 ) -> String {
+    let new = |of: fn(&GraphSummary) -> u64| of(graph).saturating_sub(old.map_or(0, of));
     let runs = format_counted(sort.run_count, "run", "runs");
     let passes = format_counted(sort.pass_count, "merge pass", "merge passes");
     let sorted = match sort.run_count {
@@ -57,8 +63,9 @@ pub(crate) fn of_merge(
         _ => format!("{runs}, {passes}"),
     };
     let loops = input.map_or(0, |input| input.loop_count);
-    let repeated_loops = loops.saturating_sub(graph.loop_count + graph.dropped_loop_count);
-    let repeated_arcs = graph.combined_count.saturating_sub(repeated_loops);
+    let repeated_loops =
+        loops.saturating_sub(new(|graph| graph.loop_count + graph.dropped_loop_count));
+    let repeated_arcs = new(|graph| graph.combined_count).saturating_sub(repeated_loops);
     let repeated = if graph.is_directed { repeated_arcs } else { repeated_arcs / 2 };
     // A dropped loop does not also count as a repeated edge.
     let repeated = repeated + if graph.loops_kept { repeated_loops } else { 0 };
@@ -69,7 +76,8 @@ pub(crate) fn of_merge(
         Duplicates::First => "(first weight)",
     };
     let repeated_edges = format_counted(repeated, "repeated edge", "repeated edges");
-    let (dropped, retained) = if graph.loops_kept { (0, graph.loop_count) } else { (loops, 0) };
+    let kept = new(|graph| graph.loop_count);
+    let (dropped, retained) = if graph.loops_kept { (0, kept) } else { (loops, 0) };
     join([
         (1, sorted),
         (repeated, format!("{repeated_edges} {how}")),

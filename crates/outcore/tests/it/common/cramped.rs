@@ -40,10 +40,11 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Report>,
 }
 
-pub(crate) const CASES: [Case; 8] = [
+pub(crate) const CASES: [Case; 9] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
+    Case { name: "build by adding edges to a graph", run: append },
     Case { name: "cluster by label propagation", run: propagate },
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
@@ -172,6 +173,15 @@ fn build_of_several(files: &Files) -> Result<Report> {
     options.input.rejects = Some(REJECTS.into());
     options.keep_loops = false;
     options.normalize = Normalize::SelfScore;
+    job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
+}
+
+/// Spills names of the old graph to disk.
+fn append(files: &Files) -> Result<Report> {
+    let cramped = Cramped { names: 400, run_records: 150, read_save: Duration::ZERO, ..CRAMPED };
+    let mut options = JobOptions { append: Some(GRAPH.into()), work_dir: "/out".into(), ..plain() };
+    options.input.paths = vec![SEVERAL[2].into()];
+    options.input.rejects = Some(REJECTS.into());
     job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
 }
 

@@ -10,10 +10,12 @@
 //! takes about 5 ns per arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
 //! outgrows a block is handed over in parts and becomes a hub block.
 
+mod encoder;
+mod extend;
+
 use super::arc::ArcRecord;
-use super::encoder::{BlockEncoder, BlockTotals, EncodeWork, RawBlock};
 use super::index::{IndexedWriter, too_many_nodes};
-use super::manifest::{GraphManifest, GraphOptions, GraphSummary};
+use super::manifest::{BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary};
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
 use crate::io::Files;
@@ -23,11 +25,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+use encoder::{BlockEncoder, EncodeWork, RawBlock};
+pub(crate) use extend::extend;
+
 /// Writer of the arcs of a graph; if dropped before [`GraphWriter::finish`], nothing remains.
 pub struct GraphWriter {
     files: Files,
     directory: PathBuf,
     options: GraphOptions,
+    rules: Option<EdgeRules>,
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
@@ -120,6 +126,7 @@ impl GraphWriter {
             files: files.clone(),
             directory: directory.to_path_buf(),
             options: options.clone(),
+            rules: None,
             limits,
             pending: None,
             pending_sum: 0.0,
@@ -134,6 +141,13 @@ impl GraphWriter {
             empty,
             encoder: Some(encoder),
         })
+    }
+
+    /// Records how edges became arcs.
+    #[must_use]
+    pub(crate) fn recording(mut self, rules: EdgeRules) -> Self {
+        self.rules = Some(rules);
+        self
     }
 
     /// Appends arcs in ascending order of (source, target), equal pairs adjacent: ascending by weight for
@@ -314,6 +328,7 @@ impl GraphWriter {
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(
             &self.options,
+            self.rules,
             &self.limits,
             &totals,
             self.combined_count,

@@ -1,10 +1,11 @@
 //! Encoding of raw blocks, on a thread of its own; see `block` for the layout.
 
-use super::BlockLimits;
-use super::codec::{ArcEncoder, Scale, put_list};
-use super::histogram::Histograms;
-use super::index::{IndexedWriter, Sealed};
 use crate::error::Result;
+use crate::graph::BlockLimits;
+use crate::graph::codec::{ArcEncoder, Scale, put_list};
+use crate::graph::histogram::Histograms;
+use crate::graph::index::{IndexedWriter, Sealed};
+use crate::graph::manifest::BlockTotals;
 use crate::pack::{WeightScheme, put_varint};
 use crate::weight::Weight;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -38,27 +39,6 @@ pub(super) enum EncodeWork {
     Hub { raw: RawBlock, is_last: bool },
     /// The end of the work.
     Finish,
-}
-
-/// Sums over all blocks.
-pub(super) struct BlockTotals {
-    /// First node of the graph or of this part of it.
-    pub(super) first_node: u64,
-    pub(super) node_count: u64,
-    pub(super) arc_count: u64,
-    pub(super) loop_count: u64,
-    pub(super) weight_total: f64,
-    pub(super) max_degree: u64,
-    pub(super) is_weighted: bool,
-    pub(super) histograms: Histograms,
-    pub(super) sealed: Sealed,
-}
-
-impl BlockTotals {
-    fn add_degree(&mut self, degree: u64) {
-        self.max_degree = self.max_degree.max(degree);
-        self.histograms.add_degree(degree);
-    }
 }
 
 /// Hub whose segments are being written.

@@ -1,0 +1,275 @@
+//! Adding edges to a graph: the graph as an input of a build, and what differs from a build without one.
+//!
+//! ```text
+//!  names of the old graph --> index of names --> as without one: new edges are numbered, and sorted
+//!  arcs of the old graph --.                                                              |
+//!                          `--> merged with the new arcs (`graph::extend`) <--------------'
+//! ```
+//! Old names come first, so they keep their numbers, and the result is the graph of all edges. The old graph is read
+//! twice, front to back, and never changed. What it does not record would make the result another one, so it is refused:
+//! its rules (`EdgeRules`) must be known, and be those of the new edges.
+
+use super::rules::{self, FROM_EDGES};
+use super::{NamesOf, Reading};
+use crate::budget::Limits;
+use crate::error::opt::{APPEND, MEMORY, OUTPUT, REJECTS, WORK_DIR};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcRecord, Graph, GraphSummary, Names, NamesWriter};
+use crate::ids::{Added, NodeIndex};
+use crate::input::{AppendSize, CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
+use crate::io::{Files, Tuning};
+use crate::job::place::beside;
+use crate::job::{AppendReport, InputFile, Job, JobOptions};
+use crate::progress::{Event, notify};
+use crate::sort::{Record, SORT_BYTES_MIN};
+use crate::units::{format_bytes, format_counted, size_to_type};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Identity of the graph that edges are added to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OldFiles {
+    pub(crate) path: String,
+    /// Checksum of its `graph.json`.
+    checksum: String,
+    pub(crate) files: Vec<InputFile>,
+}
+
+impl OldFiles {
+    fn new(files: &Files, graph: &Graph) -> Self {
+        let directory = graph.directory();
+        let paths = ["graph.json", "arcs", "names"].map(|name| directory.join(name));
+        Self {
+            path: directory.display().to_string(),
+            checksum: graph.checksum().to_owned(),
+            files: paths.iter().map(|path| InputFile::new(files, path)).collect(),
+        }
+    }
+}
+
+/// Graph that edges are added to.
+pub(crate) struct Old {
+    pub(crate) graph: Graph,
+    names: Names,
+    pub(crate) files: OldFiles,
+}
+
+impl Old {
+    /// Opens the graph that `options` name, if they do, and refuses one that edges cannot be added to.
+    pub(crate) fn open(files: &Files, options: &JobOptions) -> Result<Option<Self>> {
+        let Some(path) = &options.append else { return Ok(None) };
+        let graph = open_graph(files, path)?;
+        rules::check(&graph, options)?;
+        let names = graph.open_names()?;
+        let old = Self { files: OldFiles::new(files, &graph), graph, names };
+        options.limits.check()?;
+        old.merge_room(options.limits, &files.tuning())?;
+        Ok(Some(old))
+    }
+
+    /// Adds names of the graph to the index, and to `written`. If they do not fit in `room`, adds none, and returns the
+    /// memory that they need.
+    pub(super) fn add_to(
+        &self,
+        index: &mut NodeIndex,
+        chunks: &[ParsedChunk],
+        room: u64,
+        written: &mut NamesWriter,
+    ) -> Result<Option<u64>> {
+        match index.add_within(chunks, self.names.count(), room)? {
+            Added::Needs(bytes) => return Ok(Some(bytes)),
+            Added::Repeated => return Err(self.corrupt_names()),
+            Added::All => {}
+        }
+        for chunk in chunks {
+            chunk.names.iter().try_for_each(|name| written.push(chunk.name(name)))?;
+        }
+        Ok(None)
+    }
+
+    pub(super) fn corrupt_names(&self) -> Error {
+        Error::corrupt(&self.graph.directory().join("names"), "a name occurs twice")
+    }
+
+    /// Returns the memory for the sort while runs and the old graph are merged, and whether there is room to read
+    /// blocks of the graph ahead.
+    pub(crate) fn merge_room(&self, limits: Limits, tuning: &Tuning) -> Result<(u64, bool)> {
+        let (ahead, least) = self.graph.extension_bytes();
+        let beside = |bytes| limits.merge_bytes_beside(bytes, tuning);
+        let room = beside(ahead).map(|rest| (rest, true));
+        room.or_else(|| beside(least).map(|rest| (rest, false))).ok_or_else(|| {
+            let enough = size_to_type(self.memory_bytes_min(limits, tuning));
+            let message = format_args!(
+                "{} is too little memory to add edges to `{}`",
+                format_bytes(limits.memory_bytes),
+                self.files.path
+            );
+            Error::new(ErrorKind::MemoryTooSmall, message)
+                .note("a block of it must fit beside the one that is written")
+                .hint(format_args!("use {} or more", MEMORY.of(enough)))
+        })
+    }
+
+    /// Returns the smallest limit for which there is memory to read the graph during the merge.
+    fn memory_bytes_min(&self, limits: Limits, tuning: &Tuning) -> u64 {
+        let writer = limits.memory_bytes - limits.merge_bytes(tuning);
+        writer + SORT_BYTES_MIN + self.graph.extension_bytes().1
+    }
+
+    /// Returns its size, for a plan.
+    pub(crate) fn size(&self, limits: Limits, tuning: &Tuning) -> AppendSize {
+        let GraphSummary { node_count, edge_count, arc_count, is_weighted, .. } =
+            self.graph.summary();
+        let (ahead, least) = self.graph.extension_bytes();
+        let reads_ahead = limits.merge_bytes_beside(ahead, tuning).is_some();
+        AppendSize {
+            node_count,
+            edge_count,
+            arc_count,
+            arc_bytes: self.graph.arc_bytes(),
+            names_bytes: self.names.sealed().bytes,
+            is_weighted,
+            block_bytes: if reads_ahead { ahead } else { least },
+            memory_bytes_min: self.memory_bytes_min(limits, tuning),
+        }
+    }
+
+    pub(crate) fn report(&self, graph: &GraphSummary) -> AppendReport {
+        let old = self.graph.summary();
+        AppendReport {
+            graph: self.files.path.clone(),
+            node_count: old.node_count,
+            edge_count: old.edge_count,
+            new_node_count: graph.node_count - old.node_count,
+            new_edge_count: graph.edge_count.saturating_sub(old.edge_count),
+        }
+    }
+}
+
+pub(super) fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
+    files.entry(path)?;
+    if files.entry(&path.join("graph.json")).is_err() {
+        return Err(Error::usage(format_args!("{} is not a graph", APPEND.of(path.display())))
+            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
+    }
+    let graph = Graph::open(files, path)?;
+    let shown = path.display();
+    if graph.is_part() {
+        let message = format!("`{shown}` is a part of a graph");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    if !graph.has_names() {
+        let message = format!("`{shown}` has no names that edges could refer to");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    Ok(graph)
+}
+
+impl JobOptions {
+    /// Refuses to add edges to a graph where there is to be no graph.
+    pub(crate) fn refuse_append(&self) -> Result<()> {
+        match &self.append {
+            None => Ok(()),
+            Some(path) => Err(Error::usage(format_args!(
+                "{} is for `outcore build`",
+                APPEND.of(path.display())
+            ))
+            .hint("add the edges with `outcore build`, and cluster its graph")),
+        }
+    }
+
+    /// Refuses to write to the graph that edges are added to, or into its directory.
+    pub(crate) fn check_append(&self, files: &Files, graph: &Path) -> Result<()> {
+        let Some(old) = &self.append else { return Ok(()) };
+        let shown = old.display();
+        if files.is_same(old, graph) {
+            let new = format!("{shown}.new");
+            let output = OUTPUT.of(&new);
+            let message = format_args!("`{shown}` is both the graph to add to and {OUTPUT}");
+            return Err(Error::usage(message).hint(format_args!(
+                "use {output}, and replace the old graph after that: `rm -r {shown} && mv {new} {shown}`"
+            )));
+        }
+        let rejects = self.input.rejects.as_deref().map(|path| (REJECTS, beside(path)));
+        let places = [(OUTPUT, beside(graph)), (WORK_DIR, self.work_dir.as_path())];
+        match places.into_iter().chain(rejects).find(|(_, place)| files.is_same(old, place)) {
+            None => Ok(()),
+            Some((option, _)) => Err(Error::usage(format_args!(
+                "{option} is inside `{shown}`, the graph to add to, which stays as it is"
+            ))
+            .hint("use another directory")),
+        }
+    }
+}
+
+/// Names of the old graph on their way to the index.
+pub(super) struct NameBatch {
+    chunks: Vec<ParsedChunk>,
+    /// Index of the chunk being filled.
+    at: usize,
+}
+
+impl NameBatch {
+    pub(super) fn new(chunks: usize) -> Self {
+        let count = chunks.max(1);
+        let chunks = std::iter::repeat_with(ParsedChunk::default).take(count).collect();
+        Self { chunks, at: 0 }
+    }
+
+    /// Adds a name; returns whether the batch is full.
+    pub(super) fn push(&mut self, name: &[u8]) -> bool {
+        let chunk = &mut self.chunks[self.at];
+        let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
+        chunk.names.push(NameRef { fingerprint: Fingerprint::of(name), offset, bytes });
+        chunk.text.extend_from_slice(name);
+        if chunk.text.len() as u64 >= CHUNK_BYTES / 4 {
+            self.at += 1;
+        }
+        self.at == self.chunks.len()
+    }
+
+    pub(super) fn chunks(&self) -> &[ParsedChunk] {
+        &self.chunks
+    }
+
+    pub(super) fn clear(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.text.clear();
+            chunk.names.clear();
+        }
+        self.at = 0;
+    }
+}
+
+impl<R> Reading<'_, R>
+where
+    R: Record + From<ArcRecord>,
+    R::Key: Into<u128> + TryFrom<u128>,
+{
+    /// Numbers the names of the old graph, before those of all edges.
+    pub(super) fn take_old_names(&mut self, job: &Job<'_>, old: &Old) -> Result<()> {
+        let count = format_counted(old.names.count(), "name", "names");
+        let text = format!("reading {count} of `{}`", old.files.path);
+        notify(job.observer, Event::Detail { text: &text })?;
+        let mut batch = NameBatch::new(job.limits.batch_chunks().min(job.limits.threads.max(1)));
+        let mut names = old.names.scan();
+        while let Some(name) = names.next_name()? {
+            if batch.push(name) {
+                self.number_old(job, old, &mut batch)?;
+            }
+        }
+        self.number_old(job, old, &mut batch)
+    }
+
+    fn number_old(&mut self, job: &Job<'_>, old: &Old, batch: &mut NameBatch) -> Result<()> {
+        self.number(job, batch.chunks(), Some(old))?;
+        match &mut self.names_of {
+            NamesOf::Index(index) => self.node_count = index.node_count(),
+            NamesOf::Disk(spill) => spill.take_earlier(batch.chunks())?,
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        }
+        batch.clear();
+        self.make_room()?;
+        notify(job.observer, Event::Advance { done: 0 })
+    }
+}

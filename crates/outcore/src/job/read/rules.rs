@@ -1,0 +1,148 @@
+//! EdgeMeaning by which edges become arcs: those of a job, and those that a graph was built by. Edges can be added to it only
+//! by the same ones.
+
+use super::append::open_graph;
+use super::weights::Normalize;
+use crate::error::opt::{
+    DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS,
+    WEIGHT_TRANSFORM,
+};
+use crate::error::{Error, ErrorKind, Opt, Result};
+use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary};
+use crate::io::Files;
+use crate::job::JobOptions;
+
+/// Hint for graphs that edges cannot be added to.
+pub(super) const FROM_EDGES: &str = "build a graph from all edges instead";
+
+/// Option by which edges become arcs, with its value if it is in effect.
+#[derive(PartialEq)]
+struct RuleOption {
+    option: Opt,
+    value: Option<String>,
+    /// Whether the option has no value.
+    is_flag: bool,
+}
+
+impl RuleOption {
+    fn flag(option: Opt, is_on: bool) -> Self {
+        Self { option, value: is_on.then(String::new), is_flag: true }
+    }
+
+    fn of(option: Opt, value: Option<impl ToString>) -> Self {
+        Self { option, value: value.map(|value| value.to_string()), is_flag: false }
+    }
+}
+
+impl std::fmt::Display for RuleOption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.value {
+            None => write!(f, "without {}", self.option),
+            Some(_) if self.is_flag => write!(f, "with {}", self.option),
+            Some(value) => write!(f, "with {}", self.option.clone().of(value)),
+        }
+    }
+}
+
+/// Everything that decides how edges become arcs.
+struct EdgeMeaning {
+    directed: bool,
+    duplicates: Duplicates,
+    keep_loops: bool,
+    edges: EdgeRules,
+}
+
+impl EdgeMeaning {
+    fn of_graph(graph: &Graph) -> Result<Self> {
+        let edges = graph.rules().ok_or_else(|| {
+            let path = graph.directory().display();
+            let message = format!("`{path}` does not record how its edges were read");
+            Error::new(ErrorKind::Usage, message).hint(FROM_EDGES)
+        })?;
+        let GraphSummary { is_directed, duplicates, loops_kept, .. } = graph.summary();
+        Ok(Self { directed: is_directed, duplicates, keep_loops: loops_kept, edges })
+    }
+
+    fn of_job(options: &JobOptions) -> Self {
+        let JobOptions { duplicates, keep_loops, .. } = *options;
+        Self { directed: options.input.directed, duplicates, keep_loops, edges: options.rules() }
+    }
+
+    fn choices(&self) -> [RuleOption; 8] {
+        let edges = &self.edges;
+        let loops = if self.keep_loops { "keep" } else { "drop" };
+        let divided = edges.divided_by_self_scores.then_some("self-score");
+        [
+            RuleOption::flag(DIRECTED, self.directed),
+            RuleOption::of(DUPLICATES, Some(self.duplicates.name())),
+            RuleOption::of(SELF_LOOPS, Some(loops)),
+            RuleOption::flag(IGNORE_WEIGHTS, edges.ignore_weights),
+            RuleOption::of(WEIGHT_TRANSFORM, Some(edges.weight_transform.name())),
+            RuleOption::of(MIN_WEIGHT, edges.min_weight),
+            RuleOption::of(MAX_WEIGHT, edges.max_weight),
+            RuleOption::of(NORMALIZE, divided),
+        ]
+    }
+}
+
+/// Refuses to add edges by other rules than those of the graph, or to one that does not have what they need.
+pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
+    let path = graph.directory();
+    let (before, now) = (EdgeMeaning::of_graph(graph)?, EdgeMeaning::of_job(options));
+    let (was, is) = (before.choices(), now.choices());
+    if let Some((was, is)) = was.iter().zip(&is).find(|(was, is)| was != is) {
+        let path = path.display();
+        let message = format_args!("`{path}` was built {was}, but edges are to be added {is}");
+        return Err(Error::usage(message)
+            .hint("use the option that the graph was built with, or build one from all edges"));
+    }
+    if before.edges.divided_by_self_scores {
+        let (path, option) = (path.display(), NORMALIZE.of("self-score"));
+        let message = format_args!("no edges can be added to `{path}`, built with {option}");
+        return Err(Error::usage(message)
+            .note("new edges could change the self scores that its weights were divided by")
+            .hint(FROM_EDGES));
+    }
+    Ok(())
+}
+
+impl JobOptions {
+    /// Returns the rules that a graph built with these options records.
+    pub(crate) fn rules(&self) -> EdgeRules {
+        EdgeRules {
+            ignore_weights: self.input.ignore_weights,
+            weight_transform: self.input.weight_transform,
+            min_weight: self.min_weight,
+            max_weight: self.max_weight,
+            divided_by_self_scores: self.normalize == Normalize::SelfScore,
+        }
+    }
+
+    /// Takes from the graph that edges are added to, if there is one, the options it was built with, except for those
+    /// in `given`.
+    ///
+    /// # Errors
+    /// `Usage` if it is not a graph, or does not record them; `CorruptFile`; `Io`.
+    pub fn adopt(&mut self, files: &Files, given: &[Opt]) -> Result<()> {
+        let Some(path) = &self.append else { return Ok(()) };
+        let EdgeMeaning { directed, duplicates, keep_loops, edges } =
+            EdgeMeaning::of_graph(&open_graph(files, path)?)?;
+        let takes = |option: &Opt| !given.contains(option);
+        let input = &mut self.input;
+        input.directed = if takes(&DIRECTED) { directed } else { input.directed };
+        self.duplicates = if takes(&DUPLICATES) { duplicates } else { self.duplicates };
+        self.keep_loops = if takes(&SELF_LOOPS) { keep_loops } else { self.keep_loops };
+        if takes(&IGNORE_WEIGHTS) {
+            input.ignore_weights = edges.ignore_weights;
+        }
+        if takes(&WEIGHT_TRANSFORM) {
+            input.weight_transform = edges.weight_transform;
+        }
+        self.min_weight = if takes(&MIN_WEIGHT) { edges.min_weight } else { self.min_weight };
+        self.max_weight = if takes(&MAX_WEIGHT) { edges.max_weight } else { self.max_weight };
+        if takes(&NORMALIZE) && edges.divided_by_self_scores {
+            self.normalize = Normalize::SelfScore;
+        }
+        Ok(())
+    }
+}
