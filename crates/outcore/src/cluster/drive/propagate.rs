@@ -19,6 +19,7 @@ use crate::cluster::base::bits::Bits;
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::finish::communities::Communities;
+use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
 use crate::cluster::kernel::nodes::{Nodes, Rules};
@@ -293,9 +294,9 @@ impl ClusterJob<'_> {
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
-        self.finish_all::<S>(&mut source, outcomes, held.as_ref())
+        let mut source = self.blocks(self.cache_bytes());
+        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
+        self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)
     }
 
     /// Performs several runs, and one on their agreement, which starts with the labels of the first run: otherwise,
@@ -311,8 +312,8 @@ impl ClusterJob<'_> {
         let sets: Vec<Set> = (0..consensus.runs)
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
+        let mut source = self.blocks(self.cache_bytes());
+        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
         (0..).zip(&runs).for_each(|(run, outcome)| before.add(run, &outcome.history));
@@ -322,7 +323,7 @@ impl ClusterJob<'_> {
             let view = self.options.view().agreeing(labelings, consensus.share);
             let options = self.options.plain();
             let job = ClusterJob { graph: &self.graph.seen_as(&view), options: &options, ..*self };
-            let mut source = job.blocks(self.rest() - self.strength_bytes());
+            let mut source = job.blocks(self.cache_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
             let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
             before.scans += source.scans();
@@ -330,8 +331,8 @@ impl ClusterJob<'_> {
         };
         before.add(consensus.runs, &outcomes[0].history);
         outcomes[0].history = before;
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
+        let mut source = self.blocks(self.cache_bytes());
+        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)?;
         Ok(found.remove(0))
     }
 
@@ -389,6 +390,7 @@ impl ClusterJob<'_> {
                 labels: state.into_labels(),
                 history,
                 groupings: Vec::new(),
+                separation: Separation::default(),
             })
             .collect();
         Ok((outcomes, held))

@@ -3,6 +3,7 @@
 
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::cuts::separate::{Separated, Separation};
 use super::number::{SizeCount, number};
 use super::tally::Tally;
 use crate::cluster::base::bits::Bits;
@@ -25,6 +26,8 @@ pub(crate) struct SweptLabels {
     pub(crate) history: History,
     /// Groups of the levels that led to the labels, if requested.
     pub(crate) groupings: Vec<Grouping>,
+    /// Separation of communities that are not well-connected.
+    pub(crate) separation: Separation,
 }
 
 /// Conversion of labels to communities.
@@ -113,11 +116,12 @@ struct FinalCommunities {
     split_count: u64,
     history: History,
     groupings: Vec<Grouping>,
+    separated: Option<Separated>,
 }
 
 impl FinalCommunities {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let SweptLabels { mut labels, history, groupings } = outcome;
+        let SweptLabels { mut labels, history, groupings, separation } = outcome;
         if let Some(held) = held {
             // The label of held nodes is the first of them.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -125,7 +129,8 @@ impl FinalCommunities {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, sizes, split_count, history, groupings }
+        let separated = separation.is_done().then(|| separation.counts());
+        Self { labels: roots, sizes, split_count, history, groupings, separated }
     }
 
     fn community_count(&self) -> u64 {
@@ -168,6 +173,7 @@ impl FinalCommunities {
             singleton_count: self.singleton_count(),
             largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
             split_count: self.split_count,
+            separated: self.separated,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
             groupings: self.groupings,

@@ -3,5 +3,6 @@
 pub(crate) mod closing;
 pub(crate) mod communities;
 pub mod connect;
+pub(crate) mod cuts;
 pub(crate) mod number;
 pub(crate) mod tally;

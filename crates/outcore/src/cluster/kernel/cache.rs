@@ -51,6 +51,16 @@ impl<'g> BlockSource<'g> {
         self.kept_bytes
     }
 
+    /// Frees the cached blocks, and caches none from now on.
+    pub fn forget(&mut self) {
+        (self.kept, self.kept_bytes, self.budget) = (Vec::new(), 0, 0);
+    }
+
+    /// Returns the most bytes of cached blocks.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
     /// Returns the number of scans so far.
     pub fn scans(&self) -> u64 {
         self.scans

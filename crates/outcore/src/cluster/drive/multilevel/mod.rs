@@ -33,6 +33,7 @@ use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::SweptLabels;
+use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::{History, Sweep};
 use crate::cluster::kernel::nodes::{Nodes, Rules};
@@ -263,7 +264,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 Vec::new()
             }
         };
-        SweptLabels { labels, history: self.history, groupings }
+        let separation = Separation::default();
+        SweptLabels { labels, history: self.history, groupings, separation }
     }
 
     /// Discards the groups of this level and of those above it.

@@ -1,0 +1,141 @@
+//! Comparison with the definition: every cut of tiny graphs, tried one by one.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// Returns the smallest cut of the nodes, and all sets of nodes on one side of a cut of at most `most` edges.
+fn cuts(nodes: &[u32], edges: &[[u32; 2]], most: u64) -> (u64, Vec<u64>) {
+    let (mut least, mut small) = (u64::MAX, Vec::new());
+    for side in 0..1u64 << (nodes.len() - 1) {
+        // The first node is on the other side.
+        let is_here = |node: u32| {
+            let at = nodes.iter().position(|&other| other == node).unwrap();
+            at > 0 && side >> (at - 1) & 1 == 1
+        };
+        let inside = |&&[a, b]: &&[u32; 2]| nodes.contains(&a) && nodes.contains(&b);
+        let cut = edges.iter().filter(inside).filter(|&&[a, b]| is_here(a) != is_here(b)).count();
+        if side > 0 {
+            least = least.min(cut as u64);
+        }
+        if side > 0 && cut as u64 <= most {
+            small.push(side << 1);
+        }
+    }
+    (least, small)
+}
+
+/// Applies the rule as it is defined.
+fn defined(
+    nodes: Vec<u32>,
+    edges: &[[u32; 2]],
+    rule: WellConnected,
+    into: &mut BTreeSet<Vec<u32>>,
+) {
+    if nodes.len() == 1 {
+        into.insert(nodes);
+        return;
+    }
+    let (least, _) = cuts(&nodes, edges, 0);
+    if least > rule.bound(nodes.len() as u64) {
+        into.insert(nodes);
+        return;
+    }
+    for part in parts_without(nodes, edges, least) {
+        defined(part, edges, rule, into);
+    }
+}
+
+/// Returns the maximal parts that no cut of up to `most` edges divides.
+fn parts_without(nodes: Vec<u32>, edges: &[[u32; 2]], most: u64) -> Vec<Vec<u32>> {
+    if nodes.len() == 1 {
+        return vec![nodes];
+    }
+    let (_, small) = cuts(&nodes, edges, most);
+    let Some(side) = small.last() else { return vec![nodes] };
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for (at, &node) in nodes.iter().enumerate() {
+        if side >> at & 1 == 1 { here.push(node) } else { there.push(node) }
+    }
+    [parts_without(here, edges, most), parts_without(there, edges, most)].concat()
+}
+
+fn found(count: u32, edges: &[[u32; 2]], rule: WellConnected) -> BTreeSet<Vec<u32>> {
+    let nodes: Vec<u32> = (0..count).collect();
+    let mut all = BTreeSet::new();
+    let mut is_kept = vec![false; count as usize];
+    let piece = Piece { nodes, edges: edges.to_vec(), floor: 0, known: u64::MAX };
+    settle(piece, rule, |nodes| {
+        nodes.iter().for_each(|&node| is_kept[node as usize] = true);
+        all.insert(nodes.to_vec());
+    });
+    all.extend((0..count).filter(|&node| !is_kept[node as usize]).map(|node| vec![node]));
+    all
+}
+
+fn rules() -> impl Strategy<Value = WellConnected> {
+    let texts =
+        prop::sample::select(vec!["log10", "2log10", "log2", "sqrt", "0.3n", "0", "1", "2", "3"]);
+    texts.prop_map(|text| text.parse().unwrap())
+}
+
+/// Graphs of every density, in which some nodes may have no edge.
+fn graphs() -> impl Strategy<Value = (u32, Vec<[u32; 2]>)> {
+    (2..11u32, 0.0..1.0f64).prop_flat_map(|(count, density)| {
+        let pairs = (count * (count - 1) / 2) as usize;
+        let edges = prop::collection::vec(0.0..1.0f64, pairs).prop_map(move |draws| {
+            let pairs = (0..count).flat_map(|b| (0..b).map(move |a| [a, b]));
+            pairs.zip(draws).filter(|(_, draw)| *draw < density).map(|(pair, _)| pair).collect()
+        });
+        (Just(count), edges)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn parts_are_those_of_the_definition((count, edges) in graphs(), rule in rules()) {
+        let mut expected = BTreeSet::new();
+        defined((0..count).collect(), &edges, rule, &mut expected);
+        prop_assert_eq!(found(count, &edges, rule), expected);
+    }
+
+    #[test]
+    fn the_smallest_cut_is_that_of_all_cuts((count, edges) in graphs(), bound in 1..12u64) {
+        let nodes: Vec<u32> = (0..count).collect();
+        let (least, _) = cuts(&nodes, &edges, 0);
+        prop_assert_eq!(least_cut(Network::new(count as usize, &edges), bound), least.min(bound));
+    }
+}
+
+/// Returns the number of parts.
+fn parts_of(count: u32, edges: &[[u32; 2]]) -> usize {
+    found(count, edges, WellConnected::default()).len()
+}
+
+#[test]
+fn a_large_star_path_ladder_and_ring_of_cliques_take_no_quadratic_time() {
+    const COUNT: u32 = 200_000;
+    let star: Vec<_> = (1..COUNT).map(|node| [0, node]).collect();
+    assert_eq!(parts_of(COUNT, &star), COUNT as usize);
+    let path: Vec<_> = (1..COUNT).map(|node| [node - 1, node]).collect();
+    assert_eq!(parts_of(COUNT, &path), COUNT as usize);
+    // A ring of squares side by side: every cut has three edges or more.
+    let half = COUNT / 2;
+    let ladder: Vec<_> = (0..half)
+        .flat_map(|at| {
+            let next = (at + 1) % half;
+            [[2 * at, 2 * at + 1], [2 * at, 2 * next], [2 * at + 1, 2 * next + 1]]
+        })
+        .collect();
+    assert_eq!(parts_of(COUNT, &ladder), COUNT as usize);
+    let cliques: Vec<_> = (0..COUNT / 10)
+        .flat_map(|clique| {
+            let inside = (0..10).flat_map(move |b| (0..b).map(move |a| [a, b]));
+            let inside = inside.map(move |pair| pair.map(|node| 10 * clique + node));
+            inside.chain([[10 * clique, (10 * clique + 15) % COUNT]])
+        })
+        .collect();
+    assert_eq!(parts_of(COUNT, &cliques), COUNT as usize / 10);
+}
