@@ -4,6 +4,7 @@
 //! same command with more memory resumes there.
 
 use super::job::ClusterJob;
+use super::memory::Fit;
 use super::swept::SavedResult;
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::table::Sum;
@@ -85,6 +86,7 @@ impl ClusterJob<'_> {
     ) -> Result<()> {
         let text = "splitting communities that are not well-connected";
         notify(self.observer, Event::Detail { text })?;
+        let results = outcomes.len() as u64;
         let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
         for at in 0..outcomes.len() {
             while !outcomes[at].separation.is_done() {
@@ -93,14 +95,14 @@ impl ClusterJob<'_> {
                 }
                 let arcs = self.graph.arc_count() as f64;
                 self.observer.expect(Some(arcs), arcs)?;
-                let room_bytes = self.room_bytes(source, outcomes.len() as u64);
+                let room_bytes = self.room_bytes(source, results);
                 let round = Round {
                     source,
                     directory: self.scratch,
                     rule,
                     room: Room::within(room_bytes),
                     tick: &|| notify(self.observer, Event::Advance { done }),
-                    too_little: &|missing| self.too_little_for_a_community(missing),
+                    too_little: &|bytes| self.too_little_for_a_community(bytes, results),
                 };
                 let SweptLabels { labels, separation, .. } = &mut outcomes[at];
                 match separation.advance(labels, round) {
@@ -134,17 +136,21 @@ impl ClusterJob<'_> {
 
     /// Returns the memory for edges inside communities: all but the labels of so many results, scans and the cache.
     fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
-        let nodes = self.graph.node_count();
-        let threads = rayon::current_num_threads();
-        let fixed = self.options.memory_in(self.graph, 0, threads, self.fit).fixed_bytes();
-        let least = Room::least_bytes(self.graph.arc_count());
-        let labels = 4 * results * nodes + Separation::bytes(nodes);
-        let used = fixed - least + labels + source.budget();
-        self.memory.saturating_sub(used).max(least)
+        let used = self.bytes_beside_room(results, self.fit) + source.budget();
+        self.memory.saturating_sub(used).max(Room::least_bytes(self.graph.arc_count()))
     }
 
-    fn too_little_for_a_community(&self, missing: u64) -> Error {
-        let needed = self.memory + missing;
+    fn bytes_beside_room(&self, results: u64, fit: Fit) -> u64 {
+        let nodes = self.graph.node_count();
+        let threads = rayon::current_num_threads();
+        let fixed = self.options.memory_in(self.graph, 0, threads, fit).fixed_bytes();
+        let labels = 4 * results * nodes + Separation::bytes(nodes);
+        fixed - Room::least_bytes(self.graph.arc_count()) + labels
+    }
+
+    /// Returns the error for a community whose examination takes so many bytes.
+    fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
+        let needed = self.bytes_beside_room(results, Fit::ROOMY) + Room::bytes_for(examined_bytes);
         let message = format!(
             "a community is too large to examine: that needs {} of memory, but the limit is {}",
             format_bytes(needed),

@@ -5,7 +5,7 @@
 //! algorithm for finding a sparse k-connected spanning subgraph of a k-connected graph", 1992). What two nodes connects
 //! in a forest connects them in those before it, so the forest of an edge is found by bisection.
 //!
-//! Memory: 112 bytes per node, and 52 for each forest, with that of the search for cuts.
+//! Memory: 112 bytes per node, and 68 for each forest, with that of the search for cuts.
 
 use super::edges::InsideEdge;
 use super::sets::Sets;
@@ -15,7 +15,7 @@ use crate::cluster::store::ranked::Ranked;
 use crate::error::Result;
 
 const NODE_BYTES: u64 = 112;
-const FOREST_BYTES: u64 = 52;
+const FOREST_BYTES: u64 = 68;
 /// More forests than necessary, in units of those that are, let one examination find more parts.
 const AMPLE: u64 = 4;
 

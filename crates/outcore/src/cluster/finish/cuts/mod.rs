@@ -15,6 +15,7 @@
 //! the memory takes a scan for each of these.
 
 mod edges;
+mod flows;
 mod large;
 mod network;
 mod order;
@@ -59,7 +60,7 @@ impl Room {
     }
 
     /// Returns the memory of which a community gets so many bytes.
-    fn bytes_for(examined_bytes: u64) -> u64 {
+    pub(crate) fn bytes_for(examined_bytes: u64) -> u64 {
         let spare = examined_bytes.saturating_sub(EXAMINED_BYTES);
         SORT_BYTES_MIN + EXAMINED_BYTES + spare + spare.div_ceil(2)
     }

@@ -67,6 +67,35 @@ impl Network {
         self.degrees[node as usize]
     }
 
+    /// Returns the places of the links of a node.
+    pub(super) fn range(&self, node: u32) -> std::ops::Range<usize> {
+        self.starts[node as usize]..self.starts[node as usize + 1]
+    }
+
+    /// Returns the node that a link leads to.
+    pub(super) fn target(&self, link: usize) -> u32 {
+        self.links[link].to
+    }
+
+    /// Returns the number of edges of a link.
+    pub(super) fn count_of(&self, link: usize) -> u32 {
+        self.links[link].count
+    }
+
+    /// Sorts the links of each node by their targets.
+    pub(super) fn sort_links(&mut self) {
+        for at in 0..self.count() {
+            let links = &mut self.links[self.starts[at]..self.starts[at + 1]];
+            links.sort_unstable_by_key(|link| link.to);
+        }
+    }
+
+    /// Returns whether a node is marked; nothing is if `gone` is empty.
+    #[inline]
+    pub(super) fn is_gone(&self, gone: &[bool], node: u32) -> bool {
+        gone.get(node as usize).copied().unwrap_or(false)
+    }
+
     pub(super) fn least_degree(&self) -> u64 {
         self.degrees.iter().copied().min().unwrap_or(0)
     }
@@ -79,12 +108,11 @@ impl Network {
         gone: &[bool],
         mut members: Option<&mut Sets>,
     ) -> Self {
-        let is_gone = |node: usize| gone.get(node).copied().unwrap_or(false);
         let mut numbers = vec![NONE; self.count()];
         let mut sizes: Vec<usize> = Vec::new();
         let mut of_node = vec![NONE; self.count()];
         let mut next = Self::empty();
-        for node in (0..self.count()).filter(|&node| !is_gone(node)) {
+        for node in (0..self.count()).filter(|&node| !self.is_gone(gone, node as u32)) {
             let root = sets.find(node as u32) as usize;
             if numbers[root] == NONE {
                 numbers[root] = next.members.len() as u32;
@@ -146,7 +174,7 @@ impl Network {
         let is_loose =
             |net: &Self, node: u32| net.degree(node) < least && net.whole[node as usize] < known;
         let mut waiting: Vec<u32> = nodes.filter(|&node| is_loose(self, node)).collect();
-        waiting.iter().for_each(|&node| gone[node as usize] = true);
+        waiting.retain(|&node| !std::mem::replace(&mut gone[node as usize], true));
         let mut count = 0;
         while let Some(node) = waiting.pop() {
             count += 1;
@@ -165,11 +193,21 @@ impl Network {
         count
     }
 
-    /// Joins all nodes that are not `gone` in `members`.
-    pub(super) fn join_rest(&self, gone: &[bool], members: &mut Sets) {
-        let mut rest = self.members.iter().zip(gone).filter(|(_, gone)| !**gone);
-        let Some((&first, _)) = rest.next() else { return };
-        rest.for_each(|(&member, _)| {
+    /// Returns the number of edges that lead out of a set of nodes, including those to nodes that have been left out.
+    pub(super) fn whole_edges(&self, side: &[u32]) -> u64 {
+        let is_inside = |node: &u32| side.binary_search(node).is_ok();
+        let inside = |node: &u32| -> u64 {
+            let links = self.links(*node).iter().filter(|link| is_inside(&link.to));
+            links.map(|link| u64::from(link.count)).sum()
+        };
+        side.iter().map(|node| self.whole[*node as usize] - inside(node)).sum()
+    }
+
+    /// Joins some nodes in `members`.
+    pub(super) fn join_members(&self, nodes: impl Iterator<Item = u32>, members: &mut Sets) {
+        let mut nodes = nodes.map(|node| self.members[node as usize]);
+        let Some(first) = nodes.next() else { return };
+        nodes.for_each(|member| {
             members.join(first, member);
         });
     }

@@ -54,8 +54,7 @@ pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: Round<'_, '_>) -> Resul
                     found = found.plus(WellCount { communities: 1, nodes });
                 } else if least >= piece.known {
                     let needed = Large::bytes(nodes, rule.bound(nodes).saturating_add(1));
-                    let missing = Room::bytes_for(needed) - Room::bytes_for(room.examined_bytes);
-                    return Err(too_little(missing));
+                    return Err(too_little(needed));
                 }
             }
         }

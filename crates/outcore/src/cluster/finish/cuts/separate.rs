@@ -53,7 +53,7 @@ pub(crate) struct Round<'a, 'g> {
     pub(crate) room: Room,
     /// Called for each block and batch.
     pub(crate) tick: &'a dyn Fn() -> Result<()>,
-    /// Returns the error for a community that needs more memory than this round has, by so many bytes.
+    /// Returns the error for a community whose examination takes so many bytes.
     pub(crate) too_little: &'a dyn Fn(u64) -> Error,
 }
 
@@ -209,8 +209,7 @@ impl Examiner<'_> {
             Verdict::Keep => label(self.next, &piece.nodes),
             Verdict::Unknown(enough) => {
                 let needed = Large::bytes(piece.nodes.len() as u64, enough);
-                let missing = Room::bytes_for(needed) - Room::bytes_for(self.room.examined_bytes);
-                return Err((self.too_little)(missing));
+                return Err((self.too_little)(needed));
             }
             Verdict::Divide(Parts { of_node, count, floor }) => {
                 // Parts are numbered by their first nodes.

@@ -2,6 +2,7 @@
 //!
 //! - [`least_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
 //!   degree met on the way is the cut (Nagamochi, Ono and Ibaraki, 1994; see `order`).
+//!   Where an ordering joins few nodes, the rest is done by `flows`.
 //! - [`divide`] takes out nodes with fewer than `least` edges, one after the other, joins the others likewise, and repeats
 //!   that on the joined network. Every node taken out is a part: fewer than `least` edges lead out of it (Zhou et al.,
 //!   "Finding maximal k-edge-connected subgraphs from a large graph", 2012; Chang et al., "Efficiently computing
@@ -11,10 +12,14 @@
 //!
 //! These parts are unique, so the result does not depend on the order of the nodes, or on which cuts are found.
 
+use super::flows::Flows;
 use super::network::{NONE, Network};
-use super::order::join_tight;
+use super::order::join_by_order;
 use super::sets::Sets;
 use crate::cluster::methods::connected::WellConnected;
+
+/// Flows take over if an ordering joins less than one of so many nodes.
+const FEW: usize = 8;
 
 /// Community, or part of one, with its edges inside.
 pub(super) struct Piece {
@@ -120,10 +125,25 @@ pub(super) fn least_cut(mut net: Network, bound: u64) -> u64 {
             break;
         }
         let mut sets = Sets::new(net.count());
-        join_tight(&net, least, &[], &mut sets);
+        if join_by_order(&net, least, &[], &mut sets) < net.count().div_ceil(FEW) {
+            return least_by_flows(net, least);
+        }
         net = net.contracted(&mut sets, &[], None);
     }
     least
+}
+
+/// Like [`least_cut`], for a network whose nodes have at least `bound` edges.
+fn least_by_flows(mut net: Network, bound: u64) -> u64 {
+    net.sort_links();
+    let mut flows = Flows::new(&net);
+    let mut nodes = flows.order().into_iter();
+    nodes.by_ref().take(1).for_each(|root| flows.join_root(root));
+    nodes.fold(bound, |least, node| {
+        let least = flows.paths(node, least, &[]);
+        flows.join_root(node);
+        least
+    })
 }
 
 /// Divides a network by cuts of fewer than `least` edges, of which there must be one; returns a node of its part for each
@@ -133,19 +153,49 @@ fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
     let mut of_node: Vec<u32> = (0..net.count() as u32).collect();
     loop {
         let mut gone = vec![false; net.count()];
-        if net.peel(least, known, &mut gone) == net.count() {
+        let taken = net.peel(least, known, &mut gone);
+        if taken == net.count() {
             break;
         }
         let mut sets = Sets::new(net.count());
-        if join_tight(&net, least, &gone, &mut sets) == 0 {
-            // Nodes that have lost known edges may have unknown ones instead.
-            net.join_rest(&gone, &mut members);
+        if join_by_order(&net, least, &gone, &mut sets) < (net.count() - taken).div_ceil(FEW) {
+            divide_by_flows(net, (least, known), &mut gone, &mut members);
             break;
         }
         net = net.contracted(&mut sets, &gone, Some(&mut members));
     }
     of_node.iter_mut().for_each(|node| *node = members.find(*node));
     of_node
+}
+
+/// Like [`divide`], for nodes that are not `gone`; joins the nodes of each part in `members`.
+fn divide_by_flows(
+    mut net: Network,
+    (least, known): (u64, u64),
+    gone: &mut [bool],
+    members: &mut Sets,
+) {
+    net.sort_links();
+    let mut flows = Flows::new(&net);
+    let mut has_root = false;
+    for node in flows.order() {
+        if gone[node as usize] {
+            continue;
+        }
+        if has_root && flows.paths(node, least, gone) < least {
+            let side = flows.side();
+            // Nodes with more edges than are known may belong to either side: then none is separated here.
+            if net.whole_edges(side) < known {
+                net.join_members(side.iter().copied(), members);
+                side.iter().for_each(|&node| gone[node as usize] = true);
+                continue;
+            }
+        }
+        has_root = true;
+        flows.join_root(node);
+    }
+    let rest = (0..net.count() as u32).filter(|&node| !gone[node as usize]);
+    net.join_members(rest, members);
 }
 
 #[cfg(test)]

@@ -114,14 +114,19 @@ fn parts_of(count: u32, edges: &[[u32; 2]]) -> usize {
     found(count, edges, WellConnected::default()).len()
 }
 
+const COUNT: u32 = 200_000;
+
 #[test]
-fn a_large_star_path_ladder_and_ring_of_cliques_take_no_quadratic_time() {
-    const COUNT: u32 = 200_000;
+fn a_large_star_or_path_takes_no_quadratic_time() {
     let star: Vec<_> = (1..COUNT).map(|node| [0, node]).collect();
     assert_eq!(parts_of(COUNT, &star), COUNT as usize);
     let path: Vec<_> = (1..COUNT).map(|node| [node - 1, node]).collect();
     assert_eq!(parts_of(COUNT, &path), COUNT as usize);
-    // A ring of squares side by side: every cut has three edges or more.
+}
+
+/// Every cut has three edges or more.
+#[test]
+fn a_large_ring_of_squares_takes_no_quadratic_time() {
     let half = COUNT / 2;
     let ladder: Vec<_> = (0..half)
         .flat_map(|at| {
@@ -130,12 +135,36 @@ fn a_large_star_path_ladder_and_ring_of_cliques_take_no_quadratic_time() {
         })
         .collect();
     assert_eq!(parts_of(COUNT, &ladder), COUNT as usize);
+}
+
+#[test]
+fn a_large_ring_of_cliques_takes_no_quadratic_time() {
     let cliques: Vec<_> = (0..COUNT / 10)
         .flat_map(|clique| {
-            let inside = (0..10).flat_map(move |b| (0..b).map(move |a| [a, b]));
+            let inside = (0..10).flat_map(|b| (0..b).map(move |a| [a, b]));
             let inside = inside.map(move |pair| pair.map(|node| 10 * clique + node));
             inside.chain([[10 * clique, (10 * clique + 15) % COUNT]])
         })
         .collect();
     assert_eq!(parts_of(COUNT, &cliques), COUNT as usize / 10);
+}
+
+/// Hardly any edge brings a node to as many edges as it has.
+#[test]
+fn a_large_random_graph_of_equal_degrees_takes_no_quadratic_time() {
+    use crate::cluster::base::hash::mix;
+    for degree in [3, 4, 5] {
+        let ends = |round: u32| {
+            let mut nodes: Vec<u32> = (0..COUNT).collect();
+            nodes.sort_by_key(|&node| mix(u64::from(round) << 32 | u64::from(node)));
+            nodes
+        };
+        let edges: Vec<[u32; 2]> = (0..degree)
+            .flat_map(|round| {
+                ends(round).chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>()
+            })
+            .collect();
+        let least = least_cut(Network::new(COUNT as usize, &edges), 9);
+        assert!(least <= u64::from(degree), "{least}");
+    }
 }
