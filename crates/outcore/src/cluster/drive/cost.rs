@@ -9,6 +9,7 @@
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
+use crate::cluster::finish::cuts::Room;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::{MethodOption, Procedure, Shrinks};
 use crate::graph::{ARC_BYTES, GraphSize};
@@ -51,6 +52,10 @@ const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
 const MOVE_ARC: f64 = 65.0;
 const CONTRACT_ARC: f64 = 100.0;
+
+/// Nanoseconds of one core per edge inside communities, to sort and examine it; share of the edges that are inside.
+const SEPARATE_EDGE: f64 = 400.0;
+const INSIDE_SHARE: f64 = 0.8;
 
 /// Number of groups that the arcs of a group can reach; further arcs lead to groups already reached.
 const GROUPS_MET: f64 = 177.0;
@@ -141,7 +146,8 @@ impl ClusterOptions {
         let graph = GraphSize::of(input);
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
         let (smallest, largest) = (GraphSize::at_least(input), GraphSize::at_most(input));
-        let expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        let mut expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        expected.scratch_bytes += self.room_bytes(graph.arc_count);
         let tight =
             ClusterMemory::expected_in(&largest, Some(self.method), limits.threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
@@ -149,13 +155,14 @@ impl ClusterOptions {
             bytes: least(largest.node_count, graph.hub_arcs),
             bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
-            fixed_bytes: fixed.max(limits.clustering_bytes()),
+            fixed_bytes: fixed.max(limits.clustering_bytes()) + self.room_bytes(largest.arc_count),
             fixed_bytes_at_least: ClusterMemory::at_least(
                 &smallest,
                 Some(self.method),
                 limits.threads,
             )
-            .fixed_bytes(),
+            .fixed_bytes()
+                + self.room_bytes(smallest.arc_count),
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let held = HELD_BYTES + (HELD_SHARE * merged_bytes as f64) as u64;
@@ -187,23 +194,58 @@ impl ClusterOptions {
             above.nanoseconds *= cycles;
             state = state.max(above.memory_bytes);
         }
+        let separated =
+            self.separated(&graph, memory.saturating_sub(needed + kept_bytes), limits, tuning);
+        state = state.max(separated.memory_bytes);
         let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
         if kept < 1.0 && !self.method.is_multilevel() {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
-        let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds;
+        let nanoseconds = arcs * self.arc_nanoseconds() + above.nanoseconds + separated.nanoseconds;
         let saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
         ClusterCost {
             nodes,
             memory_bytes,
-            scan_count: scans,
-            read_bytes: (read + above.read_bytes) as u64,
-            write_bytes: (above.write_bytes + saved.write_bytes) as u64,
-            disk_bytes: (LEVELS_DISK * above.disk_bytes + saved.disk_bytes) as u64,
+            scan_count: scans + u64::from(self.well_connected.is_some()),
+            read_bytes: (read + above.read_bytes + separated.read_bytes) as u64,
+            write_bytes: (above.write_bytes + saved.write_bytes + separated.write_bytes) as u64,
+            disk_bytes: ((LEVELS_DISK * above.disk_bytes).max(separated.disk_bytes)
+                + saved.disk_bytes) as u64,
             nanoseconds,
             result_count: self.result_count(),
             has_levels: self.levels,
+        }
+    }
+
+    /// Returns the minimum memory for edges inside communities of a graph with so many arcs, if they are separated.
+    fn room_bytes(&self, arcs: u64) -> u64 {
+        if self.well_connected.is_some() { Room::least_bytes(arcs) } else { 0 }
+    }
+
+    /// Predicts the cost of separating communities that are not well-connected, with so much memory beyond the minimum: a
+    /// scan, a sort of the edges inside communities, and their examination.
+    fn separated(&self, graph: &GraphSize, spare: u64, limits: &Limits, tuning: &Tuning) -> Above {
+        if self.well_connected.is_none() {
+            return Above::default();
+        }
+        let edges = (graph.arc_count as f64 / 2.0 * INSIDE_SHARE) as u64;
+        let room = Room::within(Room::least_bytes(u64::MAX) + spare);
+        let records = Records {
+            count: edges,
+            bytes: Room::EDGE_BYTES,
+            at_once: PORTION_ARCS,
+            kept: PORTION_ARCS / 2,
+        };
+        let sorting = Sorting::of(records, [room.sort_bytes(); 2], limits.threads, tuning);
+        let runs = if sorting.run_count == 0 { 0.0 } else { edges as f64 * graph.record_bytes() };
+        Above {
+            read_bytes: graph.bytes as f64 + runs * sorting.read,
+            write_bytes: runs * sorting.written,
+            disk_bytes: runs,
+            memory_bytes: self.node_bytes(graph.node_count, graph.is_directed)
+                + sorting.forming_bytes.max(sorting.merging_bytes),
+            nanoseconds: graph.arc_count as f64 * SCAN_ARC + edges as f64 * SEPARATE_EDGE,
         }
     }
 

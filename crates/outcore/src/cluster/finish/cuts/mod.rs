@@ -46,6 +46,13 @@ pub(crate) struct Room {
 }
 
 impl Room {
+    /// Bytes of an edge that is sorted.
+    pub(crate) const EDGE_BYTES: u64 = size_of::<InsideEdge>() as u64;
+
+    pub(crate) fn sort_bytes(self) -> u64 {
+        self.sort_bytes
+    }
+
     /// Returns the minimum memory for a graph with so many arcs.
     pub(crate) fn least_bytes(arcs: u64) -> u64 {
         (SORT_BYTES_MIN + EXAMINED_BYTES).min(MIB + SMALL_EDGE_BYTES.saturating_mul(arcs))

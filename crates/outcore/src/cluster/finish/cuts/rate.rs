@@ -1,6 +1,5 @@
 //! Counts well-connected communities.
 
-use super::Room;
 use super::edges::{Batch, InsideEdge, for_batches, push_inside};
 use super::large::Large;
 use super::network::Network;
@@ -33,7 +32,7 @@ impl WellCount {
 pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: Round<'_, '_>) -> Result<WellCount> {
     let Round { source, directory, rule, room, tick, too_little } = round;
     let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
-    let mut sorter = Sorter::new(&files, directory, room.sort_bytes, threads)?;
+    let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
     push_inside(source, labels, |_| true, &mut sorter, tick)?;
     let mut found = WellCount::default();
     let (mut members, mut large) = (Ranked::new(labels.len()), None);

@@ -103,7 +103,7 @@ impl Separation {
         next.extend((0..).zip(&*labels).map(own).map(AtomicU32::new));
         let Round { source, directory, rule, room, tick, too_little } = round;
         let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
-        let mut sorter = Sorter::new(&files, directory, room.sort_bytes, threads)?;
+        let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
         push_inside(source, labels, is_waiting, &mut sorter, tick)?;
         let mut examiner = Examiner {
             labels,
