@@ -109,13 +109,13 @@ fn cramped(graph: &Graph, community_edges: usize) -> Graph {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     /// Holds for any memory and threads, with communities in memory or larger than it, and for the measures.
     #[test]
     fn communities_are_the_parts_of_the_definition(
         edges in some_edges(),
-        most in 2..50u32,
+        most in 2..40u32,
         form in 0..5usize,
         text in prop::sample::select(vec!["log10", "2log10", "log2", "sqrt", "0.2n", "0", "1", "3"]),
         min_weight in prop_oneof![2 => Just(0.0), 1 => Just(1.0)],

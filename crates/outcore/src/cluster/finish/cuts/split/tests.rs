@@ -1,6 +1,9 @@
 //! Comparison with the definition: every cut of tiny graphs, tried one by one.
 
 use super::*;
+use crate::cluster::finish::cuts::edges::InsideEdge;
+use crate::cluster::finish::cuts::large::Large;
+use crate::cluster::store::ranked::Ranked;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -106,6 +109,74 @@ proptest! {
         let nodes: Vec<u32> = (0..count).collect();
         let (least, _) = cuts(&nodes, &edges, 0);
         prop_assert_eq!(least_cut(Network::new(count as usize, &edges), bound), least.min(bound));
+    }
+}
+
+/// Returns the parts of a community of which so many forests are known at a time, or as many as necessary.
+fn found_by_forests(
+    count: u32,
+    edges: &[[u32; 2]],
+    rule: WellConnected,
+    known: u64,
+) -> BTreeSet<Vec<u32>> {
+    let mut all = BTreeSet::new();
+    let mut waiting = vec![((0..count).collect::<Vec<_>>(), 0, known)];
+    while let Some((nodes, floor, known)) = waiting.pop() {
+        if nodes.len() == 1 {
+            all.insert(nodes);
+            continue;
+        }
+        let mut labels = vec![1; count as usize];
+        nodes.iter().for_each(|&node| labels[node as usize] = 0);
+        let mut members = Ranked::new(count as usize);
+        let room = Large::bytes(nodes.len() as u64, known);
+        let mut large = Large::begin(0, (&labels, &mut members), (rule, floor), room).unwrap();
+        for &[low, high] in edges.iter().filter(|edge| edge.iter().all(|node| nodes.contains(node)))
+        {
+            large.add(&[InsideEdge { community: 0, low, high }], &members);
+        }
+        let piece = large.into_piece();
+        assert!(piece.edges.len() as u64 <= known * nodes.len() as u64);
+        match piece.examine(rule) {
+            Verdict::Keep => _ = all.insert(nodes),
+            Verdict::Unknown(enough) => waiting.push((nodes, floor, enough)),
+            Verdict::Divide(parts) => {
+                let mut of_part = vec![Vec::new(); parts.count];
+                let places = nodes.iter().zip(&parts.of_node);
+                places.for_each(|(&node, &part)| of_part[part as usize].push(node));
+                assert!(of_part.len() > 1);
+                waiting.extend(of_part.into_iter().map(|part| (part, parts.floor, known)));
+            }
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn forests_show_the_parts_of_all_edges(
+        (count, edges) in graphs(), rule in rules(), known in 1..6u64,
+    ) {
+        prop_assert_eq!(found_by_forests(count, &edges, rule, known), found(count, &edges, rule));
+    }
+
+    #[test]
+    fn flows_find_the_smallest_cut_and_a_division((count, edges) in graphs(), more in 1..3u64) {
+        let nodes: Vec<u32> = (0..count).collect();
+        let (least, _) = cuts(&nodes, &edges, 0);
+        let net = || Network::new(count as usize, &edges);
+        prop_assert_eq!(least_by_flows(net(), 100), least);
+        let mut members = Sets::new(count as usize);
+        let mut gone = vec![false; count as usize];
+        divide_by_flows(net(), (least + more, u64::MAX), &mut gone, &mut members);
+        let root = members.find(0);
+        let side: Vec<u32> = nodes.iter().copied().filter(|&node| members.find(node) == root).collect();
+        prop_assert!(side.len() < nodes.len());
+        for part in parts_without(nodes, &edges, least + more - 1) {
+            prop_assert!(part.iter().all(|&node| members.find(node) == members.find(part[0])));
+        }
     }
 }
 
