@@ -63,7 +63,7 @@ pub(crate) use finish::communities::summary;
 pub(crate) use finish::connect::{Pieces, split_count};
 pub(crate) use finish::cuts::Room;
 pub(crate) use finish::cuts::rate::rate;
-pub(crate) use finish::cuts::separate::Round;
+pub(crate) use finish::cuts::separate::CutRound;
 pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub(crate) use finish::tally::Tally;

@@ -3,7 +3,7 @@
 //! Cost: a scan, and a sort of the edges inside communities. Memory in addition to the labels: 4 bytes per community, a
 //! fifth of a byte per node, and room for the edges of a community.
 
-use crate::cluster::{BlockSource, ClusterMemory, Room, Round, WellConnected, rate};
+use crate::cluster::{BlockSource, ClusterMemory, CutRound, Room, WellConnected, rate};
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
@@ -51,7 +51,7 @@ pub(crate) fn connectedness(
     let threads = rayon::current_num_threads();
     let held = 4 * labels.len() as u64 + beside_room_bytes(graph, label_count as u64, threads);
     let least = Room::least_bytes(graph.arc_count());
-    let round = Round {
+    let round = CutRound {
         source: &mut BlockSource::new(graph, 0),
         directory: room.scratch,
         rule: bound,

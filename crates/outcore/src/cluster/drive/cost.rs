@@ -32,7 +32,7 @@ const LEVELS_DISK: f64 = 1.1;
 /// Maximum number of arcs of a level in memory, which costs no bytes on disk.
 const SMALL_ARCS: u64 = crate::cluster::drive::contract::SMALL_ARCS;
 /// Arcs passed to the sorter at a time.
-const PORTION_ARCS: u64 = crate::cluster::drive::contract::PORTION_ARCS;
+const PORTION_ARCS: u64 = crate::cluster::finish::cuts::edges::PORTION_ARCS;
 
 /// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;

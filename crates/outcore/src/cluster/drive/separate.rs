@@ -11,7 +11,7 @@ use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::{Finish, SweptLabels};
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::finish::cuts::Room;
-use crate::cluster::finish::cuts::separate::{Round, Separation};
+use crate::cluster::finish::cuts::separate::{CutRound, Separation};
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::methods::connected::WellConnected;
 use crate::cluster::methods::table::LevelSpec;
@@ -96,7 +96,7 @@ impl ClusterJob<'_> {
                 let arcs = self.graph.arc_count() as f64;
                 self.observer.expect(Some(arcs), arcs)?;
                 let room_bytes = self.room_bytes(source, results);
-                let round = Round {
+                let round = CutRound {
                     source,
                     directory: self.scratch,
                     rule,

@@ -36,8 +36,8 @@ fn smallest_cut(nodes: &[u32], pairs: &BTreeSet<(u32, u32)>) -> (u64, BTreeSet<u
         }
         let moved = members[last].clone();
         members[before].extend(moved);
-        for node in 0..count {
-            let more = weights[last][node];
+        let more = weights[last].clone();
+        for (node, more) in more.into_iter().enumerate() {
             weights[before][node] += more;
             weights[node][before] += more;
         }

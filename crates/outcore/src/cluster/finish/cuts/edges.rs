@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::graph::{ArcRecord, ArcScratch, Block};
 use crate::sort::{Record, Sorted, Sorter, U96};
 
-/// Arcs passed to the sorter at a time.
-const PORTION_ARCS: u64 = 1 << 17;
+/// Number of arcs converted to records before they are passed to the sorter.
+pub(crate) const PORTION_ARCS: u64 = 1 << 17;
 
 /// Edge inside a community, once per pair of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) fn push_inside(
             if block.degree(begin) > PORTION_ARCS {
                 let node = block.first_node() + begin as u32;
                 if wanted(labels[node as usize]) {
-                    scratch.with(|scratch| push_large(block, begin, sorter, scratch, &fill))?;
+                    scratch.with(|scratch| push_large(block, begin, sorter, scratch, fill))?;
                 }
             } else {
                 push_portion(block, begin..end, sorter, &scratch, |node, targets, out| {
@@ -98,7 +98,7 @@ pub(super) fn push_inside(
 }
 
 /// Returns the end of the nodes that fit into a portion, at least one.
-fn portion_end(block: &Block, begin: usize) -> usize {
+pub(crate) fn portion_end(block: &Block, begin: usize) -> usize {
     let (mut end, mut arcs) = (begin + 1, block.degree(begin));
     while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
         arcs += block.degree(end);
@@ -157,7 +157,7 @@ fn push_large(
 }
 
 /// Edges in the order of their communities.
-pub(super) enum Batch<'a> {
+pub(super) enum EdgeBatch<'a> {
     /// All edges of some communities.
     Whole(&'a [InsideEdge]),
     /// Edges of a community with more than fit at a time follow, until the end of it.
@@ -173,7 +173,7 @@ pub(super) enum Batch<'a> {
 pub(super) fn for_batches(
     mut sorted: Sorted<InsideEdge>,
     most: usize,
-    mut visit: impl FnMut(Batch<'_>) -> Result<()>,
+    mut visit: impl FnMut(EdgeBatch<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut batch: Vec<InsideEdge> = Vec::new();
     let mut last = None;
@@ -182,18 +182,18 @@ pub(super) fn for_batches(
         for edges in block.chunk_by(|a, b| a.community == b.community) {
             let community = edges[0].community;
             if large.is_some_and(|large| large != community) {
-                visit(Batch::End)?;
+                visit(EdgeBatch::End)?;
                 large = None;
             }
             if large.is_none() && batch.len() + edges.len() > most {
                 let start = batch.partition_point(|edge| edge.community < community);
                 if start > 0 {
-                    visit(Batch::Whole(&batch[..start]))?;
+                    visit(EdgeBatch::Whole(&batch[..start]))?;
                     batch.drain(..start);
                 }
                 if batch.len() + edges.len() > most {
-                    visit(Batch::Begin(community))?;
-                    visit(Batch::More(&batch))?;
+                    visit(EdgeBatch::Begin(community))?;
+                    visit(EdgeBatch::More(&batch))?;
                     batch.clear();
                     large = Some(community);
                 }
@@ -203,13 +203,13 @@ pub(super) fn for_batches(
                 batch.push(edge);
             }
             if large.is_some() {
-                visit(Batch::More(&batch[start..]))?;
+                visit(EdgeBatch::More(&batch[start..]))?;
                 batch.clear();
             }
         }
     }
     if large.is_some() {
-        return visit(Batch::End);
+        return visit(EdgeBatch::End);
     }
-    visit(Batch::Whole(&batch))
+    visit(EdgeBatch::Whole(&batch))
 }

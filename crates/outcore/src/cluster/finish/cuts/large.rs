@@ -9,7 +9,7 @@
 
 use super::edges::InsideEdge;
 use super::sets::Sets;
-use super::split::Piece;
+use super::split::CommunityPiece;
 use crate::cluster::methods::connected::WellConnected;
 use crate::cluster::store::ranked::Ranked;
 use crate::error::Result;
@@ -22,7 +22,7 @@ const AMPLE: u64 = 4;
 /// Large community, edge by edge.
 pub(super) struct Large {
     forests: Vec<Sets>,
-    piece: Piece,
+    piece: CommunityPiece,
 }
 
 impl Large {
@@ -49,7 +49,7 @@ impl Large {
         let fitting = (room / count.max(1)).saturating_sub(NODE_BYTES) / FOREST_BYTES;
         let known = fitting.min(enough.saturating_mul(AMPLE)).min(count);
         let forests = (0..known).map(|_| Sets::new(nodes.len())).collect();
-        let piece = Piece { nodes, edges: Vec::new(), floor, known };
+        let piece = CommunityPiece { nodes, edges: Vec::new(), floor, known };
         Ok(Self { forests, piece })
     }
 
@@ -72,7 +72,7 @@ impl Large {
     }
 
     /// Returns the community with the edges kept.
-    pub(super) fn into_piece(self) -> Piece {
+    pub(super) fn into_piece(self) -> CommunityPiece {
         self.piece
     }
 

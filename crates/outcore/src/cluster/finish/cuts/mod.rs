@@ -14,7 +14,7 @@
 //! usually linear in its edges, at most once for each value of its cuts up to the bound. A community larger than
 //! the memory takes a scan for each of these.
 
-mod edges;
+pub(crate) mod edges;
 mod flows;
 mod large;
 mod network;
@@ -28,7 +28,7 @@ use crate::io::Files;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 use edges::InsideEdge;
-use split::Piece;
+use split::CommunityPiece;
 
 /// Bytes of an edge of a community while it is examined, if it has two nodes of its own.
 const EDGE_BYTES: u64 = 256;
@@ -77,7 +77,7 @@ impl Room {
     }
 }
 
-impl Piece {
+impl CommunityPiece {
     /// Creates the piece of a community's edges, which are sorted.
     fn new(edges: &[InsideEdge], floor: u64) -> Self {
         let mut nodes: Vec<u32> = edges.iter().flat_map(|edge| [edge.low, edge.high]).collect();

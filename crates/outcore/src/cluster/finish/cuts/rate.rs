@@ -1,10 +1,10 @@
 //! Counts well-connected communities.
 
-use super::edges::{Batch, InsideEdge, for_batches, push_inside};
+use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
 use super::large::Large;
 use super::network::Network;
-use super::separate::Round;
-use super::split::{Piece, least_cut};
+use super::separate::CutRound;
+use super::split::{CommunityPiece, least_cut};
 use crate::cluster::methods::connected::WellConnected;
 use crate::cluster::store::ranked::Ranked;
 use crate::error::Result;
@@ -29,8 +29,8 @@ impl WellCount {
 ///
 /// # Errors
 /// `MemoryTooSmall` for a large community; those of reading and writing.
-pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: Round<'_, '_>) -> Result<WellCount> {
-    let Round { source, directory, rule, room, tick, too_little } = round;
+pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: CutRound<'_, '_>) -> Result<WellCount> {
+    let CutRound { source, directory, rule, room, tick, too_little } = round;
     let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
     let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
     push_inside(source, labels, |_| true, &mut sorter, tick)?;
@@ -39,14 +39,14 @@ pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: Round<'_, '_>) -> Resul
     for_batches(sorter.finish()?, room.edges_at_once(&files), |batch| {
         tick()?;
         match batch {
-            Batch::Whole(edges) => found = found.plus(well_connected(edges, sizes, rule)),
-            Batch::Begin(community) => {
+            EdgeBatch::Whole(edges) => found = found.plus(well_connected(edges, sizes, rule)),
+            EdgeBatch::Begin(community) => {
                 let nodes = (labels, &mut members);
                 let begun = Large::begin(community, nodes, (rule, 0), room.examined_bytes)?;
                 large = Some(begun);
             }
-            Batch::More(edges) => large.iter_mut().for_each(|large| large.add(edges, &members)),
-            Batch::End => {
+            EdgeBatch::More(edges) => large.iter_mut().for_each(|large| large.add(edges, &members)),
+            EdgeBatch::End => {
                 let Some(piece) = large.take().map(Large::into_piece) else { return Ok(()) };
                 let (nodes, least) = (piece.nodes.len() as u64, cut_of(&piece, rule));
                 if least > rule.bound(nodes) {
@@ -63,7 +63,7 @@ pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: Round<'_, '_>) -> Resul
 }
 
 /// Returns the smallest cut of a community, up to one more than its bound.
-fn cut_of(piece: &Piece, rule: WellConnected) -> u64 {
+fn cut_of(piece: &CommunityPiece, rule: WellConnected) -> u64 {
     let enough = rule.bound(piece.nodes.len() as u64).saturating_add(1);
     least_cut(Network::new(piece.nodes.len(), &piece.edges), enough.min(piece.known))
 }
@@ -71,7 +71,7 @@ fn cut_of(piece: &Piece, rule: WellConnected) -> u64 {
 fn well_connected(edges: &[InsideEdge], sizes: &[u32], rule: WellConnected) -> WellCount {
     let communities: Vec<_> = edges.chunk_by(|a, b| a.community == b.community).collect();
     let each = communities.into_par_iter().map(|edges| {
-        let piece = Piece::new(edges, 0);
+        let piece = CommunityPiece::new(edges, 0);
         let nodes = piece.nodes.len() as u64;
         // Other nodes have no edge inside.
         let is_whole = nodes == u64::from(sizes[edges[0].community as usize]);

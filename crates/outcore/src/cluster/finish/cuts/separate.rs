@@ -5,9 +5,9 @@
 //! for the next labels, the parts that wait and the nodes of a large community.
 
 use super::Room;
-use super::edges::{Batch, InsideEdge, for_batches, push_inside};
+use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
 use super::large::Large;
-use super::split::{Parts, Piece, Verdict, settle};
+use super::split::{CommunityPiece, CutParts, Verdict, settle};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::finish::connect::split_count;
@@ -45,7 +45,7 @@ pub(crate) struct Separation {
 type WaitingPart = (u32, u32);
 
 /// Resources of a round.
-pub(crate) struct Round<'a, 'g> {
+pub(crate) struct CutRound<'a, 'g> {
     pub(crate) source: &'a mut BlockSource<'g>,
     /// Directory for the runs of a sort.
     pub(crate) directory: &'a Path,
@@ -94,14 +94,14 @@ impl Separation {
     ///
     /// # Errors
     /// `MemoryTooSmall` for a large community; those of reading and writing.
-    pub(crate) fn advance(&mut self, labels: &mut Vec<u32>, round: Round<'_, '_>) -> Result<()> {
+    pub(crate) fn advance(&mut self, labels: &mut Vec<u32>, round: CutRound<'_, '_>) -> Result<()> {
         let waiting = Bits::new(labels.len(), !self.is_begun);
         self.waiting.iter().for_each(|part| _ = waiting.set(part.0 as usize));
         let is_waiting = |label: u32| waiting.get(label as usize);
         let mut next: Vec<AtomicU32> = Vec::with_capacity(labels.len());
         let own = |(node, &label): (u32, &u32)| if is_waiting(label) { node } else { label };
         next.extend((0..).zip(&*labels).map(own).map(AtomicU32::new));
-        let Round { source, directory, rule, room, tick, too_little } = round;
+        let CutRound { source, directory, rule, room, tick, too_little } = round;
         let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
         let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
         push_inside(source, labels, is_waiting, &mut sorter, tick)?;
@@ -168,10 +168,10 @@ struct Examiner<'a> {
 }
 
 impl Examiner<'_> {
-    fn take(&mut self, batch: Batch<'_>) -> Result<()> {
+    fn take(&mut self, batch: EdgeBatch<'_>) -> Result<()> {
         match batch {
-            Batch::Whole(edges) => self.settle_all(edges),
-            Batch::Begin(community) => {
+            EdgeBatch::Whole(edges) => self.settle_all(edges),
+            EdgeBatch::Begin(community) => {
                 if self.members.count() == 0 {
                     self.members = Ranked::new(self.labels.len());
                 }
@@ -180,11 +180,11 @@ impl Examiner<'_> {
                 let nodes = (self.labels, &mut self.members);
                 self.large = Some(Large::begin(community, nodes, rule, room)?);
             }
-            Batch::More(edges) => {
+            EdgeBatch::More(edges) => {
                 let large = self.large.iter_mut();
                 large.for_each(|large| large.add(edges, &self.members));
             }
-            Batch::End => {
+            EdgeBatch::End => {
                 if let Some(large) = self.large.take() {
                     self.divide(&large.into_piece())?;
                 }
@@ -198,20 +198,20 @@ impl Examiner<'_> {
         let communities: Vec<_> = edges.chunk_by(|a, b| a.community == b.community).collect();
         let &Self { next, floors, rule, .. } = self;
         communities.into_par_iter().for_each(|edges| {
-            let piece = Piece::new(edges, floor(floors, edges[0].community));
+            let piece = CommunityPiece::new(edges, floor(floors, edges[0].community));
             settle(piece, rule, |nodes| label(next, nodes));
         });
     }
 
     /// Examines a large community once.
-    fn divide(&mut self, piece: &Piece) -> Result<()> {
+    fn divide(&mut self, piece: &CommunityPiece) -> Result<()> {
         match piece.examine(self.rule) {
             Verdict::Keep => label(self.next, &piece.nodes),
             Verdict::Unknown(enough) => {
                 let needed = Large::bytes(piece.nodes.len() as u64, enough);
                 return Err((self.too_little)(needed));
             }
-            Verdict::Divide(Parts { of_node, count, floor }) => {
+            Verdict::Divide(CutParts { of_node, count, floor }) => {
                 // Parts are numbered by their first nodes.
                 let (mut first, mut sizes) = (Vec::with_capacity(count), vec![0u32; count]);
                 for (&node, &part) in piece.nodes.iter().zip(&of_node) {

@@ -22,7 +22,7 @@ use crate::cluster::methods::connected::WellConnected;
 const FEW: usize = 8;
 
 /// Community, or part of one, with its edges inside.
-pub(super) struct Piece {
+pub(super) struct CommunityPiece {
     /// Nodes of the graph, by their number in the edges.
     pub(super) nodes: Vec<u32>,
     pub(super) edges: Vec<[u32; 2]>,
@@ -33,7 +33,7 @@ pub(super) struct Piece {
 }
 
 /// Parts of a piece.
-pub(super) struct Parts {
+pub(super) struct CutParts {
     /// Number of the part of each node, in the order of their first nodes.
     pub(super) of_node: Vec<u32>,
     pub(super) count: usize,
@@ -45,12 +45,12 @@ pub(super) struct Parts {
 pub(super) enum Verdict {
     /// It is well-connected.
     Keep,
-    Divide(Parts),
+    Divide(CutParts),
     /// So many edges of each node have to be known.
     Unknown(u64),
 }
 
-impl Parts {
+impl CutParts {
     /// Numbers the parts, each given by one of its nodes.
     fn new(mut of_node: Vec<u32>, floor: u64) -> Self {
         let mut numbers = vec![NONE; of_node.len()];
@@ -67,7 +67,7 @@ impl Parts {
     }
 }
 
-impl Piece {
+impl CommunityPiece {
     /// Examines the piece by the rule.
     pub(super) fn examine(&self, rule: WellConnected) -> Verdict {
         let count = self.nodes.len();
@@ -82,11 +82,11 @@ impl Piece {
         let floor = self.floor.max(found + 1);
         let net = Network::new(count, &self.edges);
         let of_node = divide(net, floor.min(self.known), self.known);
-        Verdict::Divide(Parts::new(of_node, floor))
+        Verdict::Divide(CutParts::new(of_node, floor))
     }
 
     /// Returns the parts of more than one node, each with its edges inside.
-    fn into_parts(self, parts: &Parts) -> impl Iterator<Item = Self> {
+    fn into_parts(self, parts: &CutParts) -> impl Iterator<Item = Self> {
         let mut pieces: Vec<Self> = (0..parts.count)
             .map(|_| Self { nodes: Vec::new(), edges: Vec::new(), floor: parts.floor, ..self })
             .collect();
@@ -106,7 +106,7 @@ impl Piece {
 }
 
 /// Applies the rule to a community whose edges are all known; passes the nodes of each part of more than one node.
-pub(super) fn settle(piece: Piece, rule: WellConnected, mut keep: impl FnMut(&[u32])) {
+pub(super) fn settle(piece: CommunityPiece, rule: WellConnected, mut keep: impl FnMut(&[u32])) {
     let mut waiting = vec![piece];
     while let Some(piece) = waiting.pop() {
         match piece.examine(rule) {

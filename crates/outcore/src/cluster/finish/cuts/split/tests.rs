@@ -67,7 +67,7 @@ fn found(count: u32, edges: &[[u32; 2]], rule: WellConnected) -> BTreeSet<Vec<u3
     let nodes: Vec<u32> = (0..count).collect();
     let mut all = BTreeSet::new();
     let mut is_kept = vec![false; count as usize];
-    let piece = Piece { nodes, edges: edges.to_vec(), floor: 0, known: u64::MAX };
+    let piece = CommunityPiece { nodes, edges: edges.to_vec(), floor: 0, known: u64::MAX };
     settle(piece, rule, |nodes| {
         nodes.iter().for_each(|&node| is_kept[node as usize] = true);
         all.insert(nodes.to_vec());
