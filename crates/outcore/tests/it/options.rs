@@ -86,7 +86,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let numbers = (any_number(), prop_oneof![2 => Just(0.0), 1 => any_number()]);
     let propagation = weighted(0.7, any_propagation());
     let bounds = prop::sample::select(vec!["log10", "3log2", "0.4n", "0", "2"]);
-    let bound = weighted(0.3, bounds.prop_map(|text| text.parse().unwrap()));
+    let bound = weighted(0.3, bounds.prop_map(|text| text.parse().expect("a bound")));
     let rest = (any::<bool>(), seeding, propagation, bound);
     (method, resolution, seed, limits, numbers, rest).prop_map(
         |(

@@ -55,7 +55,8 @@ impl Room {
 
     /// Returns the minimum memory for a graph with so many arcs.
     pub(crate) fn least_bytes(arcs: u64) -> u64 {
-        (SORT_BYTES_MIN + EXAMINED_BYTES).min(MIB + SMALL_EDGE_BYTES.saturating_mul(arcs))
+        let small = SMALL_EDGE_BYTES.saturating_mul(arcs).saturating_add(MIB);
+        small.min(SORT_BYTES_MIN + EXAMINED_BYTES)
     }
 
     /// Divides this memory, which is at least the minimum.
