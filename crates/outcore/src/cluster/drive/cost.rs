@@ -181,6 +181,7 @@ impl ClusterOptions {
         };
         let (kept, kept_bytes) = kept(&graph, cache);
         let scans = self.scans();
+        let scans = scans + u64::from(self.well_connected.is_some());
         let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
         let arcs = graph.arc_count as f64;
         let scratch =
@@ -207,7 +208,7 @@ impl ClusterOptions {
         ClusterCost {
             nodes,
             memory_bytes,
-            scan_count: scans + u64::from(self.well_connected.is_some()),
+            scan_count: scans,
             read_bytes: (read + above.read_bytes + separated.read_bytes) as u64,
             write_bytes: (above.write_bytes + saved.write_bytes + separated.write_bytes) as u64,
             disk_bytes: ((LEVELS_DISK * above.disk_bytes).max(separated.disk_bytes)
@@ -240,7 +241,7 @@ impl ClusterOptions {
         let sorting = Sorting::of(records, [room.sort_bytes(); 2], limits.threads, tuning);
         let runs = if sorting.run_count == 0 { 0.0 } else { edges as f64 * graph.record_bytes() };
         Above {
-            read_bytes: graph.bytes as f64 + runs * sorting.read,
+            read_bytes: runs * sorting.read,
             write_bytes: runs * sorting.written,
             disk_bytes: runs,
             memory_bytes: self.node_bytes(graph.node_count, graph.is_directed)
