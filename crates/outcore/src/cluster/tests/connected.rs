@@ -6,7 +6,7 @@ use crate::cluster::finish::cuts::separate::Separated;
 use crate::cluster::tests::{Edges, PLENTY, POOLS, one, plain, scratch, some_edges};
 use crate::io::Cramped;
 use crate::progress::Silent;
-use crate::score::quality;
+use crate::score::{ScoreRoom, connectedness, quality};
 use crate::units::parse_bytes;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,15 +72,30 @@ fn parts(nodes: Vec<u32>, pairs: &BTreeSet<(u32, u32)>, rule: WellConnected) -> 
     all
 }
 
-/// Returns the well-connected parts of communities, with their final numbers, and how many were split into how many.
-fn separated(labels: &[u32], edges: &Edges, rule: WellConnected) -> (Vec<u32>, Separated) {
+/// Returns the nodes of each community, and the pairs of nodes with an edge.
+fn members(labels: &[u32], edges: &Edges) -> (Vec<Vec<u32>>, BTreeSet<(u32, u32)>) {
     let pairs = edges.arcs().into_keys().filter(|(a, b)| a != b);
     let pairs = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
     let mut communities: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     (0..).zip(labels).for_each(|(node, label)| communities.entry(*label).or_default().push(node));
+    (communities.into_values().collect(), pairs)
+}
+
+/// Returns the number of well-connected communities of more than one node.
+fn well_connected(labels: &[u32], edges: &Edges, rule: WellConnected) -> u64 {
+    let (communities, pairs) = members(labels, edges);
+    let several = communities.iter().filter(|nodes| nodes.len() > 1);
+    let is_well =
+        |nodes: &&Vec<u32>| smallest_cut(nodes, &pairs).0 > rule.bound(nodes.len() as u64);
+    several.filter(is_well).count() as u64
+}
+
+/// Returns the well-connected parts of communities, with their final numbers, and how many were split into how many.
+fn separated(labels: &[u32], edges: &Edges, rule: WellConnected) -> (Vec<u32>, Separated) {
+    let (communities, pairs) = members(labels, edges);
     let mut all = Vec::new();
     let mut counts = Separated::default();
-    for nodes in communities.into_values() {
+    for nodes in communities {
         let parts = parts(nodes, &pairs, rule);
         if parts.len() > 1 {
             counts.split_count += 1;
@@ -148,6 +163,12 @@ proptest! {
         let split = found.separated.unwrap().split_count;
         let all = counts.split_count..=counts.split_count + before.split_count;
         prop_assert!(all.contains(&split) && found.split_count == 0, "{split} of {all:?}");
+        if min_weight == 0.0 {
+            let tight = cramped(&graph, community_edges);
+            let room = ScoreRoom { memory_bytes: PLENTY, scratch: scratch() };
+            let rated = connectedness(&tight, before.labels(), rule, room, &Silent).unwrap();
+            prop_assert_eq!(rated.well_connected_count, well_connected(before.labels(), &heavy, rule));
+        }
         let rated = quality(&heavy.graph(), found.labels(), &Silent).unwrap();
         prop_assert!((rated.modularity - found.modularity).abs() < 1e-9);
         prop_assert!((rated.coverage - found.coverage).abs() < 1e-9);

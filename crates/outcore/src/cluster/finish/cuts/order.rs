@@ -6,7 +6,7 @@
 //! each other (Henzinger, Noe, Schulz and Strash, "Practical minimum cut algorithms", 2018), so buckets suffice. The
 //! last node of an ordering has all its edges before it, so at least two nodes are joined if each has `least` edges.
 //!
-//! Cost: linear in edges and nodes. Memory: at most 4 bytes per end of an edge, and 12 per node.
+//! Cost: linear in edges and nodes. Memory: at most 4 bytes per end of an edge, and 8 per node.
 
 use super::network::{Link, Network};
 use super::sets::Sets;
@@ -18,7 +18,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn push(&mut self, node: u32, edges: u64) {
+    fn push(&mut self, node: u32, edges: u32) {
         let edges = edges as usize;
         if self.waiting.len() <= edges {
             self.waiting.resize(edges + 1, Vec::new());
@@ -28,10 +28,10 @@ impl Buckets {
     }
 
     /// Returns a node with the most edges when it was pushed, and their number.
-    fn pop(&mut self) -> Option<(u32, u64)> {
+    fn pop(&mut self) -> Option<(u32, u32)> {
         loop {
             if let Some(node) = self.waiting.get_mut(self.top)?.pop() {
-                return Some((node, self.top as u64));
+                return Some((node, self.top as u32));
             }
             self.top = self.top.checked_sub(1)?;
         }
@@ -41,8 +41,9 @@ impl Buckets {
 /// Joins nodes that no cut of fewer than `least` edges separates. All nodes that are not `gone` should have at least `least`
 /// edges. Returns the number of joins, at least one.
 pub(super) fn join_by_order(net: &Network, least: u64, gone: &[bool], sets: &mut Sets) -> usize {
-    const VISITED: u64 = u64::MAX;
-    let mut edges = vec![0u64; net.count()];
+    const VISITED: u32 = u32::MAX;
+    let least = u32::try_from(least).map_or(VISITED - 1, |least| least.min(VISITED - 1));
+    let mut edges = vec![0u32; net.count()];
     let mut buckets = Buckets { waiting: Vec::new(), top: 0 };
     let mut joined = 0;
     for first in 0..net.count() as u32 {
@@ -61,7 +62,7 @@ pub(super) fn join_by_order(net: &Network, least: u64, gone: &[bool], sets: &mut
                 if met == VISITED || net.is_gone(gone, to) {
                     continue;
                 }
-                let now = (met + u64::from(count)).min(least);
+                let now = met.saturating_add(count).min(least);
                 if now == least {
                     joined += usize::from(sets.join(node, to));
                 }

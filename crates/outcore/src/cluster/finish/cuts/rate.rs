@@ -42,7 +42,8 @@ pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: CutRound<'_, '_>) -> Re
             EdgeBatch::Whole(edges) => found = found.plus(well_connected(edges, sizes, rule)),
             EdgeBatch::Begin(community) => {
                 let nodes = (labels, &mut members);
-                let begun = Large::begin(community, nodes, (rule, 0), room.examined_bytes)?;
+                let room = (room.examined_bytes, files.cramped().community_edges);
+                let begun = Large::begin(community, nodes, (rule, 0), room)?;
                 large = Some(begun);
             }
             EdgeBatch::More(edges) => large.iter_mut().for_each(|large| large.add(edges, &members)),

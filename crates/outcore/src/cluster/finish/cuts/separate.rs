@@ -111,6 +111,7 @@ impl Separation {
             floors: &self.waiting,
             rule,
             room,
+            most_edges: files.cramped().community_edges,
             too_little,
             members: Ranked::new(0),
             large: None,
@@ -159,6 +160,7 @@ struct Examiner<'a> {
     floors: &'a [WaitingPart],
     rule: WellConnected,
     room: Room,
+    most_edges: usize,
     too_little: &'a dyn Fn(u64) -> Error,
     /// Nodes of the large community.
     members: Ranked,
@@ -175,8 +177,8 @@ impl Examiner<'_> {
                 if self.members.count() == 0 {
                     self.members = Ranked::new(self.labels.len());
                 }
-                let (rule, room) = (self.rule, self.room.examined_bytes);
-                let rule = (rule, floor(self.floors, community));
+                let room = (self.room.examined_bytes, self.most_edges);
+                let rule = (self.rule, floor(self.floors, community));
                 let nodes = (self.labels, &mut self.members);
                 self.large = Some(Large::begin(community, nodes, rule, room)?);
             }
@@ -186,7 +188,7 @@ impl Examiner<'_> {
             }
             EdgeBatch::End => {
                 if let Some(large) = self.large.take() {
-                    self.divide(&large.into_piece())?;
+                    self.divide(large.into_piece())?;
                 }
             }
         }
@@ -203,8 +205,12 @@ impl Examiner<'_> {
         });
     }
 
-    /// Examines a large community once.
-    fn divide(&mut self, piece: &CommunityPiece) -> Result<()> {
+    /// Applies the rule to a large community, or examines it once if not all of its edges are known.
+    fn divide(&mut self, piece: CommunityPiece) -> Result<()> {
+        if piece.is_complete() {
+            settle(piece, self.rule, |nodes| label(self.next, nodes));
+            return Ok(());
+        }
         match piece.examine(self.rule) {
             Verdict::Keep => label(self.next, &piece.nodes),
             Verdict::Unknown(enough) => {

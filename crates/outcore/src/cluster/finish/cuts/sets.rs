@@ -26,6 +26,10 @@ impl Sets {
     /// Joins two sets; returns whether they were different.
     #[inline]
     pub(super) fn join(&mut self, a: u32, b: u32) -> bool {
+        // Most pairs that are joined already have the same parent.
+        if self.0[a as usize] == self.0[b as usize] {
+            return false;
+        }
         let (a, b) = (self.find(a), self.find(b));
         let (low, high) = (a.min(b), a.max(b));
         self.0[high as usize] = low;

@@ -68,6 +68,11 @@ impl CutParts {
 }
 
 impl CommunityPiece {
+    /// Returns whether all edges are known.
+    pub(super) fn is_complete(&self) -> bool {
+        self.known == u64::MAX
+    }
+
     /// Examines the piece by the rule.
     pub(super) fn examine(&self, rule: WellConnected) -> Verdict {
         let count = self.nodes.len();

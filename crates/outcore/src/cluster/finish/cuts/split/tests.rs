@@ -130,13 +130,16 @@ fn found_by_forests(
         nodes.iter().for_each(|&node| labels[node as usize] = 0);
         let mut members = Ranked::new(count as usize);
         let room = Large::bytes(nodes.len() as u64, known);
-        let mut large = Large::begin(0, (&labels, &mut members), (rule, floor), room).unwrap();
+        let mut large =
+            Large::begin(0, (&labels, &mut members), (rule, floor), (room, edges.len() / 3))
+                .unwrap();
         for &[low, high] in edges.iter().filter(|edge| edge.iter().all(|node| nodes.contains(node)))
         {
             large.add(&[InsideEdge { community: 0, low, high }], &members);
         }
         let piece = large.into_piece();
-        assert!(piece.edges.len() as u64 <= known * nodes.len() as u64);
+        let (kept, inside) = (piece.edges.len() as u64, known * nodes.len() as u64);
+        assert!(kept <= inside && (piece.is_complete() || piece.known <= known));
         match piece.examine(rule) {
             Verdict::Keep => _ = all.insert(nodes),
             Verdict::Unknown(enough) => waiting.push((nodes, floor, enough)),
