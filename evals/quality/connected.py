@@ -1,11 +1,11 @@
 """Well-connected communities: the same rule, written with igraph's minimum cuts, gives the same parts (bar N3).
 
-    pip install igraph numpy                                      # once, for the Python that runs this
+    evals/rivals.sh python                                        # once
     python3 evals/quality/connected.py [--scale smoke|full] [--only GRAPH,..]
 
 Ten graphs, four methods and bounds of several kinds. outcore finds the communities of each graph without and with
-`--well-connected`; here, those without it are split by the definition: while the minimum cut of a community is at most the
-bound for its size, all parts that cuts of no more edges divide are separated, one cut at a time, and each part is
+`--well-connected`; here, those without it are split by the definition: while the minimum cut of a community is at most
+the bound for its size, all parts that cuts of no more edges divide are separated, one cut at a time, and each part is
 looked at again. Both partitions must be equal, and `outcore score` must find that all communities are well-connected.
 """
 
@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from harness import inputs, places, results, running, subject
 from harness.running import Command
+
+places.use_rivals_python()
 
 import igraph
 import numpy as np
@@ -63,7 +65,8 @@ def stars(centers: int, leaves: int) -> Pairs:
 def cliques(count: int, size: int, bridges: int) -> Pairs:
     """A ring of cliques, each joined to the next by some edges."""
     inside = [(size * at + a, size * at + b) for at in range(count) for a in range(size) for b in range(a)]
-    return inside + [(size * at + i, (size * (at + 1) + i) % (count * size)) for at in range(count) for i in range(bridges)]
+    nodes = count * size
+    return inside + [(size * at + i, (size * (at + 1) + i) % nodes) for at in range(count) for i in range(bridges)]
 
 
 def drawn(nodes: int, edges: int, seed: int, exponent: float = 0.0) -> Pairs:

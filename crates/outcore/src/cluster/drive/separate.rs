@@ -136,7 +136,7 @@ impl ClusterJob<'_> {
 
     /// Returns the memory for edges inside communities: all but the labels of so many results, scans and the cache.
     fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
-        let used = self.bytes_beside_room(results, self.fit) + source.budget();
+        let used = self.bytes_beside_room(results, self.fit) + source.most_kept_bytes();
         self.memory.saturating_sub(used).max(Room::least_bytes(self.graph.arc_count()))
     }
 
