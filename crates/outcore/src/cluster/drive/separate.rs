@@ -19,7 +19,7 @@ use crate::cluster::store::saves::Saves;
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Event, notify};
-use crate::units::{format_bytes, size_to_type};
+use crate::units::{MIB, format_bytes, size_to_type};
 use serde::{Deserialize, Serialize};
 
 /// All results of the sweeps in a checkpoint.
@@ -28,6 +28,9 @@ struct SavedResults {
     swept: Vec<SavedResult>,
     scans: u64,
 }
+
+/// Most memory that a job holds beside its clustering: the program, and what the allocator has not returned.
+const BESIDE_BYTES: u64 = 32 * MIB;
 
 /// Key that only these checkpoints have.
 const SWEPT: &str = "swept";
@@ -156,7 +159,9 @@ impl ClusterJob<'_> {
             format_bytes(needed),
             format_bytes(self.memory)
         );
+        // Part of a job's limit is in use when its clustering begins.
+        let typed = size_to_type(needed + BESIDE_BYTES);
         Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
+            .hint(format_args!("use {} or more", MEMORY.of(typed)))
     }
 }
