@@ -39,6 +39,7 @@ def cluster(
     seed: int = 0,
     resolution: float | None = None,
     max_size: int | None = None,
+    well_connected: bool | str | int | None = None,
     seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
     trials: int | None = None,
@@ -108,6 +109,10 @@ def cluster(
         units of the mean edge weight. Larger values give smaller communities.
     max_size : int, optional
         Maximum number of nodes in a community; not for components.
+    well_connected : bool, str or int, optional
+        Split communities until more than this number of edges must be cut to divide any: with True the decimal
+        logarithm of its number of nodes; a function with a factor, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or
+        ``"0.01n"``; or a number.
     seeding : {"star", "own"}, optional
         First communities: with ``star``, the default, a quarter of the nodes lead and the others follow; with ``own``
         every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
@@ -452,6 +457,7 @@ def score(
     *,
     against: Communities | StrPath | None = None,
     resolution: float = 1.0,
+    well_connected: bool | str | int | None = None,
     unnamed: Literal["stop", "singletons"] = "stop",
     comment: str | None = None,
     memory: str | int = "50%",
@@ -472,6 +478,8 @@ def score(
         Communities to compare with, over the nodes that both name.
     resolution : float
         Resolution of modularity and of the constant Potts model.
+    well_connected : bool, str or int, optional
+        Also count the communities that are well-connected, under `well_connected`; see :func:`cluster`.
     unnamed : {"stop", "singletons"}
         What to do with nodes of the graph that the communities do not name.
     comment, memory, threads, work_dir, profile, progress

@@ -314,7 +314,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
     for options in [
         "karate.tsv --method map-equation --levels tree",
         "karate.tsv --method modularity --resolution 0.5,1 --min-size 3 --match tests/graphs/karate.truth.tsv",
-        "karate.tsv --method label-propagation --max-size 9",
+        "karate.tsv --method label-propagation --max-size 9 --well-connected",
         "yeast.graph --method label-propagation --attenuation 0.1 --min-weight 500",
         "karate.tsv --on-bad-line skip --rejects bad.tsv",
     ]:
@@ -323,7 +323,8 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         found |= fields(json.loads(Path("r.json").read_text()))
     for command in [
         "plan karate.tsv --json --spark 2,2,8GiB",
-        "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q",
+        "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q "
+        "--well-connected",
     ]:
         status, output = runner.shell(f"outcore {command}")
         assert status == 0, output

@@ -51,6 +51,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         communities: arguments.communities.clone(),
         against: arguments.against.clone(),
         resolution: arguments.resolution,
+        well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
         comment: arguments.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
         limits: limits(&arguments.resources),
@@ -70,6 +71,15 @@ fn table(report: &ScoreReport) -> String {
     row("median", &format!("{} {nodes}", quality.median));
     row("singletons", &format_count(quality.singleton_count));
     row("disconnected", &format_count(quality.disconnected_count));
+    if let Some(found) = &report.well_connected {
+        let shares = format!("{:.1} % of the nodes", 100.0 * found.node_share);
+        let of = format_counted(found.community_count, "community", "communities");
+        let count = format_count(found.well_connected_count);
+        row(
+            "well-connected",
+            &format!("{count} of {of} above one node, {shares} in these, by {}", found.bound),
+        );
+    }
     let resolution = match quality.resolution {
         1.0 => String::new(),
         other => format!(" with resolution {other}"),

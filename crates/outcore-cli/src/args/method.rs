@@ -3,7 +3,7 @@
 use super::values::names;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption, Seeding};
+use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption, Seeding, WellConnected};
 use outcore::error::opt::{
     CONVERGE, CYCLES, DIRECTED, MAX_SWEEPS, METHOD, RESOLUTION, SEEDING, STABILITY, TOLERANCE,
     TRIALS,
@@ -42,6 +42,16 @@ pub(crate) struct Method {
     pub(crate) resolution: Option<Vec<f64>>,
     #[arg(long, help = max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_size: Option<u32>,
+    /// Split communities until more than this number of edges must be cut to divide any: log10, log2, sqrt or n of the
+    /// number of its nodes, with a factor if need be, such as =0.5log10 or =0.01n, or a number, such as =2
+    #[arg(
+        long,
+        value_name = "BOUND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "log10"
+    )]
+    pub(crate) well_connected: Option<WellConnected>,
     #[arg(long, help = seeding_help(), value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
     /// Maximum number of cycles up the levels and back, for all methods but label-propagation [default:

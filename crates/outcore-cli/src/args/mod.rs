@@ -23,6 +23,7 @@ pub(crate) use labels::Labels;
 use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
 pub(crate) use method::Method;
+use outcore::cluster::WellConnected;
 use outcore::error::Opt;
 use outcore::generate::{EdgeOrder, NameKind};
 use outcore::graph::Duplicates;
@@ -243,6 +244,16 @@ pub(crate) struct Score {
     /// Resolution of modularity and CPM; for CPM, in units of the mean weight of an edge
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
+    /// Also count well-connected communities: more edges than this must be cut to divide them; log10, log2, sqrt or n
+    /// of the number of nodes, with a factor if need be, such as =0.01n, or a number, such as =2
+    #[arg(
+        long,
+        value_name = "BOUND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "log10"
+    )]
+    pub(crate) well_connected: Option<WellConnected>,
     /// What to do with nodes that are in no community
     #[arg(long, value_parser = names::<Unnamed>(), value_name = "ACTION", default_value = "stop")]
     pub(crate) unnamed: Unnamed,

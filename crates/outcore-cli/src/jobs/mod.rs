@@ -273,6 +273,7 @@ fn cluster_options(
         min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
         levels: false,
         max_size: method.max_size,
+        well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
         propagation: labels.options(),
     };

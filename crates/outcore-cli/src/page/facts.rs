@@ -105,6 +105,7 @@ pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
     }
     let most = first.max_size.map(|most| format_count(most.into()));
     all.extend(most.map(|most| format!("at most {most} nodes each")));
+    all.extend(first.well_connected.map(|found| format!("well-connected by {}", found.bound)));
     if first.min_weight > 0.0 {
         all.push(format!("without edges lighter than {}", first.min_weight));
     }

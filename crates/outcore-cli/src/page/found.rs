@@ -208,7 +208,7 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         }
     };
     type Measure = (&'static str, fn(&CommunitiesReport) -> String);
-    let measures: [Measure; 13] = [
+    let measures: [Measure; 15] = [
         ("modularity", |found| format!("{:.6}", found.modularity)),
         ("coverage", |found| format!("{:.6}", found.coverage)),
         ("code length in bits", |found| {
@@ -217,6 +217,12 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
         ("communities", |found| format_count(found.community_count)),
         ("communities of one node", |found| format_count(found.singleton_count)),
         ("split, as not connected", |found| format_count(found.split_count)),
+        ("split, as not well-connected", |found| {
+            found.well_connected.map(|w| format_count(w.counts.split_count)).unwrap_or_default()
+        }),
+        ("well-connected parts of these", |found| {
+            found.well_connected.map(|w| format_count(w.counts.part_count)).unwrap_or_default()
+        }),
         ("sweeps", |found| format_count(found.sweep_count)),
         ("scans of the edges", |found| format_count(found.scan_count)),
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),

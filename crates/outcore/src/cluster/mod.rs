@@ -61,10 +61,15 @@ pub use drive::run::{cluster, cluster_from};
 pub(crate) use finish::communities::summary;
 pub use finish::communities::{Communities, Stability, StabilityScan};
 pub(crate) use finish::connect::{Pieces, split_count};
+pub(crate) use finish::cuts::Room;
+pub(crate) use finish::cuts::rate::rate;
+pub(crate) use finish::cuts::separate::CutRound;
+pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub(crate) use finish::tally::Tally;
 pub(crate) use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
+pub use methods::connected::WellConnected;
 pub use methods::options::{
     AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding, Visits,
 };

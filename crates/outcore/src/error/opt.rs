@@ -83,5 +83,6 @@ options! {
     VERIFY = "verify",
     WEIGHT_TRANSFORM = "weight-transform",
     WEIGHTED = "weighted",
+    WELL_CONNECTED = "well-connected",
     WORK_DIR = "work-dir",
 }

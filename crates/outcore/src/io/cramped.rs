@@ -25,6 +25,8 @@ pub struct Cramped {
     pub level_arcs: u64,
     /// Bytes of community sums that stay in memory while the groups inside the communities are determined.
     pub sums_bytes: u64,
+    /// Edges inside communities that are examined together.
+    pub community_edges: usize,
     /// Time between two saves of the sweep state.
     pub sweep_save: Duration,
     /// Time between two checkpoints while reading input.
@@ -43,6 +45,7 @@ impl Cramped {
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,
         sums_bytes: u64::MAX,
+        community_edges: usize::MAX,
         sweep_save: Duration::from_secs(60),
         read_save: Duration::from_secs(60),
     };

@@ -2,7 +2,9 @@
 
 use super::JobKind;
 use crate::budget::Limits;
-use crate::cluster::{ClusterOptions, Communities, Method, PropagationOptions, Sweep};
+use crate::cluster::{
+    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, WellConnected,
+};
 use crate::graph::{Bin, Graph, GraphSummary, bins};
 use crate::present::Small;
 use crate::progress::{Event, Observer, Stage};
@@ -105,6 +107,9 @@ pub struct CommunitiesReport {
     /// Maximum community size, if there was a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_size: Option<u32>,
+    /// Separation of communities that were not well-connected, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub well_connected: Option<WellConnectedReport>,
     /// Further options of label propagation, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
@@ -120,7 +125,7 @@ pub struct CommunitiesReport {
     pub largest_sizes: Vec<u64>,
     /// Histogram of community sizes.
     pub sizes: Vec<Bin<u64>>,
-    /// Communities that were split because they were not connected.
+    /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
     pub split_count: u64,
     /// Modularity (Newman 2004) at resolution 1.
     pub modularity: f64,
@@ -182,6 +187,10 @@ impl CommunitiesReport {
             resolution: options.has_resolution().then(|| options.resolution[at]),
             min_weight: options.min_weight,
             max_size: options.max_size,
+            well_connected: options
+                .well_connected
+                .zip(found.separated)
+                .map(|(bound, counts)| WellConnectedReport { bound, counts }),
             propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,
@@ -218,6 +227,16 @@ fn largest(found: &Communities) -> Vec<u64> {
         std::iter::repeat_n(u64::from(s.size), count)
     });
     each.take(LARGEST_REPORTED).collect()
+}
+
+/// Separation of communities that were not well-connected.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct WellConnectedReport {
+    /// Bound that the smallest cut of each community exceeds.
+    pub bound: WellConnected,
+    /// Number of communities that were split, and of their parts.
+    #[serde(flatten)]
+    pub counts: Separated,
 }
 
 /// Presentation of a result.

@@ -5,13 +5,17 @@
 
 use super::{Job, JobKind, in_pool};
 use crate::budget::Limits;
+use crate::cluster::WellConnected;
 use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::progress::{Event, Observer, Stage, notify};
-use crate::score::{Agreement, Quality, compare, compare_bytes, quality_at, quality_bytes};
+use crate::score::{
+    Agreement, Connectedness, Quality, ScoreRoom, compare, compare_bytes, connectedness,
+    connectedness_bytes, quality_at, quality_bytes,
+};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
 
@@ -37,6 +41,8 @@ pub struct ScoreOptions {
     pub against: Option<PathBuf>,
     /// Resolution of modularity and CPM.
     pub resolution: f64,
+    /// Bound of well-connected communities, to count these.
+    pub well_connected: Option<WellConnected>,
     /// Treatment of nodes that the communities do not name.
     pub unnamed: Unnamed,
     /// Prefix of comment lines; empty for none.
@@ -66,6 +72,9 @@ pub struct ScoreReport {
     pub unknown_count: u64,
     /// Quality of the communities by the graph.
     pub quality: Quality,
+    /// Share of communities that are well-connected, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub well_connected: Option<Connectedness>,
     /// Comparison with other communities, if there are any.
     pub against: Option<AgainstReport>,
     /// Peak resident memory of the process, if the system reports it.
@@ -134,7 +143,7 @@ impl Scoring<'_> {
             None => None,
         };
         self.check_memory(community_count)?;
-        let quality = self.rate(job, &labels)?;
+        let (quality, well_connected) = self.rate(job, &labels, scratch)?;
         Ok(ScoreReport {
             schema: 1,
             kind: "score",
@@ -144,6 +153,7 @@ impl Scoring<'_> {
             unnamed_count,
             unknown_count,
             quality,
+            well_connected,
             against,
             peak_memory_bytes: peak_memory_bytes(),
         })
@@ -156,6 +166,10 @@ impl Scoring<'_> {
         let threads = limits.threads;
         let mut least = membership::memory_bytes_for(nodes, 0, threads)
             .max(labels + quality_bytes(self.graph, community_count, threads));
+        if self.options.well_connected.is_some() {
+            let connectedness = connectedness_bytes(self.graph, community_count, threads);
+            least = least.max(labels + connectedness);
+        }
         if self.options.against.is_some() {
             least = least
                 .max(membership::memory_bytes_for(nodes, labels, threads))
@@ -261,13 +275,24 @@ impl Scoring<'_> {
         })
     }
 
-    fn rate(&self, job: &mut Job<'_>, labels: &[u32]) -> Result<Quality> {
+    fn rate(
+        &self,
+        job: &mut Job<'_>,
+        labels: &[u32],
+        scratch: &Scratch,
+    ) -> Result<(Quality, Option<Connectedness>)> {
         job.stage(Stage::Score, |job| {
             let total = Some(self.graph.arc_count());
             notify(job.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
             let found = quality_at(self.graph, labels, self.options.resolution, job.observer)?;
+            let (memory_bytes, scratch) = (self.options.limits.memory_bytes, scratch.path());
+            let room = ScoreRoom { memory_bytes, scratch };
+            let connected = self.options.well_connected;
+            let connected = connected
+                .map(|bound| connectedness(self.graph, labels, bound, room, job.observer))
+                .transpose()?;
             let communities = format_counted(found.community_count, "community", "communities");
-            Ok((found, format!("{communities}, modularity {:.4}", found.modularity)))
+            Ok(((found, connected), format!("{communities}, modularity {:.4}", found.modularity)))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::budget::MEMORY_MIN;
-use crate::cluster::{METHODS, NodeMemory};
+use crate::cluster::{METHODS, NodeMemory, WellConnected};
 use crate::units::{GIB, size_to_type};
 use proptest::prelude::*;
 
@@ -299,6 +299,30 @@ fn every_method_has_its_own_costs() {
         assert!(levels.write_bytes > GraphSize::of(&input).bytes / 2);
         assert!(levels.nanoseconds > 2.0 * propagation.nanoseconds);
         assert!(levels.disk_bytes > 0 && propagation.disk_bytes == 0);
+    }
+}
+
+#[test]
+fn well_connected_communities_take_a_scan_a_sort_and_labels_in_memory() {
+    let input = plain(10_000_000, 100_000_000);
+    let (limits, tuning) = (Limits { memory_bytes: GIB, threads: 2 }, Tuning::default());
+    for spec in &METHODS {
+        let plan = |well_connected| {
+            let options =
+                ClusterOptions { method: spec.method, well_connected, ..ClusterOptions::default() };
+            options.cost(&input, 0, &limits, &tuning)
+        };
+        let (without, with) = (plan(None), plan(Some(WellConnected::default())));
+        assert_eq!(with.scan_count, without.scan_count + 1);
+        // The edges inside communities do not fit in memory.
+        let runs = 80_000_000 * 3;
+        assert!(with.write_bytes > without.write_bytes + runs && with.disk_bytes > runs);
+        assert!(with.read_bytes > without.read_bytes + runs);
+        assert!(with.nodes.fixed_bytes > without.nodes.fixed_bytes);
+        assert!(
+            with.nodes.bytes >= 12 * input.node_count && with.nodes.bytes >= without.nodes.bytes
+        );
+        assert!(with.memory_bytes <= GIB);
     }
 }
 

@@ -15,11 +15,14 @@
 //! ```
 
 mod agreement;
+mod connected;
 mod quality;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use agreement::compare_bytes;
 pub use agreement::{Agreement, ami, ari, compare, nmi};
+pub use connected::Connectedness;
+pub(crate) use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub(crate) use quality::quality_bytes;
 pub use quality::{Quality, quality, quality_at};

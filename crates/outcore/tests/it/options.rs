@@ -85,9 +85,18 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let limits = (any_count(), weighted(0.3, any_count()), weighted(0.3, any_count()), trials);
     let numbers = (any_number(), prop_oneof![2 => Just(0.0), 1 => any_number()]);
     let propagation = weighted(0.7, any_propagation());
-    let rest = (any::<bool>(), seeding, propagation);
+    let bounds = prop::sample::select(vec!["log10", "3log2", "0.4n", "0", "2"]);
+    let bound = weighted(0.3, bounds.prop_map(|text| text.parse().expect("a bound")));
+    let rest = (any::<bool>(), seeding, propagation, bound);
     (method, resolution, seed, limits, numbers, rest).prop_map(
-        |(method, resolution, seed, limits, numbers, (levels, seeding, propagation))| {
+        |(
+            method,
+            resolution,
+            seed,
+            limits,
+            numbers,
+            (levels, seeding, propagation, well_connected),
+        )| {
             let (cycles, max_sweeps, max_size, trials) = limits;
             let (tolerance, min_weight) = numbers;
             let propagates = method == Method::LabelPropagation;
@@ -106,6 +115,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 min_weight,
                 levels,
                 max_size,
+                well_connected,
                 seeding,
                 propagation,
             }

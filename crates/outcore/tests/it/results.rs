@@ -5,7 +5,7 @@ use crate::common::stop::StopAt;
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions, WellConnected};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
@@ -268,6 +268,7 @@ fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
         communities: OUTPUT.into(),
         against: Some(EARLIER.into()),
         resolution: 1.0,
+        well_connected: Some(WellConnected::default()),
         unnamed: Unnamed::Stop,
         comment: b"#".to_vec(),
         limits: Limits { memory_bytes, threads },
@@ -293,11 +294,13 @@ fn scores_are_independent_of_memory_and_threads() {
         let against = found.against.unwrap();
         assert_eq!((found.unnamed_count, found.unknown_count, against.unknown_count), (0, 0, 1));
         assert!(against.agreement.nmi > 0.8 && against.agreement.nmi < 1.0);
-        scores.push((found.quality, against.agreement));
+        scores.push((found.quality, against.agreement, found.well_connected.unwrap()));
     }
     assert!(scores.windows(2).all(|pair| pair[0] == pair[1]));
     let communities = report.communities.unwrap();
-    let quality = scores[0].0;
+    let (quality, _, connected) = scores[0];
+    assert!(connected.well_connected_count <= connected.community_count);
+    assert!(connected.community_count <= quality.community_count - quality.singleton_count);
     assert!((quality.modularity - communities.modularity).abs() < 1e-12);
     assert_eq!(quality.community_count, communities.community_count);
 }

@@ -4,7 +4,7 @@
 use crate::common::stop::StopAt;
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
-use outcore::cluster::{ClusterOptions, Method};
+use outcore::cluster::{ClusterOptions, Method, WellConnected};
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Cramped, Files, Storage};
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
@@ -96,28 +96,43 @@ fn saving(sim: &Sim) -> Files {
     files_of(sim).with_cramped(cramped)
 }
 
-fn cluster_graph(sim: &Sim, restart: bool, observer: &dyn Observer) -> Result<Report> {
+fn cluster_graph(
+    sim: &Sim,
+    bound: Option<WellConnected>,
+    restart: bool,
+    observer: &dyn Observer,
+) -> Result<Report> {
     let limits = options(2, 128 * MIB).limits;
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits, work_dir, restart };
-    let method = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
+    let method =
+        ClusterOptions { trials: Some(1), well_connected: bound, ..ClusterOptions::default() };
     job::cluster(&saving(sim), &source, &method, Path::new(OUTPUT), observer)
 }
 
 #[test]
 fn the_clustering_of_a_graph_stopped_at_any_event_resumes_from_its_sweeps() {
+    resumes_from_its_sweeps(None);
+}
+
+#[test]
+fn a_clustering_with_well_connected_communities_resumes_like_others() {
+    resumes_from_its_sweeps(Some("log2".parse().unwrap()));
+}
+
+fn resumes_from_its_sweeps(bound: Option<WellConnected>) {
     let built = || {
         let sim = few();
         build(&sim, &options(2, 128 * MIB), &Silent).unwrap();
         sim
     };
     let sim = built();
-    cluster_graph(&sim, false, &Silent).unwrap();
+    cluster_graph(&sim, bound, false, &Silent).unwrap();
     let expected = results(&sim);
     let mut resumed = 0;
     for event in 0.. {
         let sim = built();
-        let Err(error) = cluster_graph(&sim, false, &StopAt(event.into())) else {
+        let Err(error) = cluster_graph(&sim, bound, false, &StopAt(event.into())) else {
             return assert!(resumed > 3, "{resumed}");
         };
         let kept = error.kept_text();
@@ -125,7 +140,7 @@ fn the_clustering_of_a_graph_stopped_at_any_event_resumes_from_its_sweeps() {
         assert!(kept.is_none_or(|kept| kept.starts_with(text)), "{kept:?}");
         assert_eq!(sim.paths().iter().any(|path| path.starts_with("/disk")), kept.is_some());
         let restart = event % 5 == 4;
-        let report = cluster_graph(&sim, restart, &Silent).unwrap();
+        let report = cluster_graph(&sim, bound, restart, &Silent).unwrap();
         assert_eq!(report.resumed, kept.is_some() && !restart, "event {event}");
         assert_eq!(results(&sim), expected, "event {event}");
         assert!(!sim.paths().iter().any(|path| path.starts_with("/disk")), "{:?}", sim.paths());

@@ -8,11 +8,14 @@ use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
 use crate::cluster::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use crate::cluster::base::table::Sum;
+use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::finish::communities::Communities;
 use crate::cluster::finish::connect::{Closing, Pieces};
 use crate::cluster::finish::number::{SizeCount, number_in_place};
 use crate::cluster::kernel::cache::BlockSource;
+use crate::cluster::kernel::history::History;
 use crate::cluster::store::labels::Labels;
+use crate::cluster::store::saves::Saves;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::progress::{Event, notify};
@@ -22,14 +25,31 @@ const WINDOW_BYTES: u64 = 1 << 20;
 
 /// Returns the memory for finding the components of a graph.
 pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
-    let nodes = graph.node_count();
     ClusterMemory {
-        node_bytes: 4 * nodes + nodes.div_ceil(8) + WINDOW_BYTES,
+        node_bytes: node_bytes(graph.node_count()) + WINDOW_BYTES,
         ..ClusterMemory::fitted(graph, None, threads, fit)
     }
 }
 
+/// Returns the memory that grows with the number of nodes.
+pub(crate) fn node_bytes(node_count: u64) -> u64 {
+    4 * node_count + node_count.div_ceil(8)
+}
+
 impl ClusterJob<'_> {
+    /// Finds the well-connected parts of the components.
+    pub(crate) fn find_well_connected<S: Sum>(
+        &self,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
+        let mut source = self.blocks(self.cache_bytes());
+        let scratch = PerThread::new(Closing::default);
+        let labels = self.connect_all(&mut source, &scratch)?.into_roots();
+        let history = History { converged: true, ..History::default() };
+        let outcomes = vec![SweptLabels::new(labels, history)];
+        self.finish_all::<S>(&mut source, outcomes, None, saves)
+    }
+
     /// Finds the components of the graph.
     pub(crate) fn find_components<S: Sum>(&self) -> Result<Communities> {
         let window_bytes = self.rest().min(4 * self.graph.node_count());
@@ -52,6 +72,7 @@ impl ClusterJob<'_> {
             singleton_count: singles,
             largest: sizes.first().map_or(0, |s: &SizeCount| u64::from(s.size)),
             split_count: 0,
+            separated: None,
             modularity,
             coverage: 1.0,
             groupings: Vec::new(),

@@ -16,6 +16,7 @@
 
 use crate::cluster::base::parallel::{PerThread, piece_nodes};
 use crate::cluster::base::table::Sum;
+use crate::cluster::finish::cuts::edges::{PORTION_ARCS, portion_end};
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::objective::Sums;
 use crate::error::Result;
@@ -31,8 +32,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) const SMALL_ARCS: u64 = 1 << 18;
 /// Memory of the small levels of a hierarchy, each of which is smaller than the one below.
 pub(crate) const SMALL_LEVEL_BYTES: u64 = 8 << 20;
-/// Number of arcs converted to records before they are passed to the sorter.
-pub(crate) const PORTION_ARCS: u64 = 1 << 17;
 const ONE: u32 = Weight::ONE.code();
 
 /// Division of a level into groups.
@@ -146,16 +145,6 @@ fn emit<S: Sum>(
     })?;
     push_loops(&loops, &mut sorter)?;
     Ok(sorter)
-}
-
-/// Returns the end of the nodes that fit into a portion, at least one.
-fn portion_end(block: &Block, begin: usize) -> usize {
-    let (mut end, mut arcs) = (begin + 1, block.degree(begin));
-    while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
-        arcs += block.degree(end);
-        end += 1;
-    }
-    end
 }
 
 /// Emits the arcs of the nodes from `begin` on, and fills `inside` with the weight of each inside its group.

@@ -11,6 +11,7 @@ use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
 use super::multilevel::StartCounts;
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
+use crate::cluster::finish::cuts::Room;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::{MethodOption, Procedure, Shrinks};
 use crate::graph::{ARC_BYTES, GraphSize};
@@ -33,7 +34,7 @@ const LEVELS_DISK: f64 = 1.1;
 /// Maximum number of arcs of a level in memory, which costs no bytes on disk.
 const SMALL_ARCS: u64 = crate::cluster::drive::contract::SMALL_ARCS;
 /// Arcs passed to the sorter at a time.
-const PORTION_ARCS: u64 = crate::cluster::drive::contract::PORTION_ARCS;
+const PORTION_ARCS: u64 = crate::cluster::finish::cuts::edges::PORTION_ARCS;
 
 /// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;
@@ -53,6 +54,10 @@ const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
 const MOVE_ARC: f64 = 65.0;
 const CONTRACT_ARC: f64 = 100.0;
+
+/// Nanoseconds of one core per edge inside communities, to sort and examine it; share of the edges that are inside.
+const SEPARATE_EDGE: f64 = 400.0;
+const INSIDE_SHARE: f64 = 0.8;
 
 /// Number of groups that the arcs of a group can reach; further arcs lead to groups already reached.
 const GROUPS_MET: f64 = 177.0;
@@ -149,7 +154,8 @@ impl ClusterOptions {
         let graph = GraphSize::of(input);
         let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
         let (smallest, largest) = (GraphSize::at_least(input), GraphSize::at_most(input));
-        let expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        let mut expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
+        expected.scratch_bytes += self.room_bytes(graph.arc_count);
         let tight =
             ClusterMemory::expected_in(&largest, Some(self.method), limits.threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
@@ -157,13 +163,14 @@ impl ClusterOptions {
             bytes: least(largest.node_count, graph.hub_arcs),
             bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
-            fixed_bytes: fixed.max(limits.clustering_bytes()),
+            fixed_bytes: fixed.max(limits.clustering_bytes()) + self.room_bytes(largest.arc_count),
             fixed_bytes_at_least: ClusterMemory::at_least(
                 &smallest,
                 Some(self.method),
                 limits.threads,
             )
-            .fixed_bytes(),
+            .fixed_bytes()
+                + self.room_bytes(smallest.arc_count),
         };
         let needed = ClusterMemory { node_bytes: nodes.bytes_in_memory, ..expected }.total_bytes();
         let held = HELD_BYTES + (HELD_SHARE * merged_bytes as f64) as u64;
@@ -182,6 +189,7 @@ impl ClusterOptions {
         };
         let (kept, kept_bytes) = kept(&graph, cache);
         let scans = self.scans();
+        let scans = scans + u64::from(self.well_connected.is_some());
         let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
         let arcs = graph.arc_count as f64;
         let scratch =
@@ -195,6 +203,9 @@ impl ClusterOptions {
             above.nanoseconds *= cycles;
             state = state.max(above.memory_bytes);
         }
+        let separated =
+            self.separated(&graph, memory.saturating_sub(needed + kept_bytes), limits, tuning);
+        state = state.max(separated.memory_bytes);
         let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
         if kept < 1.0 && !self.method.is_multilevel() {
             // The remaining memory caches blocks, up to the last one that fits.
@@ -205,6 +216,7 @@ impl ClusterOptions {
         let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
         let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
         let nanoseconds = (arcs * self.arc_nanoseconds() + above.nanoseconds) * work;
+        let nanoseconds = nanoseconds + separated.nanoseconds;
         let mut saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
         if self.stability {
             // Labels of all starts, then the stability of each node.
@@ -216,9 +228,10 @@ impl ClusterOptions {
             nodes,
             memory_bytes,
             scan_count: scans,
-            read_bytes: (read + above.read_bytes) as u64,
-            write_bytes: (above.write_bytes + saved.write_bytes) as u64,
-            disk_bytes: (LEVELS_DISK * above.disk_bytes + saved.disk_bytes) as u64,
+            read_bytes: (read + above.read_bytes + separated.read_bytes) as u64,
+            write_bytes: (above.write_bytes + saved.write_bytes + separated.write_bytes) as u64,
+            disk_bytes: ((LEVELS_DISK * above.disk_bytes).max(separated.disk_bytes)
+                + saved.disk_bytes) as u64,
             nanoseconds,
             trial_count: trials.into(),
             result_count: self.result_count(),
@@ -233,6 +246,37 @@ impl ClusterOptions {
         }
         let limits = ScratchLimits::default();
         StartCounts::of(self, limits.size_class(graph.node_count, graph.arc_count))
+    }
+
+    /// Returns the minimum memory for edges inside communities of a graph with so many arcs, if they are separated.
+    fn room_bytes(&self, arcs: u64) -> u64 {
+        if self.well_connected.is_some() { Room::least_bytes(arcs) } else { 0 }
+    }
+
+    /// Predicts the cost of separating communities that are not well-connected, with so much memory beyond the minimum: a
+    /// scan, a sort of the edges inside communities, and their examination.
+    fn separated(&self, graph: &GraphSize, spare: u64, limits: &Limits, tuning: &Tuning) -> Above {
+        if self.well_connected.is_none() {
+            return Above::default();
+        }
+        let edges = (graph.arc_count as f64 / 2.0 * INSIDE_SHARE) as u64;
+        let room = Room::within(Room::least_bytes(u64::MAX) + spare);
+        let records = Records {
+            count: edges,
+            bytes: Room::EDGE_BYTES,
+            at_once: PORTION_ARCS,
+            kept: PORTION_ARCS / 2,
+        };
+        let sorting = Sorting::of(records, [room.sort_bytes(); 2], limits.threads, tuning);
+        let runs = if sorting.run_count == 0 { 0.0 } else { edges as f64 * graph.record_bytes() };
+        Above {
+            read_bytes: runs * sorting.read,
+            write_bytes: runs * sorting.written,
+            disk_bytes: runs,
+            memory_bytes: self.node_bytes(graph.node_count, graph.is_directed)
+                + sorting.forming_bytes.max(sorting.merging_bytes),
+            nanoseconds: graph.arc_count as f64 * SCAN_ARC + edges as f64 * SEPARATE_EDGE,
+        }
     }
 
     /// Predicts the cost of checkpoints (`saves`) of a clustering with this duration: one per minute, of which the last

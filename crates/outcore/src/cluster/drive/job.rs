@@ -1,15 +1,10 @@
 //! Context of a running clustering, shared by all code that runs sweeps.
 
 use super::memory::Fit;
-use crate::cluster::base::bits::Bits;
 use crate::cluster::base::pace::ClusterProgress;
-use crate::cluster::base::table::Sum;
-use crate::cluster::finish::closing::{Finish, SweptLabels};
-use crate::cluster::finish::communities::Communities;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS};
 use crate::cluster::methods::options::ClusterOptions;
-use crate::cluster::methods::table::LevelSpec;
 use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
@@ -117,6 +112,13 @@ impl ClusterJob<'_> {
         if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
     }
 
+    /// Returns the memory for cached blocks in label propagation.
+    pub(crate) fn cache_bytes(&self) -> u64 {
+        let bytes = self.rest() - self.strength_bytes();
+        // The other half is for the edges inside communities.
+        if self.options.well_connected.is_some() { bytes / 2 } else { bytes }
+    }
+
     /// Corrects the estimate of label propagation after `sweeps` sweeps; see [`ClusterOptions::expected_sweeps`].
     pub(crate) fn expect_sweeps(&self, sweeps: u32, moved: (u64, u64), enough: f64) -> Result<()> {
         let arcs = self.graph.arc_count() as f64;
@@ -128,25 +130,5 @@ impl ClusterJob<'_> {
         let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
         let text = format!("resuming after {sweeps} of a stopped run");
         notify(self.observer, Event::Detail { text: &text })
-    }
-
-    /// Splits, numbers and rates communities; see [`Finish::all`].
-    pub(crate) fn finish_all<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        outcomes: Vec<SweptLabels>,
-        held: Option<&Bits>,
-    ) -> Result<Vec<Communities>> {
-        let levels = self.options.method.levels();
-        let finish = Finish {
-            graph: self.graph,
-            observer: self.observer,
-            scratch: self.scratch,
-            // Multilevel methods have used more memory than that before.
-            is_remembered: levels.is_some() || self.strength_bytes() > 0,
-            expects_chance: levels.is_some(),
-            counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
-        };
-        finish.all::<S>(source, outcomes, held)
     }
 }

@@ -11,4 +11,6 @@ pub(crate) mod multilevel;
 mod need;
 pub(crate) mod propagate;
 pub(crate) mod run;
+mod separate;
 pub(crate) mod start;
+mod swept;

@@ -2,11 +2,20 @@
 
 use super::memory::{ClusterMemory, Fit};
 use super::{components, intervals, multilevel, propagate};
+use crate::cluster::finish::cuts::Room;
+use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::Procedure;
 use crate::cluster::objectives::modularity::Density;
 use crate::cluster::store::hierarchy::Grouping;
 use crate::graph::Graph;
+
+/// Returns the bytes for so many results while communities are separated, and for the closing of components.
+fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
+    let closing = if directed { 20 } else { 8 };
+    let separating = 4 * results * node_count + Separation::bytes(node_count);
+    separating.max(closing * node_count + node_count.div_ceil(4))
+}
 
 impl ClusterOptions {
     /// Returns the memory of a clustering that starts with `given_count` arrays of labels.
@@ -16,6 +25,24 @@ impl ClusterOptions {
 
     /// Like [`memory`](Self::memory), with given settings.
     pub(super) fn memory_in(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+        fit: Fit,
+    ) -> ClusterMemory {
+        let mut memory = self.swept_memory(graph, given_count, threads, fit);
+        if self.well_connected.is_some() {
+            let (nodes, results) = (graph.node_count(), self.result_count());
+            memory.node_bytes =
+                memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
+            memory.scratch_bytes += Room::least_bytes(graph.arc_count());
+        }
+        memory
+    }
+
+    /// Returns the memory without that for separating communities.
+    fn swept_memory(
         &self,
         graph: &Graph,
         given_count: u64,
@@ -61,16 +88,22 @@ impl ClusterOptions {
     /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
     pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.propagation.files().count() as u64;
-        let bits = match self.method.spec().run {
-            Procedure::Propagation => propagate::node_bits(self, directed, false, given_count),
-            Procedure::Components => 33,
+        let bytes = match self.method.spec().run {
+            Procedure::Propagation => {
+                let bits = propagate::node_bits(self, directed, false, given_count);
+                (bits * node_count).div_ceil(8)
+            }
+            Procedure::Components => components::node_bytes(node_count),
             Procedure::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
-                8 * (bytes + self.held_bytes() + self.size_bytes())
+                (bytes + self.held_bytes() + self.size_bytes()) * node_count
             }
         };
-        (bits * node_count).div_ceil(8)
+        match self.well_connected {
+            Some(_) => bytes.max(separated_bytes(node_count, self.result_count(), directed)),
+            None => bytes,
+        }
     }
 
     /// Like [`node_bytes`](Self::node_bytes), with as much as possible on disk, if no node has more arcs than a

@@ -293,9 +293,9 @@ impl ClusterJob<'_> {
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
-        self.finish_all::<S>(&mut source, outcomes, held.as_ref())
+        let mut source = self.blocks(self.cache_bytes());
+        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
+        self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)
     }
 
     /// Performs several runs, and one on their agreement, which starts with the labels of the first run: otherwise,
@@ -311,8 +311,8 @@ impl ClusterJob<'_> {
         let sets: Vec<Set> = (0..consensus.runs)
             .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
             .collect();
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(saves))?;
+        let mut source = self.blocks(self.cache_bytes());
+        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
         let mut before = History { scans: source.scans(), ..History::default() };
         drop(source);
         (0..).zip(&runs).for_each(|(run, outcome)| before.add(run, &outcome.history));
@@ -322,7 +322,7 @@ impl ClusterJob<'_> {
             let view = self.options.view().agreeing(labelings, consensus.share);
             let options = self.options.plain();
             let job = ClusterJob { graph: &self.graph.seen_as(&view), options: &options, ..*self };
-            let mut source = job.blocks(self.rest() - self.strength_bytes());
+            let mut source = job.blocks(self.cache_bytes());
             let set = Set { seed: self.options.seed, attenuation: 0.0 };
             let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
             before.scans += source.scans();
@@ -330,8 +330,8 @@ impl ClusterJob<'_> {
         };
         before.add(consensus.runs, &outcomes[0].history);
         outcomes[0].history = before;
-        let mut source = self.blocks(self.rest() - self.strength_bytes());
-        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref())?;
+        let mut source = self.blocks(self.cache_bytes());
+        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)?;
         Ok(found.remove(0))
     }
 
@@ -385,12 +385,7 @@ impl ClusterJob<'_> {
         let outcomes = states
             .into_iter()
             .zip(histories)
-            .map(|(state, history)| SweptLabels {
-                labels: state.into_labels(),
-                history,
-                groupings: Vec::new(),
-                divisions: Vec::new(),
-            })
+            .map(|(state, history)| SweptLabels::new(state.into_labels(), history))
             .collect();
         Ok((outcomes, held))
     }

@@ -125,13 +125,19 @@ pub(crate) fn cluster_within(
 
 impl ClusterJob<'_> {
     fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
+        if let Some(found) = self.finish_saved::<S>(saves)? {
+            return Ok(found);
+        }
         match &self.options.method.spec().run {
             Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
             Procedure::Propagation => self.propagate::<S>(given, saves),
             Procedure::Components => {
                 // Components save no checkpoint; any existing one belongs to another clustering.
                 saves.open::<()>(self.observer)?;
-                Ok(vec![self.find_components::<S>()?])
+                match self.options.well_connected {
+                    Some(_) => self.find_well_connected::<S>(saves),
+                    None => Ok(vec![self.find_components::<S>()?]),
+                }
             }
         }
     }
@@ -202,6 +208,6 @@ impl ClusterJob<'_> {
         let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();
         outcomes.sort_by_key(|&(at, _)| at);
         let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-        self.finish_all::<S>(source, outcomes, None)
+        self.finish_all::<S>(source, outcomes, None, saves)
     }
 }

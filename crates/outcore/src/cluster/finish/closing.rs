@@ -3,6 +3,7 @@
 
 use super::communities::{Communities, Stability};
 use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::cuts::separate::{Separated, Separation};
 use super::number::{SizeCount, number};
 use super::stability::stays;
 use super::tally::Tally;
@@ -30,6 +31,16 @@ pub(crate) struct SweptLabels {
     pub(crate) groupings: Vec<Grouping>,
     /// Labels from each start, if requested.
     pub(crate) divisions: Vec<Grouping>,
+    /// Separation of communities that are not well-connected.
+    pub(crate) separation: Separation,
+}
+
+impl SweptLabels {
+    /// Creates a result without groups, with communities that have not been separated.
+    pub(crate) fn new(labels: Vec<u32>, history: History) -> Self {
+        let (groupings, divisions) = (Vec::new(), Vec::new());
+        Self { labels, history, groupings, divisions, separation: Separation::default() }
+    }
 }
 
 /// Conversion of labels to communities.
@@ -153,11 +164,12 @@ struct FinalCommunities {
     history: History,
     groupings: Vec<Grouping>,
     divisions: Vec<Grouping>,
+    separated: Option<Separated>,
 }
 
 impl FinalCommunities {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let SweptLabels { mut labels, history, groupings, divisions } = outcome;
+        let SweptLabels { mut labels, history, groupings, divisions, separation } = outcome;
         if let Some(held) = held {
             // The label of held nodes is the first of them.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -165,7 +177,8 @@ impl FinalCommunities {
         let mut roots = pieces.into_roots();
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
-        Self { labels: roots, sizes, split_count, history, groupings, divisions }
+        let separated = separation.is_done().then(|| separation.counts());
+        Self { labels: roots, sizes, split_count, history, groupings, divisions, separated }
     }
 
     fn community_count(&self) -> u64 {
@@ -209,6 +222,7 @@ impl FinalCommunities {
             singleton_count: self.singleton_count(),
             largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
             split_count: self.split_count,
+            separated: self.separated,
             modularity: tally.modularity(),
             coverage: tally.coverage(),
             groupings: self.groupings,

@@ -1,5 +1,6 @@
 //! Result of a clustering.
 
+use super::cuts::separate::Separated;
 use super::number::SizeCount;
 use crate::cluster::kernel::history::Sweep;
 use crate::cluster::store::hierarchy::Grouping;
@@ -26,6 +27,9 @@ pub struct Communities {
     pub largest: u64,
     /// Number of communities that were not connected and have been split.
     pub split_count: u64,
+    /// Number of communities that were not well-connected and have been split, and of their parts, if that was asked
+    /// for.
+    pub separated: Option<Separated>,
     /// Modularity of the result.
     pub modularity: f64,
     /// Share of the weight inside communities.
@@ -114,6 +118,15 @@ pub(crate) fn summary(all: &[Communities]) -> String {
     };
     let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
     let how = if is_on_disk { ", labels on disk" } else { "" };
+    let separated = match all {
+        [Communities { separated: Some(Separated { split_count: split, part_count }), .. }]
+            if *split > 0 =>
+        {
+            let split = format_counted(*split, "community", "communities");
+            format!(", {split} split into {} well-connected", format_count(*part_count))
+        }
+        _ => String::new(),
+    };
     let starts = match all.iter().map(|found| found.trials).max() {
         None | Some(0 | 1) => String::new(),
         Some(trials) => format!(", best of {trials} starts"),
@@ -123,10 +136,10 @@ pub(crate) fn summary(all: &[Communities]) -> String {
         Some(sweeps) => format!(" ({} from a stopped run)", format_count(sweeps.into())),
     };
     match sweeps {
-        0 => count,
+        0 => format!("{count}{separated}"),
         _ => {
             let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
-            format!("{count} in {sweeps}{earlier}{starts}{how}")
+            format!("{count} in {sweeps}{earlier}{starts}{how}{separated}")
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod closing;
 pub(crate) mod communities;
 pub mod connect;
+pub(crate) mod cuts;
 pub(crate) mod number;
 pub(crate) mod stability;
 pub(crate) mod tally;

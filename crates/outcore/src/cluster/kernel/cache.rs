@@ -51,6 +51,23 @@ impl<'g> BlockSource<'g> {
         self.kept_bytes
     }
 
+    /// Frees the cached blocks, and caches none from now on.
+    pub fn forget(&mut self) {
+        (self.kept, self.kept_bytes, self.budget) = (Vec::new(), 0, 0);
+    }
+
+    /// Returns an upper bound of the bytes of cached blocks.
+    pub fn most_kept_bytes(&self) -> u64 {
+        // Tables of nodes and weights of a block are smaller than its arcs, or than this.
+        let bytes = |entry: &BlockEntry| 2 * entry.bytes + 32 * u64::from(entry.node_count) + 4096;
+        self.budget.min(self.graph.blocks().iter().map(bytes).sum()).max(self.kept_bytes)
+    }
+
+    /// Returns the most bytes that blocks may take in the cache.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
     /// Returns the number of scans so far.
     pub fn scans(&self) -> u64 {
         self.scans

@@ -1,4 +1,5 @@
 //! Methods and options of a clustering.
 
+pub(crate) mod connected;
 pub(crate) mod options;
 pub(crate) mod table;

@@ -1,9 +1,11 @@
 //! Options of a clustering, and the values that are refused.
 
+use super::connected::WellConnected;
 use super::table::{Method, MethodOption};
 use crate::error::opt::{
-    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
-    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
+    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, FIXED, INFLATION, INITIAL, LABEL_CUTOFF,
+    LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE,
+    TRIALS, WELL_CONNECTED,
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::View;
@@ -39,6 +41,9 @@ pub struct ClusterOptions {
     pub levels: bool,
     /// Maximum number of nodes in a community; for all methods but components.
     pub max_size: Option<u32>,
+    /// Bound that the smallest edge cut of each community must exceed: others are replaced by their parts.
+    #[serde(default)]
+    pub well_connected: Option<WellConnected>,
     /// Initial labels; the constant Potts model always starts with each node's own.
     pub seeding: Seeding,
     /// Further options of label propagation.
@@ -59,6 +64,7 @@ impl Default for ClusterOptions {
             min_weight: 0.0,
             levels: false,
             max_size: None,
+            well_connected: None,
             seeding: Seeding::default(),
             propagation: PropagationOptions::default(),
         }
@@ -222,6 +228,7 @@ impl ClusterOptions {
         }
         self.check_limits()?;
         self.check_max_size()?;
+        self.check_well_connected()?;
         self.check_resolution()?;
         self.propagation.check()
     }
@@ -277,6 +284,17 @@ impl ClusterOptions {
                 METHOD.of(self.method.name())
             ))
             .hint(format_args!("use another method, or leave {MAX_SIZE} out")));
+        }
+        Ok(())
+    }
+
+    fn check_well_connected(&self) -> Result<()> {
+        if self.well_connected.is_some() && self.propagation.fixed.is_some() {
+            let message =
+                format_args!("{WELL_CONNECTED} may separate nodes that {FIXED} keeps together");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out, or give the labels to {INITIAL}, which lets them change"
+            )));
         }
         Ok(())
     }

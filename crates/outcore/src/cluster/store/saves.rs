@@ -12,6 +12,7 @@ use crate::io::Files;
 use crate::progress::{Event, Observer, notify};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -64,6 +65,9 @@ pub(crate) struct Saves {
     files: Files,
     directory: PathBuf,
     is_warned: bool,
+    is_open: bool,
+    /// The checkpoint of an earlier process, until it is used.
+    found: Option<(Value, StateReader)>,
 }
 
 impl Saves {
@@ -77,7 +81,8 @@ impl Saves {
         let files = graph.files().clone();
         let (of, pause) = (Some(Of::new(graph, options, given)), files.cramped().sweep_save);
         let journal = Journal::new(&files, vec![directory.to_path_buf()], of, pause);
-        Self { journal, files, directory: directory.to_path_buf(), is_warned: false }
+        let directory = directory.to_path_buf();
+        Self { journal, files, directory, is_warned: false, is_open: false, found: None }
     }
 
     /// Opens the journal like [`Journal::open`], and removes all other files of the directory.
@@ -88,14 +93,42 @@ impl Saves {
         &mut self,
         observer: &dyn Observer,
     ) -> Result<Option<(C, StateReader)>> {
-        let found = self.journal.open(observer, "sweeps start from scratch")?;
-        if found.is_none() {
+        self.find(observer)?;
+        let Some((counters, from)) = self.found.take() else { return Ok(None) };
+        match serde_json::from_value(counters) {
+            Ok(counters) => Ok(Some((counters, from))),
+            Err(_) => Err(from.damaged()),
+        }
+    }
+
+    /// Like [`open`](Self::open), if the counters have a field of this name; otherwise leaves the checkpoint for
+    /// that.
+    ///
+    /// # Errors
+    /// Those of [`Journal::open`].
+    pub(crate) fn open_with<C: DeserializeOwned>(
+        &mut self,
+        field: &str,
+        observer: &dyn Observer,
+    ) -> Result<Option<(C, StateReader)>> {
+        self.find(observer)?;
+        let has_field = |(counters, _): &(Value, StateReader)| counters.get(field).is_some();
+        if self.found.as_ref().is_some_and(has_field) { self.open(observer) } else { Ok(None) }
+    }
+
+    /// Opens the journal, once.
+    fn find(&mut self, observer: &dyn Observer) -> Result<()> {
+        if std::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        self.found = self.journal.open(observer, "sweeps start from scratch")?;
+        if self.found.is_none() {
             self.journal.withdraw()?;
         }
         let entries = self.files.list(&self.directory).unwrap_or_default();
         let others = entries.iter().filter(|entry| !self.journal.needs(&entry.path));
         others.for_each(|entry| self.files.discard(&entry.path));
-        Ok(found)
+        Ok(())
     }
 
     /// Returns whether it is time to save, after a sweep.

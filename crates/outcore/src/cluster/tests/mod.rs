@@ -1,6 +1,7 @@
 //! Tests of clustering, on generated graphs in simulated storage.
 
 mod components;
+mod connected;
 pub(crate) mod edges;
 pub(crate) mod levels;
 pub(crate) mod oracle;
@@ -11,6 +12,7 @@ mod saves;
 use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::History;
+use crate::cluster::store::saves::Saves;
 use crate::io::Files;
 use crate::progress::Silent;
 use crate::score::quality;
@@ -297,13 +299,9 @@ fn a_community_in_two_pieces_becomes_two() {
     };
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
-    let outcome = SweptLabels {
-        labels,
-        history: History::default(),
-        groupings: Vec::new(),
-        divisions: Vec::new(),
-    };
-    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None));
+    let outcome = SweptLabels::new(labels, History::default());
+    let saves = &mut Saves::new(&graph, &options, &Given::default(), scratch());
+    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None, saves));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(

@@ -45,7 +45,12 @@ impl Observer for StopAt {
 
 /// Returns the same graph, for clusterings that save after every sweep and have all levels on disk.
 fn saving(graph: &Graph) -> Graph {
-    let cramped = Cramped { sweep_save: Duration::ZERO, level_arcs: 0, ..graph.files().cramped() };
+    let cramped = Cramped {
+        sweep_save: Duration::ZERO,
+        level_arcs: 0,
+        community_edges: 9,
+        ..graph.files().cramped()
+    };
     Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()
 }
 
@@ -57,8 +62,10 @@ fn with_labels_on_disk(graph: &Graph) -> Graph {
 /// Returns options for all variants of a clustering.
 fn forms() -> Vec<ClusterOptions> {
     let of = |method| ClusterOptions { method, trials: Some(1), ..ClusterOptions::default() };
+    let bound = |text: &str| Some(text.parse().unwrap());
     let several = ClusterOptions { resolution: vec![0.5, 2.0, 1.0], ..of(Method::Modularity) };
     let cpm = ClusterOptions { resolution: vec![0.1], max_sweeps: Some(4), ..of(Method::Cpm) };
+    let several_resolutions = several.clone();
     let mut attenuated = plain();
     attenuated.propagation.attenuation = vec![0.05, 0.2];
     let mut visits = plain();
@@ -81,6 +88,15 @@ fn forms() -> Vec<ClusterOptions> {
         ClusterOptions { trials: Some(4), ..of(Method::MapEquation) },
         ClusterOptions { trials: Some(3), levels: true, ..of(Method::Cpm) },
         ClusterOptions { trials: Some(8), stability: true, ..of(Method::Modularity) },
+        ClusterOptions {
+            well_connected: bound("1"),
+            levels: true,
+            trials: Some(3),
+            stability: true,
+            ..of(Method::Modularity)
+        },
+        ClusterOptions { well_connected: bound("log2"), tolerance: 0.0, ..plain() },
+        ClusterOptions { well_connected: bound("0.3n"), ..several_resolutions },
     ]
 }
 
@@ -109,7 +125,7 @@ proptest! {
     #[test]
     fn a_stopped_clustering_resumes_to_the_same_result(
         edges in some_edges(),
-        form in 0..14usize,
+        form in 0..forms().len(),
         size in size_classes(),
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),

@@ -90,6 +90,7 @@ const CRAMPED: Cramped = Cramped {
     label_bytes: 0,
     level_arcs: 100,
     sums_bytes: 0,
+    community_edges: 0,
     sweep_save: Duration::ZERO,
     ..Cramped::NOT
 };

@@ -108,6 +108,7 @@ impl IntervalRun<'_, '_, '_> {
             singleton_count: singles,
             largest: sizes.first().map_or(0, |s| u64::from(s.size)),
             split_count,
+            separated: None,
             modularity: totals.modularity(expected),
             coverage: totals.coverage(),
             groupings: Vec::new(),

@@ -62,7 +62,7 @@ const CLOSING_BYTES: u64 = 12;
 const CHUNK_BYTES: u64 = 3 * 4 * CHUNK_NODES;
 
 /// Returns whether a clustering can run with labels on disk: a single plain run over undirected edges, without
-/// given labels, and without a limit that needs a counter per node.
+/// given labels, without a limit that needs a counter per node, and for communities of any connectedness.
 pub(crate) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) -> bool {
     let visits = options.propagation.max_visits.most(graph.max_degree());
     serves_undirected(options, given_count) && !graph.is_directed() && visits.is_none()
@@ -74,6 +74,7 @@ pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
     options.method.takes(MethodOption::Propagation)
         && given_count == 0
         && options.max_size.is_none()
+        && options.well_connected.is_none()
         && propagation.consensus.is_none()
         && propagation.attenuation.len() == 1
         && !propagation.attenuates()

@@ -33,6 +33,7 @@ use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::SweptLabels;
+use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::{History, Sweep};
 use crate::cluster::kernel::nodes::{Nodes, Rules};
@@ -273,7 +274,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             }
         };
         let divisions = self.divisions.map_or_else(Vec::new, Hierarchy::into_groupings);
-        SweptLabels { labels, history: self.history, groupings, divisions }
+        let separation = Separation::default();
+        SweptLabels { labels, history: self.history, groupings, divisions, separation }
     }
 
     /// Discards the groups of this level and of those above it.

@@ -6,14 +6,13 @@
 
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
-use crate::cluster::finish::closing::SweptLabels;
+use crate::cluster::drive::swept::{SavedGroups, SavedResult, name_of};
 use crate::cluster::kernel::history::History;
-use crate::cluster::store::hierarchy::{Grouping, Hierarchy};
+use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::reserve_large_pages;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 /// State of a checkpoint, without its arrays.
@@ -36,40 +35,6 @@ pub(super) struct SavedCounters {
     divisions: Vec<SavedGroups>,
     /// Results of other rules that have been solved.
     found: Vec<SavedResult>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SavedResult {
-    history: History,
-    groupings: Vec<SavedGroups>,
-}
-
-/// Grouping, by the name of its file.
-#[derive(Serialize, Deserialize)]
-struct SavedGroups {
-    name: String,
-    node_count: u64,
-    group_count: u64,
-    checksum: u64,
-}
-
-impl SavedGroups {
-    fn new(grouping: &Grouping) -> Self {
-        let Grouping { path, node_count, group_count, checksum } = grouping;
-        let (node_count, group_count, checksum) = (*node_count, *group_count, *checksum);
-        Self { name: name_of(path), node_count, group_count, checksum }
-    }
-
-    fn grouping(self, directory: &Path) -> Grouping {
-        let Self { ref name, node_count, group_count, checksum } = self;
-        let name = name_of(Path::new(name));
-        Grouping { path: directory.join(name), node_count, group_count, checksum }
-    }
-}
-
-/// Returns the name of a file or level; these names are chosen by this crate.
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
@@ -106,16 +71,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             divisions: divisions.iter().map(SavedGroups::new).collect(),
             found: self.found.iter().map(SavedResult::new).collect(),
         };
-        let of_found = self.found.iter().flat_map(|found| &found.groupings);
         saves.save(&counters, self.job.observer, |to| {
-            let groupings = groupings.iter().chain(of_found).chain(divisions);
-            groupings.for_each(|groups| to.need(&groups.path, groups.bytes()));
+            let files = groupings.iter().chain(divisions);
+            files.for_each(|groups| to.need(&groups.path, groups.bytes()));
             directory.into_iter().for_each(|level| to.need(level, 0));
             to.labels(&state.labels)?;
             progress.active.save(to)?;
             to.array(level.counts.iter().copied())?;
             state.sums.save(to)?;
-            self.found.iter().try_for_each(|found| to.array(found.labels.iter().copied()))
+            self.found.iter().try_for_each(|found| SavedResult::save(found, to))
         })
     }
 
@@ -199,23 +163,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Err(from.damaged());
         }
         self.waiting.clear();
-        for SavedResult { mut history, groupings } in all {
-            history.resume();
-            let labels = from.numbers::<u32>()?;
-            if labels.len() as u64 != nodes {
-                return Err(from.damaged());
-            }
-            let of_file = |saved: SavedGroups| saved.grouping(self.job.scratch);
-            let groupings = groupings.into_iter().map(of_file).collect();
-            self.found.push(SweptLabels { labels, history, groupings, divisions: Vec::new() });
+        for saved in all {
+            self.found.push(saved.load(nodes, self.job.scratch, from)?);
         }
         Ok(())
-    }
-}
-
-impl SavedResult {
-    fn new(found: &SweptLabels) -> Self {
-        let groupings = found.groupings.iter().map(SavedGroups::new).collect();
-        Self { history: found.history.clone(), groupings }
     }
 }
