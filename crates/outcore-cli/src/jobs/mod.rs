@@ -267,6 +267,7 @@ fn cluster_options(
         levels: false,
         max_size: method.max_size,
         seeding: method.seeding.unwrap_or(labels.seeding()),
+        initial: method.initial.clone(),
         propagation: labels.options(),
     };
     options.check()?;

@@ -8,6 +8,7 @@ use crate::present::Small;
 use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of largest communities whose sizes are listed.
@@ -90,6 +91,9 @@ pub struct CommunitiesReport {
     /// Maximum community size, if there was a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_size: Option<u32>,
+    /// File of initial labels, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<PathBuf>,
     /// Further options of label propagation, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
@@ -157,6 +161,7 @@ impl CommunitiesReport {
             resolution: options.has_resolution().then(|| options.resolution[at]),
             min_weight: options.min_weight,
             max_size: options.max_size,
+            initial: options.initial.clone(),
             propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,

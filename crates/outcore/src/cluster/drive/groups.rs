@@ -110,6 +110,71 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     Ok(Groups { labels, sums, count: next as usize })
 }
 
+/// Divides the communities with `examined` labels into stars: leaders, and the nodes that follow them inside their
+/// community. Returns the group of each node, and the group of all nodes of other communities, which is the last.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn stars_inside<S: Sum>(
+    source: &mut BlockSource<'_>,
+    labels: &[AtomicU32],
+    examined: &Bits,
+    seed: u64,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<(Vec<u32>, u32)> {
+    let leads = Bits::new(labels.len(), false);
+    let stars = Stars::choose(&leads, labels.len(), seed);
+    let label = |node: usize| labels[node].load(Relaxed);
+    let is_examined = |node: usize| examined.get(label(node) as usize);
+    let (mut groups, mut next) = (vec![ALONE; labels.len()], 0);
+    leads.for_each(0..labels.len(), |node| {
+        if is_examined(node) {
+            groups[node] = next;
+            next += 1;
+        }
+    });
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut leaders = Vec::new();
+    source.for_each(
+        0..source.graph().blocks().len(),
+        |entry| {
+            let first = entry.first_node as usize;
+            (first..first + entry.node_count as usize).any(is_examined)
+        },
+        |block| {
+            tick(block)?;
+            let first = block.first_node() as usize;
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            leaders.clear();
+            leaders.resize(block.node_count(), None);
+            for_chunks(&mut leaders, piece, |begin, leaders| {
+                scratch.with(|scratch| {
+                    for (local, leader) in (begin..).zip(leaders) {
+                        let node = first + local;
+                        if is_examined(node) && !stars.leads.get(node) {
+                            let own = label(node);
+                            let may = |target: u32| label(target as usize) == own;
+                            *leader = stars.leader::<S>(block, local, scratch, may)?.0;
+                        }
+                    }
+                    Ok(())
+                })
+            })?;
+            for (node, leader) in (first..).zip(&leaders) {
+                if let Some(leader) = leader {
+                    groups[node] = groups[*leader as usize];
+                } else if is_examined(node) && !leads.get(node) {
+                    groups[node] = next;
+                    next += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    groups.iter_mut().filter(|group| **group == ALONE).for_each(|group| *group = next);
+    Ok((groups, next))
+}
+
 /// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
 /// with twice that of loops, from one scan.
 ///

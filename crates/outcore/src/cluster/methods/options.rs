@@ -2,8 +2,8 @@
 
 use super::table::{Method, MethodOption};
 use crate::error::opt::{
-    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, LABEL_CUTOFF, LEVELS, MAX_SIZE,
-    MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE, TRIALS,
+    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, INFLATION, INITIAL, LABEL_CUTOFF, LEVELS,
+    MAX_SIZE, MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, TOLERANCE, TRIALS,
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::View;
@@ -38,6 +38,9 @@ pub struct ClusterOptions {
     pub max_size: Option<u32>,
     /// Initial labels; the constant Potts model always starts with each node's own.
     pub seeding: Seeding,
+    /// Initial labels of some nodes: a file of communities, such as an earlier result; for all methods but components.
+    #[serde(default)]
+    pub initial: Option<PathBuf>,
     /// Further options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -56,6 +59,7 @@ impl Default for ClusterOptions {
             levels: false,
             max_size: None,
             seeding: Seeding::default(),
+            initial: None,
             propagation: PropagationOptions::default(),
         }
     }
@@ -76,8 +80,6 @@ pub struct PropagationOptions {
     pub max_visits: Visits,
     /// Exponent to which weights are raised.
     pub inflation: f64,
-    /// Initial labels of some nodes: a file of communities.
-    pub initial: Option<PathBuf>,
     /// Labels of nodes that never change: a file of communities.
     pub fixed: Option<PathBuf>,
     /// Consensus of several runs.
@@ -187,7 +189,6 @@ impl Default for PropagationOptions {
             label_cutoff: 0.0,
             max_visits: Visits::default(),
             inflation: 1.0,
-            initial: None,
             fixed: None,
             consensus: None,
         }
@@ -217,6 +218,7 @@ impl ClusterOptions {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }
         self.check_limits()?;
+        self.check_initial()?;
         self.check_max_size()?;
         self.check_resolution()?;
         self.propagation.check()
@@ -238,6 +240,24 @@ impl ClusterOptions {
         }
         if !(0.0..=1.0).contains(&self.tolerance) {
             return refuse(TOLERANCE, "is a share from 0 to 1");
+        }
+        Ok(())
+    }
+
+    fn check_initial(&self) -> Result<()> {
+        if self.initial.is_none() {
+            return Ok(());
+        }
+        MethodOption::Initial.check(INITIAL, self.method)?;
+        if self.levels {
+            let message = format_args!("{INITIAL} cannot be combined with {LEVELS}");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out: communities that stay as they are have no groups"
+            )));
+        }
+        if self.resolution.len() > 1 {
+            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
+            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
         }
         Ok(())
     }
@@ -272,6 +292,11 @@ impl ClusterOptions {
         Ok(())
     }
 
+    /// Returns the files to read before the clustering.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.initial, &self.propagation.fixed].into_iter().flatten()
+    }
+
     /// Returns whether the method has a resolution.
     pub(crate) fn has_resolution(&self) -> bool {
         self.method.takes(MethodOption::Resolution)
@@ -284,11 +309,6 @@ impl ClusterOptions {
 }
 
 impl PropagationOptions {
-    /// Returns the files to read before the clustering.
-    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.initial, &self.fixed].into_iter().flatten()
-    }
-
     /// Returns whether any attenuation weakens votes.
     pub(crate) fn attenuates(&self) -> bool {
         self.attenuation.iter().any(|&value| value > 0.0)

@@ -140,6 +140,10 @@ impl Sums for Density {
         };
     }
 
+    fn strength(&self) -> f64 {
+        self.total_strength
+    }
+
     fn label_bound(&self) -> usize {
         self.masses.len()
     }

@@ -19,8 +19,10 @@
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
 //! number of input nodes.
 
+mod divide;
 mod saved;
 mod trials;
+mod warm;
 
 pub(crate) use trials::{TrialStart, starts};
 
@@ -39,6 +41,7 @@ use crate::cluster::kernel::nodes::{Nodes, Rules};
 use crate::cluster::kernel::objective::{Objective, Sums, Within};
 use crate::cluster::kernel::sweep::{Workshop, sweep};
 use crate::cluster::methods::options::Seeding;
+use crate::cluster::store::given::Given;
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::cluster::store::saves::Saves;
 use crate::error::Result;
@@ -48,6 +51,7 @@ use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warm::Step;
 
 /// Sweeps over the input before the first contraction end when at most this share of the nodes moves, or after
 /// this number of sweeps.
@@ -170,6 +174,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Vec<TrialStart>,
+    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
+    step: Option<Step>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
@@ -186,6 +192,7 @@ pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
     (start, starts): (Seeding, Vec<TrialStart>),
+    given: Given,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
@@ -209,7 +216,8 @@ pub(crate) fn find<O: Sums>(
     first.waiting = others.to_vec();
     first.starts = starts;
     let state = match saved {
-        Some((counters, state)) => first.resume(&mut level, counters, state)?,
+        Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
+        None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
         None => first.begin(&mut level)?,
     };
     let labels = state.into_labels();
@@ -229,6 +237,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             rule,
             start,
             starts: Vec::new(),
+            step: None,
             history,
             hierarchy,
             base,
@@ -512,9 +521,21 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if let Aside::OnDisk(path) = sums {
             self.job.graph.files().discard(&path);
         }
+        self.lift_groups(level, Groupings { groups, classes, class_count })
+    }
+
+    /// Contracts these groups of a level to the next one.
+    fn lift_groups(&mut self, level: &mut Level<'_, '_>, of: Groupings) -> Result<NextStep<O>> {
+        let Groupings { groups, classes, class_count } = of;
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let below = std::mem::take(&mut level.counts);
-        let division = Division { groups: &groups, classes: &classes, class_count, counts: &below };
+        let division = Division {
+            groups: &groups,
+            classes: &classes,
+            class_count,
+            counts: &below,
+            within: None,
+        };
         let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
         if level.number == self.base {
             level.counts = below;

@@ -78,7 +78,7 @@ pub(crate) enum TrialStart {
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Returns whether other starts are to be tried on this level.
     pub(super) fn tries_starts(&self, level: &Level<'_, '_>) -> bool {
-        if self.starts.is_empty() || self.history.trials > 0 {
+        if self.starts.is_empty() || self.history.trials > 0 || self.step.is_some() {
             return false;
         }
         let (base, graph) = (self.job.graph, level.graph());
@@ -152,7 +152,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Returns the communities of these labels, with sums that are computed from scratch, and their quality.
-    fn measured(
+    pub(super) fn measured(
         &self,
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
@@ -170,7 +170,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Runs another search on the level, with files and checkpoints of its own: none of the latter.
-    fn solve_apart<P: Sums, T>(
+    pub(super) fn solve_apart<P: Sums, T>(
         &mut self,
         level: &mut Level<'_, '_>,
         rule: P::Rule,
