@@ -39,6 +39,7 @@ def cluster(
     seed: int = 0,
     resolution: float | None = None,
     max_size: int | None = None,
+    initial: StrPath | None = None,
     seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
     trials: int | None = None,
@@ -65,7 +66,6 @@ def cluster(
     attenuation_rule: Literal["hops", "change"] | None = None,
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
-    initial: StrPath | None = None,
     fixed: StrPath | None = None,
     inflation: float | None = None,
     consensus: int | None = None,
@@ -107,6 +107,9 @@ def cluster(
         units of the mean edge weight. Larger values give smaller communities.
     max_size : int, optional
         Maximum number of nodes in a community; not for components.
+    initial : path, optional
+        File of ``node<TAB>community`` with initial communities, such as an earlier result: nodes move only where that
+        is better, so communities untouched by a change of the graph stay as they are. Not for components.
     seeding : {"star", "own"}, optional
         First communities: with ``star``, the default, a quarter of the nodes lead and the others follow; with ``own``
         every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
@@ -169,8 +172,6 @@ def cluster(
     max_visits : int or "root-degree", optional
         Maximum number of visits to a node; ``"root-degree"`` is the square root of the largest degree, but at least 5.
         Unlimited by default.
-    initial : path, optional
-        File of ``node<TAB>community`` with first labels, such as an earlier result.
     fixed : path, optional
         File of ``node<TAB>community`` with labels that never change.
     inflation : float, optional

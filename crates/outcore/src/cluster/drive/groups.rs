@@ -176,7 +176,8 @@ pub(crate) fn stars_inside<S: Sum>(
 }
 
 /// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
-/// with twice that of loops, from one scan.
+/// with twice that of loops, from one scan. Marks the nodes with more weight to other communities than to their own, if
+/// `doubted` is given.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
@@ -184,6 +185,7 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
     counts: &[u32],
     labels: &[AtomicU32],
+    doubted: Option<&Bits>,
     rule: O::Rule,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<(O, f64)> {
@@ -199,12 +201,11 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
         for_chunks(&mut found, piece, |begin, found| {
             scratch.with(|scratch| {
                 for (local, found) in (begin..).zip(found) {
-                    let mut arcs = S::default();
-                    block.for_each_segment(local, scratch, |targets, codes| {
-                        S::for_each(targets, codes, |_, weight| arcs += weight);
-                    })?;
-                    let earlier = earlier::<S>(block, local, labels, scratch)?;
-                    *found = Contribution { label: 0, arcs: arcs.value(), earlier };
+                    let (of_node, own) = contribution::<S>(block, local, labels, scratch)?;
+                    *found = of_node;
+                    if let Some(doubted) = doubted.filter(|_| 2.0 * own < found.arcs) {
+                        doubted.set(first + local);
+                    }
                 }
                 Ok(())
             })
@@ -213,14 +214,35 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
             let node = first + local;
             let strength = found.arcs + 2.0 * block.self_loop(local);
             let count = counts.get(node).copied().unwrap_or(1);
-            let label = labels[node].load(Relaxed);
-            sums.add(label, count, strength, found.arcs - 2.0 * found.earlier);
+            sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
             inside += 2.0 * (found.earlier + block.self_loop(local));
         }
         Ok(())
     })?;
     sums.complete();
     Ok((sums, inside))
+}
+
+/// Returns the contribution of a node with a label, and the weight of its arcs to nodes of the same community.
+fn contribution<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[AtomicU32],
+    scratch: &mut ArcScratch,
+) -> Result<(Contribution, f64)> {
+    let node = block.first_node() + local as u32;
+    let label = labels[node as usize].load(Relaxed);
+    let (mut arcs, mut own, mut earlier) = (S::default(), S::default(), S::default());
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let is_own = labels[target as usize].load(Relaxed) == label;
+            arcs += weight;
+            own += weight.only_if(is_own);
+            earlier += weight.only_if(is_own && target < node);
+        });
+    })?;
+    let (arcs, earlier) = (arcs.value(), earlier.value());
+    Ok((Contribution { label, arcs, earlier }, own.value()))
 }
 
 /// Numbers the leaders; other nodes have no label yet.

@@ -19,6 +19,8 @@ use std::path::Path;
 
 /// Nodes and arcs of a graph that is small enough to start on it several times.
 const START_SIZE: u64 = 1 << 14;
+/// Arcs of a graph of which all given communities are examined for parts.
+const EXAMINED_ARCS: u64 = 1 << 21;
 
 /// Bounds of working memory and of small graphs; tests lower them.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +29,18 @@ pub(crate) struct ScratchLimits {
     pub(crate) most_labels: u64,
     /// Nodes and arcs of a graph that is small enough for several starts.
     pub(crate) start_size: u64,
+    /// Arcs of a graph of which all given communities are examined for parts.
+    pub(crate) examined_arcs: u64,
 }
 
 impl Default for ScratchLimits {
     fn default() -> Self {
-        Self { large_degree: LARGE_DEGREE, most_labels: MOST_LABELS, start_size: START_SIZE }
+        Self {
+            large_degree: LARGE_DEGREE,
+            most_labels: MOST_LABELS,
+            start_size: START_SIZE,
+            examined_arcs: EXAMINED_ARCS,
+        }
     }
 }
 

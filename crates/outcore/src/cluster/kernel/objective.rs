@@ -101,6 +101,8 @@ pub trait Sums: Objective + Sized {
     fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);
+    /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
+    fn free_below(&mut self, _count: usize) {}
     /// Returns the strength of all nodes together.
     fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.

@@ -167,6 +167,9 @@ impl<O: Sums> Sums for Capped<O> {
         self.objective.complete();
     }
 
+    fn free_below(&mut self, count: usize) {
+        self.objective.free_below(count);
+    }
     fn strength(&self) -> f64 {
         self.objective.strength()
     }

@@ -1,6 +1,7 @@
 //! A stopped clustering resumes from its sweeps and gives the same result.
 
 use super::prelude::*;
+use super::warm::disturbed;
 use crate::checkpoint::CHECKPOINT;
 use crate::cluster::store::saves::SAVED;
 use crate::cluster::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
@@ -107,15 +108,18 @@ proptest! {
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),
         on_disk in any::<[bool; 6]>(),
+        from_given in any::<bool>(),
     ) {
         let options = ClusterOptions { seed, ..forms()[form].clone() };
         let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
         let start_size = if on_level { 0 } else { u64::MAX };
-        let limits = ScratchLimits { start_size, ..ScratchLimits::default() };
+        let limits = ScratchLimits { start_size, examined_arcs: start_size, ..ScratchLimits::default() };
+        let takes = options.method.is_multilevel() && options.resolution.len() == 1;
+        let given = if from_given && takes { disturbed(&edges, &options) } else { Given::default() };
         let find = |graph: &Graph, memory: u64, observer: &dyn Observer| {
-            let given = Given::default();
+            let given = given.clone();
             cluster_within(graph, &options, given, memory, scratch(), limits, observer)
         };
         let expected = reported(&graph, POOLS[1].install(|| find(&graph, PLENTY, &Silent)));

@@ -60,11 +60,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let (before, quality) = self.measured(level, labels)?;
         let labels = before.labels;
         drop(before.sums);
-        let (state, divided_quality) = self.measured(level, parts)?;
+        let (mut state, divided_quality) = self.measured(level, parts)?;
         if divided_quality <= quality {
             drop(state);
             return Ok(whole(self.measured(level, labels)?.0));
         }
+        state.sums.free_below(labels.len());
         let node_count = nodes.count(0..labels.len());
         let moved = format_counted(node_count, "node", "nodes");
         self.detail(&format!("communities with {moved} come apart"))?;

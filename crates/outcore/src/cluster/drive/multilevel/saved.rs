@@ -129,7 +129,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<LevelState<O>> {
         self.step = counters.step;
         let warm = match self.step {
-            Some(Step::Moving) => Some(Warm::new(given, level.node_count(), O::most(self.rule))?),
+            Some(Step::Moving) => {
+                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                // Marks the doubted nodes again.
+                drop(self.measured_given(level, &warm)?);
+                Some(warm)
+            }
             _ => None,
         };
         self.job.report_resumed(counters.history.sweeps)?;

@@ -9,6 +9,7 @@
 //! far, 28 bytes per node of the level at most; a contracted level has at most a quarter of the nodes of the graph.
 
 use super::{LABEL_BYTES, Level, LevelState, Multilevel, Progress};
+use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::groups::sums_of;
 use crate::cluster::kernel::objective::Sums;
@@ -157,13 +158,23 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
     ) -> Result<(LevelState<O>, f64)> {
+        self.measured_with(level, labels, None)
+    }
+
+    /// Like [`measured`](Self::measured); marks nodes with more weight to other communities than to their own.
+    pub(super) fn measured_with(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+        doubted: Option<&Bits>,
+    ) -> Result<(LevelState<O>, f64)> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (counts, rule) = (&level.counts, self.rule);
         let (sums, inside) = if level.graph().is_weighted() {
-            sums_of::<f64, O>(level.source, counts, &labels, rule, tick)?
+            sums_of::<f64, O>(level.source, counts, &labels, doubted, rule, tick)?
         } else {
-            sums_of::<u32, O>(level.source, counts, &labels, rule, tick)?
+            sums_of::<u32, O>(level.source, counts, &labels, doubted, rule, tick)?
         };
         let quality = sums.quality(inside);
         Ok((LevelState { labels, sums }, quality))

@@ -27,12 +27,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const FAR_MOVED: f64 = 0.2;
 /// ...or if more than this share of the nodes is in communities that come apart.
 const FAR_DIVIDED: f64 = 0.5;
-/// All communities of a graph with at most this number of arcs are examined...
-const EXAMINED_ARCS: u64 = 1 << 21;
-/// ...and of a larger one those with at least this share of all nodes...
+/// All communities of a small graph are examined, and of a larger one those with more than this share of the nodes...
 const LARGE_SHARE: f64 = 0.25;
 /// ...or in which one of so many nodes came or left.
 const EXAMINED_CHANGES: u32 = 8;
+/// ...or in which one of so many nodes has more weight to other communities.
+const EXAMINED_DOUBTED: u32 = 3;
 
 /// Step of a clustering from given communities, as a checkpoint records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub(super) struct Warm {
     labels: Vec<u32>,
     /// Number of nodes without a given one.
     new_count: u64,
+    /// Nodes with more weight to other communities than to their own.
+    doubted: Bits,
 }
 
 impl Warm {
@@ -67,7 +69,8 @@ impl Warm {
             new_count += 1;
         }
         renumber(&mut labels, node_count);
-        Ok(Self { labels, new_count })
+        let doubted = Bits::new(node_count, false);
+        Ok(Self { labels, new_count, doubted })
     }
 }
 
@@ -80,11 +83,22 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<LevelState<O>> {
         self.detail("measuring the given communities")?;
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
-        let labels = warm.labels.iter().map(|&label| AtomicU32::new(label)).collect();
-        let (state, _) = self.measured(level, labels)?;
+        let state = self.measured_given(level, &warm)?;
         self.step = Some(Step::Moving);
         let progress = Progress::new(level.node_count());
         self.continue_from(level, state, progress, Some(warm))
+    }
+
+    /// Measures the given communities.
+    pub(super) fn measured_given(
+        &self,
+        level: &mut Level<'_, '_>,
+        warm: &Warm,
+    ) -> Result<LevelState<O>> {
+        let labels = warm.labels.iter().map(|&label| AtomicU32::new(label)).collect();
+        let (mut state, _) = self.measured_with(level, labels, Some(&warm.doubted))?;
+        state.sums.free_below(level.node_count());
+        Ok(state)
     }
 
     /// Continues with the sweeps of the base; `warm` holds the given communities while nodes move from them.
@@ -109,7 +123,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 if is_far(1, first_moved) {
                     return self.begin_afresh(level);
                 }
-                let examined = examined(level, &state, &warm.labels);
+                let examined = examined(level, &state, &warm, self.job.limits.examined_arcs);
                 drop(warm);
                 let divided = self.divide(level, state, &examined)?;
                 if divided.node_count > share(FAR_DIVIDED) {
@@ -211,9 +225,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 }
 
 /// Returns the labels of the communities that may have come apart.
-fn examined<O: Sums>(level: &Level<'_, '_>, state: &LevelState<O>, given: &[u32]) -> Bits {
+fn examined<O: Sums>(level: &Level<'_, '_>, state: &LevelState<O>, warm: &Warm, arcs: u64) -> Bits {
     let bound = state.sums.label_bound();
-    let examined = Bits::new(bound, level.graph().arc_count() <= EXAMINED_ARCS);
+    let examined = Bits::new(bound, level.graph().arc_count() <= arcs);
     let labels = || state.labels.iter().map(|label| label.load(Relaxed));
     let mut counts = vec![0u32; bound];
     labels().for_each(|label| counts[label as usize] += 1);
@@ -221,11 +235,15 @@ fn examined<O: Sums>(level: &Level<'_, '_>, state: &LevelState<O>, given: &[u32]
     let set = |(label, _): (usize, &u32)| _ = examined.set(label);
     counts.iter().enumerate().filter(|(_, count)| **count > large).for_each(set);
     counts.fill(0);
-    for (label, &before) in labels().zip(given).filter(|(label, before)| label != *before) {
+    for (label, &before) in labels().zip(&warm.labels).filter(|(label, before)| label != *before) {
         for label in [label, before] {
             let count = &mut counts[label as usize];
             *count = count.saturating_add(EXAMINED_CHANGES);
         }
+    }
+    for (_, label) in labels().enumerate().filter(|(node, _)| warm.doubted.get(*node)) {
+        let count = &mut counts[label as usize];
+        *count = count.saturating_add(EXAMINED_DOUBTED);
     }
     for label in labels() {
         let count = &mut counts[label as usize];
