@@ -52,7 +52,7 @@ fn any_propagation() -> impl Strategy<Value = PropagationOptions> {
             attenuation,
             attenuation_rule,
             label_cutoff,
-            (max_visits, inflation, initial),
+            (max_visits, inflation, fixed),
             consensus,
         )| {
             PropagationOptions {
@@ -61,8 +61,7 @@ fn any_propagation() -> impl Strategy<Value = PropagationOptions> {
                 label_cutoff,
                 max_visits,
                 inflation,
-                fixed: initial.clone(),
-                initial,
+                fixed,
                 consensus,
             }
         },
@@ -85,14 +84,16 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let limits = (any_count(), weighted(0.3, any_count()), weighted(0.3, any_count()), trials);
     let numbers = (any_number(), prop_oneof![2 => Just(0.0), 1 => any_number()]);
     let propagation = weighted(0.7, any_propagation());
-    let rest = (any::<bool>(), seeding, propagation);
+    let initial = weighted(0.1, Just("f".into()));
+    let rest = (any::<bool>(), seeding, initial, propagation);
     (method, resolution, seed, limits, numbers, rest).prop_map(
-        |(method, resolution, seed, limits, numbers, (levels, seeding, propagation))| {
+        |(method, resolution, seed, limits, numbers, (levels, seeding, initial, propagation))| {
             let (cycles, max_sweeps, max_size, trials) = limits;
             let (tolerance, min_weight) = numbers;
             let propagates = method == Method::LabelPropagation;
             let propagation = propagation.filter(|_| propagates).unwrap_or_default();
             let levels = levels && method.is_multilevel();
+            let initial = initial.filter(|_| method != Method::Components && !levels);
             let max_size = max_size.filter(|_| method != Method::Components);
             ClusterOptions {
                 method,
@@ -106,6 +107,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 levels,
                 max_size,
                 seeding,
+                initial,
                 propagation,
             }
         },

@@ -48,7 +48,7 @@ pub(crate) struct Division<'a> {
     /// Number of input nodes in each node; empty if one each.
     pub(crate) counts: &'a [u32],
     /// Set if only arcs inside communities are to count.
-    pub(crate) within: Option<Within<'a>>,
+    pub(crate) within: Option<OnlyInside<'a>>,
 }
 
 impl Division<'_> {
@@ -60,7 +60,7 @@ impl Division<'_> {
 
 /// Communities inside which arcs count. The last group holds all nodes whose arcs do not count at all; it has no class
 /// in common with others.
-pub(crate) struct Within<'a> {
+pub(crate) struct OnlyInside<'a> {
     /// Community of each node.
     pub(crate) labels: &'a [AtomicU32],
     /// Strength of all nodes together.
@@ -318,7 +318,7 @@ fn records<S: Sum>(
     let node = block.first_node() + local as u32;
     let source = division.groups[node as usize];
     let mut filled = 0;
-    if let Some(Within { labels, .. }) = division.within {
+    if let Some(OnlyInside { labels, .. }) = division.within {
         return records_within(node, division, labels, (targets, codes), out, sums);
     }
     for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {

@@ -1,7 +1,7 @@
 //! Division of communities that have come apart.
 //!
 //! Nodes move one at a time, so they cannot divide a community: its halves are tied to each other by few arcs, but
-//! each node only to its own half. Therefore the community is clustered anew on its own: stars inside it are
+//! each node only to its own half. Therefore the community is clustered again on its own: stars inside it are
 //! contracted to a level on which only arcs inside communities count, and which is solved like any other. Where
 //! several parts remain, they become communities, if that improves the objective.
 //!
@@ -11,7 +11,7 @@
 use super::{Aside, Bits, Level, LevelState, Multilevel, Progress, Sums, Upper, renumber};
 use crate::cluster::base::hash::{REFINE, mix};
 use crate::cluster::base::table::Sum;
-use crate::cluster::drive::contract::{Contracted, Division, Within};
+use crate::cluster::drive::contract::{Contracted, Division, OnlyInside};
 use crate::cluster::drive::groups::stars_inside;
 use crate::cluster::methods::options::Seeding;
 use crate::cluster::store::given::NONE;
@@ -116,7 +116,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     classes: &classes,
                     class_count: count,
                     counts: &[],
-                    within: Some(Within { labels, strength }),
+                    within: Some(OnlyInside { labels, strength }),
                 };
                 let Contracted { graph, is_on_disk, counts, sums } =
                     other.contract(level, &division)?;

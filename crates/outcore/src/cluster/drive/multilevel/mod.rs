@@ -51,7 +51,7 @@ use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warm::Step;
+use warm::WarmStep;
 
 /// Sweeps over the input before the first contraction end when at most this share of the nodes moves, or after
 /// this number of sweeps.
@@ -151,7 +151,7 @@ enum Aside<O> {
     OnDisk(PathBuf),
 }
 
-/// Step that follows the sweeps of a level.
+/// WarmStep that follows the sweeps of a level.
 enum NextStep<O> {
     /// The level is the last one.
     Top(LevelState<O>),
@@ -174,8 +174,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Vec<TrialStart>,
-    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
-    step: Option<Step>,
+    /// WarmStep of a clustering from given communities, until it turns out to need all steps of a fresh one.
+    step: Option<WarmStep>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }

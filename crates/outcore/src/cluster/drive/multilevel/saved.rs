@@ -4,7 +4,7 @@
 //! sums of the communities (computing them again would round differently). Of the levels below, only the groups are
 //! still needed. Small levels are in memory and take little time, so nothing is saved there.
 
-use super::warm::{Step, Warm};
+use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
 use crate::cluster::finish::closing::SweptLabels;
@@ -31,7 +31,7 @@ pub(super) struct SavedCounters {
     done: u32,
     moved: u64,
     first_moved: u64,
-    step: Option<Step>,
+    step: Option<WarmStep>,
     groupings: Vec<SavedGroups>,
     groupings_made: u64,
     groupings_shared: usize,
@@ -129,7 +129,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<LevelState<O>> {
         self.step = counters.step;
         let warm = match self.step {
-            Some(Step::Moving) => {
+            Some(WarmStep::Moving) => {
                 let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
                 // Marks the doubted nodes again.
                 drop(self.measured_given(level, &warm)?);

@@ -34,9 +34,9 @@ const EXAMINED_CHANGES: u32 = 8;
 /// ...or in which one of so many nodes has more weight to other communities.
 const EXAMINED_DOUBTED: u32 = 3;
 
-/// Step of a clustering from given communities, as a checkpoint records it.
+/// WarmStep of a clustering from given communities, as a checkpoint records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Step {
+pub(super) enum WarmStep {
     /// Nodes move from the given communities.
     Moving,
     /// Nodes of divided communities move.
@@ -84,7 +84,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.detail("measuring the given communities")?;
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
         let state = self.measured_given(level, &warm)?;
-        self.step = Some(Step::Moving);
+        self.step = Some(WarmStep::Moving);
         let progress = Progress::new(level.node_count());
         self.continue_from(level, state, progress, Some(warm))
     }
@@ -114,7 +114,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let (enough, most) = (share(FIRST_TOLERANCE) / 10, self.most_sweeps(FIRST_SWEEPS));
         let goes_on = move |done: u32, moved: u64| done < most && moved > enough;
         match (self.step, warm) {
-            (Some(Step::Moving), Some(warm)) => {
+            (Some(WarmStep::Moving), Some(warm)) => {
                 let far = share(FAR_MOVED) + warm.new_count;
                 let is_far = |done: u32, moved: u64| done == 1 && moved > far;
                 let first_moved = self.sweeps(level, &mut state, progress, |done, moved| {
@@ -129,7 +129,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 if divided.node_count > share(FAR_DIVIDED) {
                     return self.begin_afresh(level);
                 }
-                self.step = Some(Step::Divided);
+                self.step = Some(WarmStep::Divided);
                 state = divided.state;
                 if divided.node_count > 0 {
                     let progress = Progress { active: divided.nodes, ..Progress::new(0) };
@@ -137,7 +137,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 }
                 self.merge(level, state)
             }
-            (Some(Step::Divided), _) => {
+            (Some(WarmStep::Divided), _) => {
                 self.sweeps(level, &mut state, progress, goes_on)?;
                 self.merge(level, state)
             }
@@ -154,7 +154,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 
     /// Merges whole communities where that is better, and runs the remaining cycles.
     fn merge(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<LevelState<O>> {
-        self.step = Some(Step::Merging);
+        self.step = Some(WarmStep::Merging);
         self.history.cycles += 1;
         let state = match self.lift_whole(level, state)? {
             NextStep::Top(state) => state,
@@ -192,7 +192,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         state: LevelState<O>,
     ) -> Result<LevelState<O>> {
         let mut progress = Progress::new(state.labels.len());
-        if self.step == Some(Step::Merging) && self.history.cycles == 1 {
+        if self.step == Some(WarmStep::Merging) && self.history.cycles == 1 {
             progress.active = self.merged(level, &state)?;
         }
         self.cycles(level, state, progress)
