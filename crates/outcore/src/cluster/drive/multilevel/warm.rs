@@ -5,7 +5,8 @@
 //!    1 scan           active nodes      few communities          only theirs         --> levels above, as usual
 //! ```
 //!
-//! Nodes move from the given communities; sweeps after the first visit only the surroundings of what moved. Then
+//! Nodes move from the given communities. In a large graph the first sweep leaves out nodes that have most of their
+//! weight inside their community; later sweeps visit only the surroundings of what moved. Then
 //! communities that may have come apart are divided where that is better (`divide`), and the graph is contracted to
 //! whole communities, so that some of them can merge; this takes one contraction instead of several. At the end
 //! only nodes of merged communities are visited again. Every step improves the objective, so the result is at
@@ -27,14 +28,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const FAR_MOVED: f64 = 0.2;
 /// ...or if more than this share of the nodes is in communities that come apart.
 const FAR_DIVIDED: f64 = 0.5;
-/// All communities of a small graph are examined, and of a larger one those with more than this share of the nodes...
+/// In a large graph, the first sweep visits all nodes of communities with more than this share of the nodes.
+const VISITED_SHARE: f64 = 1.0 / 16.0;
+/// All communities of a small graph are examined, and of a large one those with more than this share of the nodes...
 const LARGE_SHARE: f64 = 0.25;
-/// ...or in which one of so many nodes came or left.
+/// ...or in which one of so many nodes came or left...
 const EXAMINED_CHANGES: u32 = 8;
 /// ...or in which one of so many nodes has more weight to other communities.
 const EXAMINED_DOUBTED: u32 = 3;
 
-/// WarmStep of a clustering from given communities, as a checkpoint records it.
+/// Step of a clustering from given communities, as a checkpoint records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum WarmStep {
     /// Nodes move from the given communities.
@@ -85,8 +88,29 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
         let state = self.measured_given(level, &warm)?;
         self.step = Some(WarmStep::Moving);
-        let progress = Progress::new(level.node_count());
+        let active = self.first_active(level, &warm);
+        let progress = Progress { active, ..Progress::new(0) };
         self.continue_from(level, state, progress, Some(warm))
+    }
+
+    /// Returns the nodes that the first sweep visits: all of a small graph, or if a node can be better off alone. In a
+    /// larger graph, those with more weight to other communities, and those of communities so large that even their
+    /// other members may be better off elsewhere.
+    fn first_active(&self, level: &Level<'_, '_>, warm: &Warm) -> Bits {
+        let nodes = level.node_count();
+        let is_small = level.graph().arc_count() <= self.job.limits.examined_arcs;
+        if is_small || O::asks_for_counts(self.rule) {
+            return Bits::new(nodes, true);
+        }
+        let mut sizes = vec![0u32; nodes];
+        warm.labels.iter().for_each(|&label| sizes[label as usize] += 1);
+        let (active, most) = (Bits::new(nodes, false), (VISITED_SHARE * nodes as f64) as u32);
+        for (node, &label) in warm.labels.iter().enumerate() {
+            if warm.doubted.get(node) || sizes[label as usize] > most {
+                active.set(node);
+            }
+        }
+        active
     }
 
     /// Measures the given communities.
