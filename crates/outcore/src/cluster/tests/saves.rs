@@ -140,7 +140,8 @@ proptest! {
             if let Err(error) = run(at, &observer) {
                 prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
             }
-            prop_assert_eq!(observer.warnings(), Vec::<String>::new());
+            let warnings = observer.warnings();
+            prop_assert!(warnings.iter().all(|text| text.contains("initial communities")), "{warnings:?}");
             let is_saved = graph.files().is_regular(&scratch().join(SAVED).join(CHECKPOINT));
             // A run that gets less far does not lose the checkpoint.
             prop_assert!(is_saved || saved == 0);

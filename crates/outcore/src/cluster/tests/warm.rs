@@ -6,6 +6,8 @@ use crate::cluster::tests::{Edges, PLENTY, POOLS, one, ring_of_cliques, scratch,
 use crate::progress::Silent;
 use crate::score::quality;
 use proptest::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const NONE: u32 = u32::MAX;
 const METHODS: [Method; 3] = [Method::MapEquation, Method::Modularity, Method::Cpm];
@@ -21,6 +23,33 @@ fn given(labels: &[u32]) -> Given {
 
 fn find(edges: &Edges, options: &ClusterOptions, labels: &[u32]) -> Communities {
     find_in(edges, options, labels, ScratchLimits::default())
+}
+
+/// Observer that counts warnings.
+#[derive(Default)]
+struct Warnings(AtomicU32);
+
+impl Observer for Warnings {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        if matches!(event, Event::Warning { .. }) {
+            self.0.fetch_add(1, Relaxed);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Clusterings from scratch say so.
+#[test]
+fn only_labels_far_from_any_solution_are_warned_of() {
+    let edges = planted(3, 6);
+    for (labels, warned) in
+        [(0..1200).collect::<Vec<u32>>(), (0..1200).map(|v| v / 20).collect()].iter().zip([1, 0])
+    {
+        let (graph, options, warnings) =
+            (edges.graph(), ClusterOptions::default(), Warnings::default());
+        let found = cluster_from(&graph, &options, given(labels), PLENTY, scratch(), &warnings);
+        assert_eq!((warnings.0.into_inner(), found.unwrap().len()), (warned, 1));
+    }
 }
 
 fn find_in(

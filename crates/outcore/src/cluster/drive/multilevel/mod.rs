@@ -174,7 +174,7 @@ struct Multilevel<'a, 'j, O: Sums> {
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Vec<TrialStart>,
-    /// WarmStep of a clustering from given communities, until it turns out to need all steps of a fresh one.
+    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
     step: Option<WarmStep>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,

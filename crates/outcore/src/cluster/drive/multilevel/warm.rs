@@ -21,6 +21,7 @@ use super::{
 };
 use crate::cluster::store::given::{Given, NONE};
 use crate::error::Result;
+use crate::progress::{Event, notify};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -171,7 +172,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 
     /// Clusters from scratch, with all starts.
     fn begin_afresh(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
-        self.detail("the given communities are far from the best: clustering from scratch")?;
+        let text = "the initial communities are far from good ones: clustering from scratch";
+        notify(self.job.observer, Event::Warning { text })?;
         self.step = None;
         self.begin(level)
     }
