@@ -40,6 +40,7 @@ def cluster(
     resolution: float | None = None,
     max_size: int | None = None,
     well_connected: bool | str | int | None = None,
+    initial: StrPath | None = None,
     seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
     trials: int | None = None,
@@ -67,7 +68,6 @@ def cluster(
     attenuation_rule: Literal["hops", "change"] | None = None,
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
-    initial: StrPath | None = None,
     fixed: StrPath | None = None,
     inflation: float | None = None,
     consensus: int | None = None,
@@ -113,6 +113,9 @@ def cluster(
         Split communities until more than this number of edges must be cut to divide any: with True the decimal
         logarithm of its number of nodes; a function with a factor, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or
         ``"0.01n"``; or a number.
+    initial : path, optional
+        File of ``node<TAB>community`` with initial communities, such as an earlier result: nodes move only where that
+        is better, so communities untouched by a change of the graph stay as they are. Not for components.
     seeding : {"star", "own"}, optional
         First communities: with ``star``, the default, a quarter of the nodes lead and the others follow; with ``own``
         every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
@@ -178,8 +181,6 @@ def cluster(
     max_visits : int or "root-degree", optional
         Maximum number of visits to a node; ``"root-degree"`` is the square root of the largest degree, but at least 5.
         Unlimited by default.
-    initial : path, optional
-        File of ``node<TAB>community`` with first labels, such as an earlier result.
     fixed : path, optional
         File of ``node<TAB>community`` with labels that never change.
     inflation : float, optional

@@ -100,14 +100,14 @@ fn settings() -> impl Iterator<Item = (String, String)> {
 fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
     match command {
         Command::Cluster(cluster) => {
-            let labels = cluster.labels.files_mut();
+            let labels = cluster.method.initial.iter_mut().chain(cluster.labels.files_mut());
             let single = cluster.input.nodes.iter_mut().chain(&mut cluster.present.earlier);
             (vec![&mut cluster.inputs], single.chain(labels).collect())
         }
         Command::Build(build) => (vec![&mut build.edges], build.input.nodes.iter_mut().collect()),
         Command::Plan(plan) => {
             let single = plan.input.nodes.iter_mut().chain(plan.labels.files_mut());
-            (vec![&mut plan.inputs], single.collect())
+            (vec![&mut plan.inputs], single.chain(&mut plan.method.initial).collect())
         }
         Command::Score(score) => {
             let single = std::iter::once(&mut score.communities).chain(&mut score.against);

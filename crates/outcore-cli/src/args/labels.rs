@@ -6,8 +6,8 @@ use outcore::cluster::{
     AttenuationRule, Consensus, MethodOption, PropagationOptions, Seeding, Visits,
 };
 use outcore::error::opt::{
-    ATTENUATION, ATTENUATION_RULE, CONSENSUS, FIXED, INFLATION, INITIAL, LABEL_CUTOFF, LIKE,
-    MAX_VISITS, METHOD,
+    ATTENUATION, ATTENUATION_RULE, CONSENSUS, FIXED, INFLATION, LABEL_CUTOFF, LIKE, MAX_VISITS,
+    METHOD,
 };
 use outcore::{Error, Result};
 use std::path::PathBuf;
@@ -31,10 +31,6 @@ pub(crate) struct Labels {
     /// at least 5 [default: no limit]
     #[arg(long, value_name = "N|root-degree")]
     pub(crate) max_visits: Option<Visits>,
-    /// Initial labels from a file of `node<TAB>community`, such as an earlier result; nodes that it
-    /// does not name begin as usual, and may take the label of a neighbor that it names
-    #[arg(long, value_name = "FILE")]
-    pub(crate) initial: Option<PathBuf>,
     /// Labels that never change, from a file of `node<TAB>community`
     #[arg(long, value_name = "FILE")]
     pub(crate) fixed: Option<PathBuf>,
@@ -63,7 +59,7 @@ pub(crate) enum Like {
 impl Labels {
     /// Returns the paths of the files that are read.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.initial.iter_mut().chain(&mut self.fixed)
+        self.fixed.iter_mut()
     }
 
     /// Refuses these options, for another method; none is ignored silently.
@@ -73,7 +69,6 @@ impl Labels {
             (self.attenuation_rule.is_some(), ATTENUATION_RULE),
             (self.label_cutoff.is_some(), LABEL_CUTOFF),
             (self.max_visits.is_some(), MAX_VISITS),
-            (self.initial.is_some(), INITIAL),
             (self.fixed.is_some(), FIXED),
             (self.inflation.is_some(), INFLATION),
             (self.consensus.is_some(), CONSENSUS),
@@ -106,7 +101,6 @@ impl Labels {
             options.attenuation_rule = AttenuationRule::Change;
             options.max_visits = Visits::RootOfDegree;
         }
-        options.initial.clone_from(&self.initial);
         options.fixed.clone_from(&self.fixed);
         if let Some(values) = &self.attenuation {
             options.attenuation.clone_from(values);

@@ -5,10 +5,11 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption, Seeding, WellConnected};
 use outcore::error::opt::{
-    CONVERGE, CYCLES, DIRECTED, MAX_SWEEPS, METHOD, RESOLUTION, SEEDING, STABILITY, TOLERANCE,
-    TRIALS,
+    CONVERGE, CYCLES, DIRECTED, INITIAL, MAX_SWEEPS, METHOD, RESOLUTION, SEEDING, STABILITY,
+    TOLERANCE, TRIALS,
 };
 use outcore::{Error, Result};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// Method as typed.
@@ -52,6 +53,8 @@ pub(crate) struct Method {
         default_missing_value = "log10"
     )]
     pub(crate) well_connected: Option<WellConnected>,
+    #[arg(long, help = initial_help(), value_name = "FILE")]
+    pub(crate) initial: Option<PathBuf>,
     #[arg(long, help = seeding_help(), value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,
     /// Maximum number of cycles up the levels and back, for all methods but label-propagation [default:
@@ -97,6 +100,15 @@ pub(crate) fn max_size_help() -> String {
     format!("Maximum number of nodes in a community, for {methods}")
 }
 
+/// Returns the help of `--initial`.
+pub(crate) fn initial_help() -> String {
+    let methods = MethodOption::Initial.methods();
+    format!(
+        "Initial communities from a file of `node<TAB>community`, such as an earlier result: nodes move only where that \
+         is better, so communities untouched by a change of the graph stay as they are. For {methods}"
+    )
+}
+
 /// Returns the help of `--seeding`.
 pub(crate) fn seeding_help() -> String {
     let others = MethodOption::Seeding.others();
@@ -130,6 +142,7 @@ pub(crate) fn refuse_options(method: &Method) -> Result<()> {
         (method.converge, MethodOption::Converge, CONVERGE),
         (method.max_sweeps.is_some(), MethodOption::MaxSweeps, MAX_SWEEPS),
         (method.resolution.is_some(), MethodOption::Resolution, RESOLUTION),
+        (method.initial.is_some(), MethodOption::Initial, INITIAL),
         (method.seeding.is_some(), MethodOption::Seeding, SEEDING),
         (method.cycles.is_some(), MethodOption::Cycles, CYCLES),
         (method.trials.is_some(), MethodOption::Trials, TRIALS),

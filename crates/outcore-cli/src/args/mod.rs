@@ -92,7 +92,7 @@ Examples:
   outcore cluster edges.tsv -o communities.tsv
   outcore cluster 'edges/*.tsv.gz' -o communities.tsv --memory 4GiB
   outcore cluster web.graph -o communities.tsv --seed 7
-  outcore cluster web.graph -o today.tsv --method label-propagation --initial before.tsv
+  outcore cluster web.graph -o today.tsv --initial before.tsv --match before.tsv
   outcore cluster web.graph -o tree.tsv --levels tree
   outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///work
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]

@@ -275,6 +275,7 @@ fn cluster_options(
         max_size: method.max_size,
         well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
+        initial: method.initial.clone(),
         propagation: labels.options(),
     };
     options.check()?;

@@ -109,6 +109,7 @@ pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
     if first.min_weight > 0.0 {
         all.push(format!("without edges lighter than {}", first.min_weight));
     }
+    all.extend(first.initial.iter().map(|path| format!("initial {}", path.display())));
     all.extend(first.propagation.iter().flat_map(changed));
     all.push(format!("seed {}", first.seed));
     all.join(", ")

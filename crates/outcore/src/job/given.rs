@@ -1,7 +1,7 @@
 //! Initial and fixed labels: files of communities, read for a graph before it is clustered.
 
 use super::Job;
-use crate::cluster::{Given, PropagationOptions};
+use crate::cluster::{ClusterOptions, Given};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::Files;
@@ -14,13 +14,13 @@ use std::path::Path;
 const COMMENT: &[u8] = b"#";
 
 /// Checks that the files named by the options exist, before any work.
-pub(super) fn check(files: &Files, options: &PropagationOptions) -> Result<()> {
+pub(super) fn check(files: &Files, options: &ClusterOptions) -> Result<()> {
     let paths = options.files().filter(|path| *path != Path::new("-"));
     paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
 }
 
 /// Checks the first lines of these files, before any work.
-pub(super) fn check_lines(files: &Files, options: &PropagationOptions) -> Result<()> {
+pub(super) fn check_lines(files: &Files, options: &ClusterOptions) -> Result<()> {
     let mut paths = options.files().filter(|path| files.is_regular(path));
     paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
 }
@@ -30,14 +30,14 @@ impl Job<'_> {
     pub(super) fn read_given(
         &mut self,
         graph: &Graph,
-        options: &PropagationOptions,
+        options: &ClusterOptions,
         scratch: &Path,
     ) -> Result<Given> {
         let mut given = Given::default();
         if let Some(path) = &options.initial {
             given.initial = self.read_labels(graph, path, &scratch.join("initial"), 0)?;
         }
-        if let Some(path) = &options.fixed {
+        if let Some(path) = &options.propagation.fixed {
             let held_bytes = 4 * given.initial.len() as u64;
             given.fixed = self.read_labels(graph, path, &scratch.join("fixed"), held_bytes)?;
         }

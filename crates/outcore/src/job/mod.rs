@@ -344,7 +344,7 @@ impl<'a> Job<'a> {
     ) -> Result<()> {
         self.report.graph.get_or_insert_with(|| graph.summary());
         let earlier = self.read_earlier(graph, targets, scratch)?;
-        let given = self.read_given(graph, &options.propagation, scratch.path())?;
+        let given = self.read_given(graph, options, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;
         let single = all.len() == 1;
         for (at, mut found) in all.into_iter().enumerate() {
@@ -419,7 +419,7 @@ fn check_graph(
     options: &ClusterOptions,
     targets: &Targets<'_>,
 ) -> Result<()> {
-    let given = options.propagation.files().count() as u64;
+    let given = options.files().count() as u64;
     let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
     let nodes = graph.node_count();
     let read = reading_bytes(nodes, options, targets.options, limits.threads);
@@ -610,7 +610,7 @@ pub fn cluster_and_present(
     options.check()?;
     let targets = &Targets::new(files, options, present, output)?;
     targets.check(files, source)?;
-    given::check(files, &options.propagation)?;
+    given::check(files, options)?;
     let warned = &Warned::new(observer);
     let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
@@ -620,7 +620,7 @@ pub fn cluster_and_present(
             from_scratch_if_damaged(warned, *restart, |restart| {
                 in_pool(*limits, || {
                     let mut job = Job::new(files, warned, *limits);
-                    let inputs = std::iter::once(path).chain(options.propagation.files());
+                    let inputs = std::iter::once(path).chain(options.files());
                     let inputs = inputs.chain(&present.earlier);
                     let kept: &[&str] = if restart { &[] } else { &[SAVED] };
                     let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
@@ -636,11 +636,11 @@ pub fn cluster_and_present(
                 edges.check_weights()?;
                 edges.refuse_append()?;
                 targets.check_lines(files)?;
-                given::check_lines(files, &options.propagation)?;
+                given::check_lines(files, options)?;
                 let files = &edges.limits.tuned(files);
                 let mut job = Job::new(files, warned, edges.limits);
                 job.clustering = Some(Clustering { options, present });
-                let inputs = edges.input.all_paths().chain(options.propagation.files());
+                let inputs = edges.input.all_paths().chain(options.files());
                 let inputs = inputs.chain(&present.earlier);
                 let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
                 let (scratch, found) =

@@ -25,7 +25,7 @@ pub fn plan(
     options.check_weights()?;
     if let Some(Clustering { options, .. }) = clustering {
         options.check()?;
-        given::check(files, &options.propagation)?;
+        given::check(files, options)?;
     }
     let _watch = Watch::begin(options.limits.memory_bytes.max(MEMORY_MIN))?;
     let tuning = options.limits.allowed(files.tuning());

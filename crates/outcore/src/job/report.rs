@@ -10,6 +10,7 @@ use crate::present::Small;
 use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of largest communities whose sizes are listed.
@@ -110,6 +111,9 @@ pub struct CommunitiesReport {
     /// Separation of communities that were not well-connected, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub well_connected: Option<WellConnectedReport>,
+    /// File of initial labels, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<PathBuf>,
     /// Further options of label propagation, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
@@ -191,6 +195,7 @@ impl CommunitiesReport {
                 .well_connected
                 .zip(found.separated)
                 .map(|(bound, counts)| WellConnectedReport { bound, counts }),
+            initial: options.initial.clone(),
             propagation: (!is_plain).then_some(propagation),
             community_count: found.community_count,
             singleton_count: found.singleton_count,

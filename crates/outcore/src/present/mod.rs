@@ -302,7 +302,7 @@ pub(crate) fn reading_bytes(
     present: &PresentOptions,
     threads: usize,
 ) -> u64 {
-    let given = options.propagation.files().count() as u64;
+    let given = options.files().count() as u64;
     if given == 0 && present.earlier.is_none() {
         return 0;
     }

@@ -96,7 +96,7 @@ fn earlier_results_and_fixed_labels_are_read_from_files() {
     let sim = storage();
     cluster_edges(&sim, &plain(), "/out/before.tsv").unwrap();
     let mut again = plain();
-    again.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
+    again.initial = Some(PathBuf::from("/out/before.tsv"));
     let report = cluster_edges(&sim, &again, "/out/after.tsv").unwrap();
     assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
     assert_eq!(report.communities.unwrap().sweep_count, 1);
@@ -122,7 +122,7 @@ fn a_fault_while_labels_are_read_leaves_nothing() {
     let sim = storage();
     cluster_graph(&sim, &plain(), "/out/before.tsv", 1).unwrap();
     let mut options = plain();
-    options.propagation.initial = Some(PathBuf::from("/out/before.tsv"));
+    options.initial = Some(PathBuf::from("/out/before.tsv"));
     options.propagation.fixed = Some(PathBuf::from("/out/before.tsv"));
     let before = sim.paths();
     let operations = {
@@ -150,7 +150,7 @@ fn a_file_that_does_not_fit_the_graph_is_refused() {
     let sim = storage();
     sim.put("/in/other.tsv", b"x\t0\ny\t1\n");
     let mut options = plain();
-    options.propagation.initial = Some(PathBuf::from("/in/other.tsv"));
+    options.initial = Some(PathBuf::from("/in/other.tsv"));
     let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);
     assert!(error.message().contains("names no node of the graph"), "{error}");

@@ -52,7 +52,7 @@ fn any_propagation() -> impl Strategy<Value = PropagationOptions> {
             attenuation,
             attenuation_rule,
             label_cutoff,
-            (max_visits, inflation, initial),
+            (max_visits, inflation, fixed),
             consensus,
         )| {
             PropagationOptions {
@@ -61,8 +61,7 @@ fn any_propagation() -> impl Strategy<Value = PropagationOptions> {
                 label_cutoff,
                 max_visits,
                 inflation,
-                fixed: initial.clone(),
-                initial,
+                fixed,
                 consensus,
             }
         },
@@ -87,7 +86,8 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let propagation = weighted(0.7, any_propagation());
     let bounds = prop::sample::select(vec!["log10", "3log2", "0.4n", "0", "2"]);
     let bound = weighted(0.3, bounds.prop_map(|text| text.parse().expect("a bound")));
-    let rest = (any::<bool>(), seeding, propagation, bound);
+    let initial = weighted(0.1, Just("f".into()));
+    let rest = (any::<bool>(), seeding, propagation, bound, initial);
     (method, resolution, seed, limits, numbers, rest).prop_map(
         |(
             method,
@@ -95,13 +95,14 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
             seed,
             limits,
             numbers,
-            (levels, seeding, propagation, well_connected),
+            (levels, seeding, propagation, well_connected, initial),
         )| {
             let (cycles, max_sweeps, max_size, trials) = limits;
             let (tolerance, min_weight) = numbers;
             let propagates = method == Method::LabelPropagation;
             let propagation = propagation.filter(|_| propagates).unwrap_or_default();
             let levels = levels && method.is_multilevel();
+            let initial = initial.filter(|_| method != Method::Components && !levels);
             let max_size = max_size.filter(|_| method != Method::Components);
             ClusterOptions {
                 method,
@@ -117,6 +118,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 max_size,
                 well_connected,
                 seeding,
+                initial,
                 propagation,
             }
         },

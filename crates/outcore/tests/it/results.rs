@@ -385,10 +385,8 @@ fn a_bad_file_of_communities_fails_before_any_work() {
         (ClusterOptions::default(), present)
     };
     let initial = |path: &Path| {
-        let propagation =
-            PropagationOptions { initial: Some(path.into()), ..PropagationOptions::default() };
-        let method = Method::LabelPropagation;
-        let options = ClusterOptions { method, propagation, ..ClusterOptions::default() };
+        let (method, initial) = (Method::LabelPropagation, Some(path.into()));
+        let options = ClusterOptions { method, initial, ..ClusterOptions::default() };
         (options, PresentOptions::default())
     };
     let path = Path::new("/in/bad.tsv");

@@ -38,7 +38,7 @@ fn values() -> Vec<Case> {
         (&["--seed", "x"], "invalid value 'x'"),
         (&["--resolution", "2"], "has no effect with `--method components`"),
         (&["--levels", "tree"], "has no effect with `--method components`"),
-        (&["--initial", "edges.tsv"], "is only for label propagation"),
+        (&["--initial", "edges.tsv"], "`--initial` has no effect with `--method components`"),
         (&["--min-weight", "nan"], "is not a weight"),
         (&["--min-weight", "-1"], "is not a weight"),
         (&["--min-weight", "5", "--max-weight", "1"], "swap the two"),

@@ -20,12 +20,15 @@ use crate::cluster::finish::cuts::edges::{PORTION_ARCS, portion_end};
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::objective::Sums;
 use crate::error::Result;
-use crate::graph::{ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter};
+use crate::graph::{
+    ArcRecord, ArcScratch, Block, BlockEntry, Duplicates, Graph, GraphOptions, GraphWriter,
+};
 use crate::io::{Files, Ram, Tuning};
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
 use std::iter::repeat;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of arcs of a level in memory.
@@ -43,6 +46,24 @@ pub(crate) struct Division<'a> {
     pub(crate) class_count: usize,
     /// Number of input nodes in each node; empty if one each.
     pub(crate) counts: &'a [u32],
+    /// Set if only arcs inside communities are to count.
+    pub(crate) within: Option<OnlyInside<'a>>,
+}
+
+impl Division<'_> {
+    /// Returns the group of all nodes whose arcs do not count, if there is one.
+    fn rest(&self) -> Option<u32> {
+        self.within.as_ref().map(|_| self.classes.len() as u32 - 1)
+    }
+}
+
+/// Communities inside which arcs count. The last group holds all nodes whose arcs do not count at all; it has no class
+/// in common with others.
+pub(crate) struct OnlyInside<'a> {
+    /// Community of each node.
+    pub(crate) labels: &'a [AtomicU32],
+    /// Strength of all nodes together.
+    pub(crate) strength: f64,
 }
 
 /// Next level.
@@ -64,7 +85,8 @@ pub(crate) struct LevelPlace<'a> {
     pub(crate) sort_bytes: u64,
 }
 
-/// Contracts the groups of a level.
+/// Contracts the groups of a level. If only arcs inside communities count, the strength of each group is still that of
+/// all its arcs: the others become arcs to the last group if the objective counts cuts, and loops if it does not.
 ///
 /// # Errors
 /// Those of reading and writing, and of `tick`, which is called for each block.
@@ -80,8 +102,12 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     let ram = Files::new(Arc::new(Ram::default())).with_tuning(Tuning::MEMORY);
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
-    let sorter = emit::<S>(source, division, files, place, tick)?;
-    let counts = if O::asks_for_counts(rule) { group_counts(division) } else { Vec::new() };
+    let sorter = emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)?;
+    let counts = match (&division.within, O::asks_for_counts(rule)) {
+        (Some(_), _) if O::COUNTS_CUTS => unit_counts(division.classes.len()),
+        (_, true) => group_counts(division),
+        _ => Vec::new(),
+    };
     let mut merge = LevelMerge {
         division,
         counts: &counts,
@@ -106,77 +132,136 @@ fn group_counts(division: &Division<'_>) -> Vec<u32> {
     counts
 }
 
+/// Returns counts by which the last group fills a community limited to the number of groups, and others do not.
+fn unit_counts(groups: usize) -> Vec<u32> {
+    let mut counts = vec![1; groups];
+    if let Some(last) = counts.last_mut() {
+        *last = groups as u32;
+    }
+    counts
+}
+
+/// Weight of arcs of a node.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    /// Inside its group, counted at the later end.
+    inside: f64,
+    /// To other communities, and of all arcs, if only arcs inside communities count.
+    outside: f64,
+    arcs: f64,
+}
+
+/// Sums of [`Ends`].
+#[derive(Default)]
+struct EndSums<S> {
+    inside: S,
+    outside: S,
+    arcs: S,
+}
+
+impl<S: Sum> EndSums<S> {
+    fn value(&self) -> Ends {
+        let Self { inside, outside, arcs } = self;
+        Ends { inside: inside.value(), outside: outside.value(), arcs: arcs.value() }
+    }
+}
+
 /// Passes the arcs between groups, and the loops of groups, to a sorter.
 fn emit<S: Sum>(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
+    counts_cuts: bool,
     files: &Files,
     place: &LevelPlace<'_>,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<Sorter<ArcRecord>> {
     let threads = rayon::current_num_threads();
     let mut sorter = Sorter::new(files, place.directory, place.sort_bytes, threads)?;
+    let rest = division.rest();
     let mut loops = vec![0.0; division.classes.len()];
+    let mut outside = vec![0.0; if rest.is_some() && counts_cuts { loops.len() } else { 0 }];
+    let mut strength = 0.0;
     let scratch = PerThread::new(ArcScratch::default);
-    let mut inside = Vec::new();
-    source.for_all(|block| {
+    let mut ends = Vec::new();
+    let counts = |node: usize| Some(division.groups[node]) != rest;
+    let has_arcs = |entry: &BlockEntry| {
+        let first = entry.first_node as usize;
+        rest.is_none() || (first..first + entry.node_count as usize).any(counts)
+    };
+    source.for_each(0..source.graph().blocks().len(), has_arcs, |block| {
         tick(block)?;
-        inside.clear();
-        inside.resize(block.node_count(), 0.0);
+        ends.clear();
+        ends.resize(block.node_count(), Ends::default());
         let mut begin = 0;
         while begin < block.node_count() {
             let end = portion_end(block, begin);
-            let inside = &mut inside[begin..end];
+            let ends = &mut ends[begin..end];
             if block.degree(begin) > PORTION_ARCS {
                 scratch.with(|scratch| {
-                    inside[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
+                    ends[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
                     Ok(())
                 })?;
             } else {
-                emit_portion::<S>(block, begin, division, inside, &mut sorter, &scratch)?;
+                emit_portion::<S>(block, begin, division, ends, &mut sorter, &scratch)?;
             }
             begin = end;
         }
-        for (local, inside) in inside.iter().enumerate() {
+        for (local, ends) in ends.iter().enumerate() {
             let group = division.groups[block.first_node() as usize + local];
-            loops[group as usize] += inside + block.self_loop(local);
+            if Some(group) == rest {
+                continue;
+            }
+            loops[group as usize] += ends.inside + block.self_loop(local);
+            strength += ends.arcs + 2.0 * block.self_loop(local);
+            match outside.get_mut(group as usize) {
+                Some(outside) => *outside += ends.outside,
+                None => loops[group as usize] += ends.outside / 2.0,
+            }
         }
         Ok(())
     })?;
+    if let (Some(rest), Some(within)) = (rest, &division.within) {
+        let others = within.strength - strength - outside.iter().sum::<f64>();
+        loops[rest as usize] = (others / 2.0).max(0.0);
+        push_outside(&outside, rest, &mut sorter)?;
+    }
     push_loops(&loops, &mut sorter)?;
     Ok(sorter)
 }
 
-/// Emits the arcs of the nodes from `begin` on, and fills `inside` with the weight of each inside its group.
+/// Emits the arcs of the nodes from `begin` on, and fills `ends` with the weights of the arcs of each.
 fn emit_portion<S: Sum>(
     block: &Block,
     begin: usize,
     division: &Division<'_>,
-    inside: &mut [f64],
+    ends: &mut [Ends],
     sorter: &mut Sorter<ArcRecord>,
     scratch: &PerThread<ArcScratch>,
 ) -> Result<()> {
-    let arcs: u64 = (begin..begin + inside.len()).map(|local| block.degree(local)).sum();
-    let piece = piece_nodes(inside.len(), arcs);
-    let lens: Vec<usize> = (begin..begin + inside.len())
+    let arcs: u64 = (begin..begin + ends.len()).map(|local| block.degree(local)).sum();
+    let piece = piece_nodes(ends.len(), arcs);
+    let lens: Vec<usize> = (begin..begin + ends.len())
         .step_by(piece)
         .map(|from| {
-            let to = (from + piece).min(begin + inside.len());
+            let to = (from + piece).min(begin + ends.len());
             (from..to).map(|local| block.degree(local) as usize).sum()
         })
         .collect();
-    let pieces: Vec<Mutex<&mut [f64]>> = inside.chunks_mut(piece).map(Mutex::new).collect();
+    let pieces: Vec<Mutex<&mut [Ends]>> = ends.chunks_mut(piece).map(Mutex::new).collect();
     sorter.push_parts(&lens, |part, out| {
-        let mut inside = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
         let mut filled = 0;
         scratch.with(|scratch| {
-            for (local, inside) in (begin + part * piece..).zip(inside.iter_mut()) {
-                let mut sum = S::default();
+            for (local, ends) in (begin + part * piece..).zip(ends.iter_mut()) {
+                if Some(division.groups[block.first_node() as usize + local]) == division.rest() {
+                    continue;
+                }
+                let mut sum = EndSums::<S>::default();
                 block.for_each_segment(local, scratch, |targets, codes| {
                     let out = &mut out[filled..];
                     filled += records::<S>(block, local, division, targets, codes, out, &mut sum);
                 })?;
-                *inside = sum.value();
+                *ends = sum.value();
             }
             Ok((filled, ()))
         })
@@ -191,8 +276,12 @@ fn emit_large<S: Sum>(
     division: &Division<'_>,
     sorter: &mut Sorter<ArcRecord>,
     scratch: &mut ArcScratch,
-) -> Result<f64> {
-    let (mut sum, mut out, mut result) = (S::default(), Vec::new(), Ok(()));
+) -> Result<Ends> {
+    let node = block.first_node() as usize + local;
+    if Some(division.groups[node]) == division.rest() {
+        return Ok(Ends::default());
+    }
+    let (mut sum, mut out, mut result) = (EndSums::<S>::default(), Vec::new(), Ok(()));
     block.for_each_segment(local, scratch, |targets, codes| {
         out.resize(targets.len(), ArcRecord::default());
         let filled = records::<S>(block, local, division, targets, codes, &mut out, &mut sum);
@@ -204,7 +293,7 @@ fn emit_large<S: Sum>(
 }
 
 /// Writes a segment's arcs between groups to `out`, and adds the weight inside the group, counted at the later
-/// end of an arc, to `inside`. Returns the number of records.
+/// end of an arc, to `sums`. Returns the number of records.
 #[inline]
 fn records<S: Sum>(
     block: &Block,
@@ -213,11 +302,14 @@ fn records<S: Sum>(
     targets: &[u32],
     codes: &[u32],
     out: &mut [ArcRecord],
-    inside: &mut S,
+    sums: &mut EndSums<S>,
 ) -> usize {
     let node = block.first_node() + local as u32;
     let source = division.groups[node as usize];
     let mut filled = 0;
+    if let Some(OnlyInside { labels, .. }) = division.within {
+        return records_within(node, division, labels, (targets, codes), out, sums);
+    }
     for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
         let target = division.groups[node_there as usize];
         out[filled] = ArcRecord { source, target, weight };
@@ -226,10 +318,53 @@ fn records<S: Sum>(
     if filled < targets.len() {
         S::for_each(targets, codes, |target, weight| {
             let counts = target < node && division.groups[target as usize] == source;
-            *inside += weight.only_if(counts);
+            sums.inside += weight.only_if(counts);
         });
     }
     filled
+}
+
+/// Like [`records`], for arcs to nodes of the same community; adds the weight of the others, too.
+fn records_within<S: Sum>(
+    node: u32,
+    division: &Division<'_>,
+    labels: &[AtomicU32],
+    (targets, codes): (&[u32], &[u32]),
+    out: &mut [ArcRecord],
+    sums: &mut EndSums<S>,
+) -> usize {
+    let label = |node: u32| labels[node as usize].load(Relaxed);
+    let (own, source) = (label(node), division.groups[node as usize]);
+    let mut filled = 0;
+    for (&there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
+        let target = division.groups[there as usize];
+        if target != source && label(there) == own {
+            out[filled] = ArcRecord { source, target, weight };
+            filled += 1;
+        }
+    }
+    S::for_each(targets, codes, |there, weight| {
+        let is_inside = there < node && division.groups[there as usize] == source;
+        sums.inside += weight.only_if(is_inside);
+        sums.outside += weight.only_if(label(there) != own);
+        sums.arcs += weight;
+    });
+    filled
+}
+
+/// Passes arcs between each group and the last, in both directions, to the sorter.
+fn push_outside(outside: &[f64], rest: u32, sorter: &mut Sorter<ArcRecord>) -> Result<()> {
+    let mut records = Vec::with_capacity(4096);
+    for (group, &weight) in (0..).zip(outside).filter(|&(_, &weight)| weight > 0.0) {
+        let weight = Weight::new(weight.min(f64::MAX)).code();
+        records.push(ArcRecord { source: group, target: rest, weight });
+        records.push(ArcRecord { source: rest, target: group, weight });
+        if records.len() == records.capacity() {
+            sorter.push(&records)?;
+            records.clear();
+        }
+    }
+    sorter.push(&records)
 }
 
 fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {

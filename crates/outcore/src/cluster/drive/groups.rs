@@ -110,8 +110,74 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     Ok(Groups { labels, sums, count: next as usize })
 }
 
+/// Divides the communities with `examined` labels into stars: leaders, and the nodes that follow them inside their
+/// community. Returns the group of each node, and the group of all nodes of other communities, which is the last.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn stars_inside<S: Sum>(
+    source: &mut BlockSource<'_>,
+    labels: &[AtomicU32],
+    examined: &Bits,
+    seed: u64,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<(Vec<u32>, u32)> {
+    let leads = Bits::new(labels.len(), false);
+    let stars = Stars::choose(&leads, labels.len(), seed);
+    let label = |node: usize| labels[node].load(Relaxed);
+    let is_examined = |node: usize| examined.get(label(node) as usize);
+    let (mut groups, mut next) = (vec![ALONE; labels.len()], 0);
+    leads.for_each(0..labels.len(), |node| {
+        if is_examined(node) {
+            groups[node] = next;
+            next += 1;
+        }
+    });
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut leaders = Vec::new();
+    source.for_each(
+        0..source.graph().blocks().len(),
+        |entry| {
+            let first = entry.first_node as usize;
+            (first..first + entry.node_count as usize).any(is_examined)
+        },
+        |block| {
+            tick(block)?;
+            let first = block.first_node() as usize;
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            leaders.clear();
+            leaders.resize(block.node_count(), None);
+            for_chunks(&mut leaders, piece, |begin, leaders| {
+                scratch.with(|scratch| {
+                    for (local, leader) in (begin..).zip(leaders) {
+                        let node = first + local;
+                        if is_examined(node) && !stars.leads.get(node) {
+                            let own = label(node);
+                            let may = |target: u32| label(target as usize) == own;
+                            *leader = stars.leader::<S>(block, local, scratch, may)?.0;
+                        }
+                    }
+                    Ok(())
+                })
+            })?;
+            for (node, leader) in (first..).zip(&leaders) {
+                if let Some(leader) = leader {
+                    groups[node] = groups[*leader as usize];
+                } else if is_examined(node) && !leads.get(node) {
+                    groups[node] = next;
+                    next += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    groups.iter_mut().filter(|group| **group == ALONE).for_each(|group| *group = next);
+    Ok((groups, next))
+}
+
 /// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
-/// with twice that of loops, from one scan.
+/// with twice that of loops, from one scan. Marks the nodes with more weight to other communities than to their own, if
+/// `doubted` is given.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
@@ -119,6 +185,7 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
     counts: &[u32],
     labels: &[AtomicU32],
+    doubted: Option<&Bits>,
     rule: O::Rule,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<(O, f64)> {
@@ -134,12 +201,11 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
         for_chunks(&mut found, piece, |begin, found| {
             scratch.with(|scratch| {
                 for (local, found) in (begin..).zip(found) {
-                    let mut arcs = S::default();
-                    block.for_each_segment(local, scratch, |targets, codes| {
-                        S::for_each(targets, codes, |_, weight| arcs += weight);
-                    })?;
-                    let earlier = earlier::<S>(block, local, labels, scratch)?;
-                    *found = Contribution { label: 0, arcs: arcs.value(), earlier };
+                    let (of_node, own) = contribution::<S>(block, local, labels, scratch)?;
+                    *found = of_node;
+                    if let Some(doubted) = doubted.filter(|_| 2.0 * own < found.arcs) {
+                        doubted.set(first + local);
+                    }
                 }
                 Ok(())
             })
@@ -148,14 +214,35 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
             let node = first + local;
             let strength = found.arcs + 2.0 * block.self_loop(local);
             let count = counts.get(node).copied().unwrap_or(1);
-            let label = labels[node].load(Relaxed);
-            sums.add(label, count, strength, found.arcs - 2.0 * found.earlier);
+            sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
             inside += 2.0 * (found.earlier + block.self_loop(local));
         }
         Ok(())
     })?;
     sums.complete();
     Ok((sums, inside))
+}
+
+/// Returns the contribution of a node with a label, and the weight of its arcs to nodes of the same community.
+fn contribution<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[AtomicU32],
+    scratch: &mut ArcScratch,
+) -> Result<(Contribution, f64)> {
+    let node = block.first_node() + local as u32;
+    let label = labels[node as usize].load(Relaxed);
+    let (mut arcs, mut own, mut earlier) = (S::default(), S::default(), S::default());
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let is_own = labels[target as usize].load(Relaxed) == label;
+            arcs += weight;
+            own += weight.only_if(is_own);
+            earlier += weight.only_if(is_own && target < node);
+        });
+    })?;
+    let (arcs, earlier) = (arcs.value(), earlier.value());
+    Ok((Contribution { label, arcs, earlier }, own.value()))
 }
 
 /// Numbers the leaders; other nodes have no label yet.

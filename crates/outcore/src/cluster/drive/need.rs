@@ -87,7 +87,7 @@ impl ClusterOptions {
 
     /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
     pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
-        let given_count = self.propagation.files().count() as u64;
+        let given_count = self.files().count() as u64;
         let bytes = match self.method.spec().run {
             Procedure::Propagation => {
                 let bits = propagate::node_bits(self, directed, false, given_count);
@@ -110,7 +110,7 @@ impl ClusterOptions {
     /// block or `hub_arcs`.
     pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
-        let given_count = self.propagation.files().count() as u64;
+        let given_count = self.files().count() as u64;
         match !directed && intervals::serves_undirected(self, given_count) {
             true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
             false => in_memory,

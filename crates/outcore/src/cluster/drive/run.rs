@@ -17,7 +17,7 @@ use crate::cluster::objectives::map_equation::CodeLength;
 use crate::cluster::objectives::modularity::{Density, Null};
 use crate::cluster::store::given::Given;
 use crate::cluster::store::saves::{SAVED, Saves};
-use crate::error::opt::{DIRECTED, METHOD};
+use crate::error::opt::{DIRECTED, FIXED, INITIAL, METHOD, RESOLUTION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcScratch, Graph};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -129,7 +129,7 @@ impl ClusterJob<'_> {
             return Ok(found);
         }
         match &self.options.method.spec().run {
-            Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, saves),
+            Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, given, saves),
             Procedure::Propagation => self.propagate::<S>(given, saves),
             Procedure::Components => {
                 // Components save no checkpoint; any existing one belongs to another clustering.
@@ -177,12 +177,27 @@ impl ClusterJob<'_> {
         Ok(total / arcs.max(1) as f64)
     }
 
+    /// Refuses given labels that a multilevel method cannot use.
+    fn check_given(&self, given: &Given) -> Result<()> {
+        if !given.fixed.is_empty() {
+            let message = format_args!("{FIXED} is only for label propagation");
+            return Err(Error::usage(message).hint(format_args!("leave {FIXED} out")));
+        }
+        if !given.initial.is_empty() && self.options.resolution.len() > 1 {
+            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
+            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
+        }
+        Ok(())
+    }
+
     /// Finds the communities of a multilevel method at each resolution.
     fn find_on_levels<S: Sum>(
         &self,
         objective: LevelObjective,
+        given: Given,
         saves: &mut Saves,
     ) -> Result<Vec<Communities>> {
+        self.check_given(&given)?;
         // The other half is for contractions and the levels above.
         let source = &mut self.blocks(self.rest() / 2);
         // The largest resolution first: its groups are the smallest, and the others are built from them.
@@ -196,13 +211,14 @@ impl ClusterJob<'_> {
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, start, Null::Strength(1.0));
-                multilevel::find::<Capped<CodeLength>>(self, &[((), most)], starts, source, saves)?
+                let rules = [((), most)];
+                multilevel::find::<Capped<CodeLength>>(self, &rules, starts, given, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
                 let starts = Starts::new(self, start, rules[0].0);
-                multilevel::find::<Capped<Density>>(self, &rules, starts, source, saves)?
+                multilevel::find::<Capped<Density>>(self, &rules, starts, given, source, saves)?
             }
         };
         let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();

@@ -128,6 +128,11 @@ impl Start {
         Self { given, held, most }
     }
 
+    /// Returns the given label of each node.
+    pub(crate) fn into_given(self) -> Vec<u32> {
+        self.given
+    }
+
     /// Discards the given labels and returns the held nodes.
     pub(crate) fn into_held(self) -> Option<Bits> {
         self.held

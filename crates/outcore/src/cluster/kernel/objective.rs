@@ -90,6 +90,10 @@ pub trait Sums: Objective + Sized {
     fn most(_rule: Self::Rule) -> Option<u32> {
         None
     }
+    /// Returns the rule with another limit on input nodes in a community, if the objective can have one.
+    fn limited(rule: Self::Rule, _most: Option<u32>) -> Self::Rule {
+        rule
+    }
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
     /// Adds to a community a node that holds `count` nodes of the input and changes the weight of the arcs that
@@ -97,6 +101,10 @@ pub trait Sums: Objective + Sized {
     fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);
+    /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
+    fn free_below(&mut self, _count: usize) {}
+    /// Returns the strength of all nodes together.
+    fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
     /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is

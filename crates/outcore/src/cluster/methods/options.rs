@@ -46,6 +46,9 @@ pub struct ClusterOptions {
     pub well_connected: Option<WellConnected>,
     /// Initial labels; the constant Potts model always starts with each node's own.
     pub seeding: Seeding,
+    /// Initial labels of some nodes: a file of communities, such as an earlier result; for all methods but components.
+    #[serde(default)]
+    pub initial: Option<PathBuf>,
     /// Further options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -66,6 +69,7 @@ impl Default for ClusterOptions {
             max_size: None,
             well_connected: None,
             seeding: Seeding::default(),
+            initial: None,
             propagation: PropagationOptions::default(),
         }
     }
@@ -86,8 +90,6 @@ pub struct PropagationOptions {
     pub max_visits: Visits,
     /// Exponent to which weights are raised.
     pub inflation: f64,
-    /// Initial labels of some nodes: a file of communities.
-    pub initial: Option<PathBuf>,
     /// Labels of nodes that never change: a file of communities.
     pub fixed: Option<PathBuf>,
     /// Consensus of several runs.
@@ -197,7 +199,6 @@ impl Default for PropagationOptions {
             label_cutoff: 0.0,
             max_visits: Visits::default(),
             inflation: 1.0,
-            initial: None,
             fixed: None,
             consensus: None,
         }
@@ -227,6 +228,7 @@ impl ClusterOptions {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }
         self.check_limits()?;
+        self.check_initial()?;
         self.check_max_size()?;
         self.check_well_connected()?;
         self.check_resolution()?;
@@ -273,6 +275,30 @@ impl ClusterOptions {
         Ok(())
     }
 
+    fn check_initial(&self) -> Result<()> {
+        if self.initial.is_none() {
+            return Ok(());
+        }
+        MethodOption::Initial.check(INITIAL, self.method)?;
+        if self.levels {
+            let message = format_args!("{INITIAL} cannot be combined with {LEVELS}");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out: communities that stay as they are have no groups"
+            )));
+        }
+        if self.stability {
+            let message = format_args!("{INITIAL} cannot be combined with {STABILITY}");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out: communities that are given have one start"
+            )));
+        }
+        if self.resolution.len() > 1 {
+            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
+            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
+        }
+        Ok(())
+    }
+
     fn check_max_size(&self) -> Result<()> {
         if self.max_size == Some(0) {
             return Err(Error::usage(format_args!("{MAX_SIZE} must be at least 1"))
@@ -314,6 +340,11 @@ impl ClusterOptions {
         Ok(())
     }
 
+    /// Returns the files to read before the clustering.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.initial, &self.propagation.fixed].into_iter().flatten()
+    }
+
     /// Returns whether the method has a resolution.
     pub(crate) fn has_resolution(&self) -> bool {
         self.method.takes(MethodOption::Resolution)
@@ -326,11 +357,6 @@ impl ClusterOptions {
 }
 
 impl PropagationOptions {
-    /// Returns the files to read before the clustering.
-    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.initial, &self.fixed].into_iter().flatten()
-    }
-
     /// Returns whether any attenuation weakens votes.
     pub(crate) fn attenuates(&self) -> bool {
         self.attenuation.iter().any(|&value| value > 0.0)

@@ -9,8 +9,8 @@ use crate::cluster::objectives::modularity::{Density, Null};
 use crate::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
 use crate::error::{Error, Opt, Result};
 use MethodOption::{
-    Converge, Cycles, Directed, Levels, MaxSize, MaxSweeps, Propagation, Resolution, Seeding,
-    Tolerance, Trials,
+    Converge, Cycles, Directed, Initial, Levels, MaxSize, MaxSweeps, Propagation, Resolution,
+    Seeding, Tolerance, Trials,
 };
 
 /// Method of finding communities.
@@ -73,6 +73,8 @@ impl Method {
 pub enum MethodOption {
     /// Directed edges.
     Directed,
+    /// Initial labels from a file, such as an earlier result.
+    Initial,
     /// Groups of each level.
     Levels,
     /// Maximum number of nodes in a community.
@@ -235,7 +237,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::MapEquation,
         name: "map-equation",
         help: "Fewest bits to describe a random walk (what Infomap minimizes)",
-        takes: &[Levels, MaxSize, Seeding, Cycles, Trials, MaxSweeps],
+        takes: &[Initial, Levels, MaxSize, Seeding, Cycles, Trials, MaxSweeps],
         resolution: None,
         giant: Some(String::new),
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
@@ -256,7 +258,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Modularity,
         name: "modularity",
         help: "Most weight inside beyond chance (what Louvain and Leiden maximize)",
-        takes: &[Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps],
+        takes: &[Initial, Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: Some(1.0),
             help: "1 is usual, and the default",
@@ -283,7 +285,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Cpm,
         name: "cpm",
         help: "Communities denser than the resolution (the constant Potts model)",
-        takes: &[Levels, MaxSize, Resolution, Cycles, Trials, MaxSweeps],
+        takes: &[Initial, Levels, MaxSize, Resolution, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: None,
             help: "the minimum density of a community, in units of the mean weight of an edge",
@@ -311,7 +313,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::LabelPropagation,
         name: "label-propagation",
         help: "Heaviest label among the neighbors of each node (least memory)",
-        takes: &[Directed, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
+        takes: &[Directed, Initial, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
         resolution: None,
         giant: Some(other_method),
         node_bytes: 8,

@@ -152,6 +152,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn most((_, most): Self::Rule) -> Option<u32> {
         most
     }
+    fn limited((rule, _): Self::Rule, most: Option<u32>) -> Self::Rule {
+        (rule, most)
+    }
     fn empty((rule, most): Self::Rule, capacity: usize) -> Self {
         Self { objective: O::empty(rule, capacity), sizes: CommunitySizes::new(most, capacity) }
     }
@@ -164,6 +167,12 @@ impl<O: Sums> Sums for Capped<O> {
         self.objective.complete();
     }
 
+    fn free_below(&mut self, count: usize) {
+        self.objective.free_below(count);
+    }
+    fn strength(&self) -> f64 {
+        self.objective.strength()
+    }
     fn label_bound(&self) -> usize {
         self.objective.label_bound()
     }

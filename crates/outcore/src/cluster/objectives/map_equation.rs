@@ -160,6 +160,10 @@ impl Sums for CodeLength {
         }
     }
 
+    fn strength(&self) -> f64 {
+        self.total_strength
+    }
+
     fn label_bound(&self) -> usize {
         self.modules.len()
     }

@@ -140,6 +140,18 @@ impl Sums for Density {
         };
     }
 
+    fn free_below(&mut self, count: usize) {
+        if matches!(self.null, Null::Count(_)) {
+            self.masses.resize(count.max(self.masses.len()), 0.0);
+            let unused = (0..count as u32).rev().filter(|&l| self.masses[l as usize] == 0.0);
+            self.free = unused.collect();
+        }
+    }
+
+    fn strength(&self) -> f64 {
+        self.total_strength
+    }
+
     fn label_bound(&self) -> usize {
         self.masses.len()
     }

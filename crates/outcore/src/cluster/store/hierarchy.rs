@@ -137,13 +137,20 @@ impl Hierarchy {
 
     /// Maps values of groups to the nodes of a level: each node takes the value of its group.
     pub(crate) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
+        let node_count = self.groupings[level as usize].node_count;
+        let mut of_node = Vec::with_capacity(node_count as usize);
+        self.for_each(level, |group| of_node.push(of_group[group as usize]))?;
+        Ok(of_node)
+    }
+
+    /// Calls `visit` with the group of each node of a level.
+    pub(crate) fn for_each(&self, level: u64, mut visit: impl FnMut(u32)) -> Result<()> {
         let Grouping { path, node_count, .. } = &self.groupings[level as usize];
         let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
-        let mut of_node = Vec::with_capacity(*node_count as usize);
         while !groups.is_done() {
-            of_node.extend(groups.next_block()?.iter().map(|&group| of_group[group as usize]));
+            groups.next_block()?.iter().for_each(|&group| visit(group));
         }
-        Ok(of_node)
+        Ok(())
     }
 
     /// Reads back the groups of a level.

@@ -8,6 +8,7 @@ pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
 mod propagation;
 mod saves;
+mod warm;
 
 use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::kernel::cache::BlockSource;

@@ -1,6 +1,7 @@
 //! A stopped clustering resumes from its sweeps and gives the same result.
 
 use super::prelude::*;
+use super::warm::disturbed;
 use crate::checkpoint::CHECKPOINT;
 use crate::cluster::store::saves::SAVED;
 use crate::cluster::tests::{
@@ -130,14 +131,20 @@ proptest! {
         seed in 0..1000u64,
         stops in prop::collection::vec(0..60u64, 1..6),
         on_disk in any::<[bool; 6]>(),
+        from_given in any::<bool>(),
     ) {
         let options = ClusterOptions { seed, ..forms()[form].clone() };
         let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
         let limits = as_size(size);
+        let takes = options.method.is_multilevel()
+            && options.resolution.len() == 1
+            && !options.levels
+            && !options.stability;
+        let given = if from_given && takes { disturbed(&edges, &options) } else { Given::default() };
         let find = |graph: &Graph, memory: u64, observer: &dyn Observer| {
-            let given = Given::default();
+            let given = given.clone();
             cluster_within(graph, &options, given, memory, scratch(), limits, observer)
         };
         let expected = reported(&graph, POOLS[1].install(|| find(&graph, PLENTY, &Silent)));
@@ -158,7 +165,8 @@ proptest! {
             if let Err(error) = run(at, &observer) {
                 prop_assert_eq!(error.kind(), ErrorKind::Interrupted);
             }
-            prop_assert_eq!(observer.warnings(), Vec::<String>::new());
+            let warnings = observer.warnings();
+            prop_assert!(warnings.iter().all(|text| text.contains("initial communities")), "{warnings:?}");
             let is_saved = graph.files().is_regular(&scratch().join(SAVED).join(CHECKPOINT));
             // A run that gets less far does not lose the checkpoint.
             prop_assert!(is_saved || saved == 0);

@@ -5,7 +5,7 @@ use super::{MIB, files_of, options, storage_of};
 use flate2::{Compression, write::GzEncoder};
 use outcore::Result;
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, Method};
 use outcore::input::OnBadLine;
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
@@ -40,7 +40,7 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Report>,
 }
 
-pub(crate) const CASES: [Case; 9] = [
+pub(crate) const CASES: [Case; 10] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -49,6 +49,7 @@ pub(crate) const CASES: [Case; 9] = [
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
     Case { name: "cluster matched with an earlier result", run: matched },
+    Case { name: "cluster from an earlier result", run: updated },
     Case { name: "cluster a graph", run: graph },
 ];
 
@@ -211,9 +212,8 @@ fn levels(files: &Files) -> Result<Report> {
 }
 
 fn matched(files: &Files) -> Result<Report> {
-    let propagation = PropagationOptions { initial: Some(EARLIER.into()), ..Default::default() };
-    let method = Method::LabelPropagation;
-    let method = ClusterOptions { method, propagation, ..ClusterOptions::default() };
+    let (method, initial) = (Method::LabelPropagation, Some(EARLIER.into()));
+    let method = ClusterOptions { method, initial, ..ClusterOptions::default() };
     let reported = PresentOptions {
         min_size: 5,
         small: Small::Singletons,
@@ -222,6 +222,12 @@ fn matched(files: &Files) -> Result<Report> {
         ..PresentOptions::default()
     };
     cluster(files, &method, &reported)
+}
+
+/// The earlier communities are two groups each.
+fn updated(files: &Files) -> Result<Report> {
+    let method = ClusterOptions { initial: Some(EARLIER.into()), ..ClusterOptions::default() };
+    cluster(files, &method, &PresentOptions::default())
 }
 
 fn graph(files: &Files) -> Result<Report> {

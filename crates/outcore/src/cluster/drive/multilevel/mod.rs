@@ -19,8 +19,10 @@
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
 //! number of input nodes.
 
+mod divide;
 mod saved;
 mod trials;
+mod warm;
 
 pub(crate) use trials::{StartCounts, Starts};
 
@@ -40,6 +42,7 @@ use crate::cluster::kernel::nodes::{Nodes, Rules};
 use crate::cluster::kernel::objective::{Objective, Sums, Within};
 use crate::cluster::kernel::sweep::{Workshop, sweep};
 use crate::cluster::methods::options::Seeding;
+use crate::cluster::store::given::Given;
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::cluster::store::saves::Saves;
 use crate::error::Result;
@@ -49,6 +52,7 @@ use crate::progress::{Event, notify};
 use crate::units::format_counted;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warm::WarmStep;
 
 /// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
 /// after this number of sweeps; the result of a cycle is polished in at most so many sweeps.
@@ -149,7 +153,7 @@ enum Aside<O> {
     OnDisk(PathBuf),
 }
 
-/// Step that follows the sweeps of a level.
+/// WarmStep that follows the sweeps of a level.
 enum NextStep<O> {
     /// The level is the last one.
     Top(LevelState<O>),
@@ -175,6 +179,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
     most_cycles: u32,
+    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
+    step: Option<WarmStep>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
@@ -191,6 +197,7 @@ pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
     starts: Starts,
+    given: Given,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
@@ -217,7 +224,8 @@ pub(crate) fn find<O: Sums>(
         .then(|| Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new()));
     first.waiting = others.to_vec();
     let state = match saved {
-        Some((counters, state)) => first.resume(&mut level, counters, state)?,
+        Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
+        None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
         None => first.begin(&mut level)?,
     };
     let labels = state.into_labels();
@@ -238,6 +246,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             starts,
             divisions: None,
             most_cycles: job.options.cycles,
+            step: None,
             history,
             hierarchy,
             base,
@@ -306,7 +315,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let Groups { labels, sums, .. } =
             self.first_groups(level, self.starts.usual, seed, None)?;
         let mut state = LevelState { labels, sums };
-        if let Some(starts) = self.starts.take_on(level, self.job) {
+        if let Some(starts) = self.starts_on(level) {
             state = self.best_start(level, state, Progress::new(level.node_count()), &starts)?;
         }
         let progress = Progress::new(level.node_count());
@@ -320,8 +329,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         mut state: LevelState<O>,
         mut progress: Progress,
     ) -> Result<LevelState<O>> {
-        // Moving a few nodes more takes a scan of a large graph.
-        let is_large = level.number == 0 && self.job.size_class() == SizeClass::Large;
+        // Moving a few nodes more takes a scan of a large graph; an updated one should stay as it was.
+        let is_costly = self.job.size_class() == SizeClass::Large || self.step.is_some();
+        let is_large = level.number == 0 && is_costly;
         let share = |share: f64| (share * state.labels.len() as f64) as u64;
         let (enough, few) = match is_large {
             true => (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE)),
@@ -500,7 +510,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         };
         self.find_waiting(&mut level)?;
         self.expect(&level)?;
-        if let Some(starts) = self.starts.take_on(&level, self.job) {
+        if let Some(starts) = self.starts_on(&level) {
             state = self.best_start(&mut level, state, progress, &starts)?;
             progress = Progress::new(level.node_count());
         }
@@ -533,9 +543,21 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if let Aside::OnDisk(path) = sums {
             self.job.graph.files().discard(&path);
         }
+        self.lift_groups(level, Groupings { groups, classes, class_count })
+    }
+
+    /// Contracts these groups of a level to the next one.
+    fn lift_groups(&mut self, level: &mut Level<'_, '_>, of: Groupings) -> Result<NextStep<O>> {
+        let Groupings { groups, classes, class_count } = of;
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
         let below = std::mem::take(&mut level.counts);
-        let division = Division { groups: &groups, classes: &classes, class_count, counts: &below };
+        let division = Division {
+            groups: &groups,
+            classes: &classes,
+            class_count,
+            counts: &below,
+            within: None,
+        };
         let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
         if level.number == self.base {
             level.counts = below;

@@ -4,10 +4,12 @@
 //! sums of the communities (computing them again would round differently). Of the levels below, only the groups are
 //! still needed. Small levels are in memory and take little time, so nothing is saved there.
 
+use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::checkpoint::StateReader;
 use crate::cluster::drive::swept::{SavedGroups, SavedResult, name_of};
 use crate::cluster::kernel::history::History;
+use crate::cluster::store::given::Given;
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -28,6 +30,7 @@ pub(super) struct SavedCounters {
     done: u32,
     moved: u64,
     first_moved: u64,
+    step: Option<WarmStep>,
     groupings: Vec<SavedGroups>,
     groupings_made: u64,
     groupings_shared: usize,
@@ -65,6 +68,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             done: progress.done,
             moved: progress.moved,
             first_moved: progress.first_moved,
+            step: self.step,
             groupings: groupings.iter().map(SavedGroups::new).collect(),
             groupings_made: self.hierarchy.made(),
             groupings_shared: self.hierarchy.shared_count(),
@@ -87,9 +91,20 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(crate) fn resume(
         &mut self,
         level: &mut Level<'_, '_>,
+        given: Given,
         mut counters: SavedCounters,
         mut from: StateReader,
     ) -> Result<LevelState<O>> {
+        self.step = counters.step;
+        let warm = match self.step {
+            Some(WarmStep::Moving) => {
+                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                // Marks the doubted nodes again.
+                drop(self.measured_given(level, &warm)?);
+                Some(warm)
+            }
+            _ => None,
+        };
         self.job.report_resumed(counters.history.sweeps)?;
         let (directory, files) = (self.job.scratch, self.job.graph.files());
         self.history = std::mem::take(&mut counters.history);
@@ -115,12 +130,13 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let (state, progress, counts) = self.load_sweeps(&counters, nodes, &mut from)?;
         self.load_found(counters.found, level.graph().node_count(), &mut from)?;
         from.finish()?;
-        let Some(graph) = graph else { return self.cycles(level, state, progress) };
+        let Some(graph) = graph else {
+            return self.continue_from(level, state, progress, warm);
+        };
         let (number, class_count) = (counters.number, counters.class_count);
         let upper = Upper { graph, is_on_disk: true, counts, number, state, class_count, progress };
         let state = self.ascend(level, upper)?;
-        let progress = Progress::new(state.labels.len());
-        self.cycles(level, state, progress)
+        self.end_cycle(level, state)
     }
 
     /// Loads the current level, which has `nodes` nodes: its communities, their progress, and the number of input nodes

@@ -17,6 +17,7 @@
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
 
 use super::{Level, LevelState, Multilevel, Progress};
+use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::groups::sums_of;
 use crate::cluster::drive::job::{ClusterJob, SizeClass};
@@ -118,11 +119,7 @@ impl Starts {
     }
 
     /// Takes the other starts to try on this level, if any.
-    pub(super) fn take_on(
-        &mut self,
-        level: &Level<'_, '_>,
-        job: &ClusterJob<'_>,
-    ) -> Option<Vec<TrialStart>> {
+    fn take_on(&mut self, level: &Level<'_, '_>, job: &ClusterJob<'_>) -> Option<Vec<TrialStart>> {
         let (base, graph) = (job.graph, level.graph());
         let starts = if level.number == 0 {
             &mut self.on_graph
@@ -166,6 +163,11 @@ fn listed(count: u32, others: &[TrialStart], usual: Seeding) -> Vec<TrialStart> 
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    /// Takes the other starts to try on this level, if any: given communities are a start of their own.
+    pub(super) fn starts_on(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
+        if self.step.is_some() { None } else { self.starts.take_on(level, self.job) }
+    }
+
     /// Returns the best communities of a level: those found from `state`, or from one of the other starts.
     pub(super) fn best_start(
         &mut self,
@@ -287,24 +289,34 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Returns the quality of the communities of these labels, and them with sums that are computed from scratch.
-    fn measured(
+    pub(super) fn measured(
         &self,
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
+    ) -> Result<(f64, LevelState<O>)> {
+        self.measured_with(level, labels, None)
+    }
+
+    /// Like [`measured`](Self::measured); marks nodes with more weight to other communities than to their own.
+    pub(super) fn measured_with(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+        doubted: Option<&Bits>,
     ) -> Result<(f64, LevelState<O>)> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (counts, rule) = (&level.counts, self.rule);
         let (sums, inside) = if level.graph().is_weighted() {
-            sums_of::<f64, O>(level.source, counts, &labels, rule, tick)?
+            sums_of::<f64, O>(level.source, counts, &labels, doubted, rule, tick)?
         } else {
-            sums_of::<u32, O>(level.source, counts, &labels, rule, tick)?
+            sums_of::<u32, O>(level.source, counts, &labels, doubted, rule, tick)?
         };
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
 
     /// Runs another search on the level, of one cycle, with files of its own and no checkpoints.
-    fn solve_apart<P: Sums, T>(
+    pub(super) fn solve_apart<P: Sums, T>(
         &mut self,
         level: &mut Level<'_, '_>,
         rule: P::Rule,
