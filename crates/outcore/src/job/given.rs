@@ -13,16 +13,18 @@ use std::path::Path;
 /// Prefix of comment lines.
 const COMMENT: &[u8] = b"#";
 
-/// Checks that the files named by the options exist, before any work.
-pub(super) fn check(files: &Files, options: &ClusterOptions) -> Result<()> {
-    let paths = options.files().filter(|path| *path != Path::new("-"));
-    paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
-}
+impl ClusterOptions {
+    /// Checks that the files named by the options exist, before any work.
+    pub(super) fn check_files(&self, files: &Files) -> Result<()> {
+        let paths = self.files().filter(|path| *path != Path::new("-"));
+        paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
+    }
 
-/// Checks the first lines of these files, before any work.
-pub(super) fn check_lines(files: &Files, options: &ClusterOptions) -> Result<()> {
-    let mut paths = options.files().filter(|path| files.is_regular(path));
-    paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
+    /// Checks the first lines of these files, before any work.
+    pub(super) fn check_lines(&self, files: &Files) -> Result<()> {
+        let mut paths = self.files().filter(|path| files.is_regular(path));
+        paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
+    }
 }
 
 impl Job<'_> {

@@ -44,7 +44,6 @@
 
 mod doubt;
 mod given;
-mod manifest;
 mod place;
 mod predict;
 mod present;
@@ -53,7 +52,7 @@ mod report;
 mod resume;
 mod score;
 
-pub use manifest::{InputFile, JobKind, JobManifest};
+pub use place::{InputFile, JobKind, JobManifest};
 pub use predict::plan;
 pub use present::{check_written, outputs};
 pub use read::Normalize;
@@ -80,11 +79,11 @@ pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use doubt::doubts;
-use place::{discard_left, entries_of, grows_at, grows_in, hold_place, scratch_name};
+use place::{GRAPH, discard_left, entries_of, grows_at, grows_in, hold_place, scratch_name};
 use present::Targets;
 use read::Old;
 use report::Warned;
-use resume::{GRAPH, GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
+use resume::{GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -610,7 +609,7 @@ pub fn cluster_and_present(
     options.check()?;
     let targets = &Targets::new(files, options, present, output)?;
     targets.check(files, source)?;
-    given::check(files, options)?;
+    options.check_files(files)?;
     let warned = &Warned::new(observer);
     let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
@@ -636,7 +635,7 @@ pub fn cluster_and_present(
                 edges.check_weights()?;
                 edges.refuse_append()?;
                 targets.check_lines(files)?;
-                given::check_lines(files, options)?;
+                options.check_lines(files)?;
                 let files = &edges.limits.tuned(files);
                 let mut job = Job::new(files, warned, edges.limits);
                 job.clustering = Some(Clustering { options, present });

@@ -1,7 +1,7 @@
 //! Plan of a job from a sample of its input.
 
 use super::read::{self, Old};
-use super::{JobOptions, Normalize, given};
+use super::{JobOptions, Normalize};
 use crate::budget::MEMORY_MIN;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
@@ -25,7 +25,7 @@ pub fn plan(
     options.check_weights()?;
     if let Some(Clustering { options, .. }) = clustering {
         options.check()?;
-        given::check(files, options)?;
+        options.check_files(files)?;
     }
     let _watch = Watch::begin(options.limits.memory_bytes.max(MEMORY_MIN))?;
     let tuning = options.limits.allowed(files.tuning());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
-//!    manifest.json   the owner, the job, and the finished stages (`manifest`)
+//!    manifest.json   the owner, the job, and the finished stages (`place`)
 //!    checkpoint      one of these states ([`Saved`]), in the format of `crate::checkpoint`:
 //!                      reading  a position in the input, and the state of reading up to it (`halfway`)
 //!                      runs     the whole input has been read (`runs`)
@@ -17,8 +17,9 @@
 //! inode's change time; on servers the tag), the options of reading and the version are unchanged. Otherwise it starts
 //! from scratch and reports the reason.
 
+use super::place::{GRAPH, InputFile, JobKind, JobManifest, scratch_name};
 use super::read::{OldFiles, ReadState, RunsState};
-use super::{InputFile, InputReport, Job, JobKind, JobManifest, JobOptions, scratch_name};
+use super::{InputReport, Job, JobOptions};
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
 };
@@ -32,8 +33,6 @@ use crate::units::{format_bytes, format_count, format_counted};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Name of the directory in which the graph is built.
-pub(crate) const GRAPH: &str = "graph";
 /// Name of the directory of runs.
 pub(crate) const RUNS: &str = "runs";
 /// Name of the directory of names that do not fit in memory.

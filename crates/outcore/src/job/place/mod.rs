@@ -1,11 +1,16 @@
 //! Places of a job's temporary files, and of a graph until it is complete.
 
-use super::manifest::{JobKind, JobManifest};
-use super::resume::GRAPH;
+mod manifest;
+
+pub use manifest::{InputFile, JobKind, JobManifest};
+
 use crate::error::Result;
 use crate::io::{Files, Owner, Scratch};
 use crate::progress::Stage;
 use std::path::{Path, PathBuf};
+
+/// Name of the directory in which the graph is built.
+pub(crate) const GRAPH: &str = "graph";
 
 /// Returns the name of a job's temporary directory, derived from the name of its result.
 pub(super) fn scratch_name(result: &Path) -> String {

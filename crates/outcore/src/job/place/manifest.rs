@@ -60,11 +60,11 @@ pub struct InputFile {
 
 impl InputFile {
     /// Returns whether a change to the file can be detected.
-    pub(super) fn is_known(&self) -> bool {
+    pub(in crate::job) fn is_known(&self) -> bool {
         self.bytes.is_some() && (self.modified_ms.is_some() || self.tag.is_some())
     }
 
-    pub(super) fn new(files: &Files, path: &Path) -> Self {
+    pub(in crate::job) fn new(files: &Files, path: &Path) -> Self {
         let entry = files.is_regular(path).then(|| files.entry(path).ok()).flatten();
         Self {
             path: path.display().to_string(),
@@ -101,7 +101,7 @@ pub struct JobManifest {
 
 impl JobManifest {
     /// Creates the manifest of a new job of this process.
-    pub(super) fn new<'a>(
+    pub(in crate::job) fn new<'a>(
         files: &Files,
         job: JobKind,
         inputs: impl Iterator<Item = &'a PathBuf>,
@@ -133,7 +133,7 @@ impl JobManifest {
     }
 
     /// Returns whether the manifest is undamaged.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(in crate::job) fn is_whole(&self) -> bool {
         self.checksum == Some(self.own_checksum())
     }
 
@@ -142,7 +142,7 @@ impl JobManifest {
         xxh3_64(&serde_json::to_vec(&all).expect("numbers, words and text are JSON"))
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(in crate::job) fn to_bytes(&self) -> Vec<u8> {
         let sealed = Self { checksum: Some(self.own_checksum()), ..self.clone() };
         let mut bytes =
             serde_json::to_vec_pretty(&sealed).expect("numbers, words and text are JSON");
@@ -151,7 +151,7 @@ impl JobManifest {
     }
 
     /// Replaces the manifest of `directory`.
-    pub(super) fn write(&self, files: &Files, directory: &Path) -> Result<()> {
+    pub(in crate::job) fn write(&self, files: &Files, directory: &Path) -> Result<()> {
         files.write_own(&manifest_path(directory), &self.to_bytes())
     }
 }
