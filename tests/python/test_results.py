@@ -80,6 +80,53 @@ def test_results_in_tables_read_like_text(name: str, karate: Path) -> None:
     assert found.labels.tolist() == expected.labels.tolist()
 
 
+def test_stability_is_equal_in_every_form(karate: Path, own_directory: Path) -> None:
+    text = outcore.cluster(karate, method="modularity", stability=True)
+    stability = text.stability
+    assert stability.shape == text.labels.shape
+    assert stability.min() < 1.0, "starts differ on this graph"
+    assert stability.min() > 0.0 and stability.max() == 1.0
+    assert list(text) == list(outcore.cluster(karate, method="modularity"))
+    for name in ["c.parquet", "c.arrow", "c.jsonl"]:
+        table = outcore.cluster(karate, method="modularity", stability=True, output=name)
+        assert np.allclose(table.stability, stability, atol=5e-5)
+    pairs = list(zip(*np.loadtxt(karate, dtype=int)[:, :2].T.tolist(), strict=True))
+    of_edges = outcore.cluster(pairs, method="modularity", stability=True)
+    named = dict(zip((int(node) for node, _ in text), stability, strict=True))
+    assert of_edges.stability.tolist() == [named[int(node)] for node, _ in of_edges]
+    with pytest.raises(ValueError, match="stability=True"):
+        _ = outcore.cluster(karate).stability
+
+
+def test_a_graph_grows_and_its_communities_are_updated(karate: Path, own_directory: Path) -> None:
+    lines = karate.read_text().splitlines(keepends=True)
+    old, new = Path("old.tsv"), Path("new.tsv")
+    old.write_text("".join(lines[:70]))
+    new.write_text("".join(lines[70:]))
+    before = outcore.build(old, "before.graph")
+    first = outcore.cluster(before, method="modularity", output="first.tsv")
+    grown = outcore.build(new, "after.graph", append="before.graph")
+    whole = outcore.build([old, new], "whole.graph")
+    assert (grown.node_count, grown.edge_count) == (whole.node_count, whole.edge_count)
+    for file in Path("whole.graph").iterdir():
+        assert file.read_bytes() == (Path("after.graph") / file.name).read_bytes(), file.name
+    updated = outcore.cluster(grown, method="modularity", initial=first.path)
+    fresh = outcore.cluster(grown, method="modularity")
+    assert updated.modularity == pytest.approx(fresh.modularity, rel=0.05)
+
+
+def test_well_connected_communities_have_no_small_cut(karate: Path) -> None:
+    import networkx as nx
+
+    graph = nx.Graph(np.loadtxt(karate, dtype=int)[:, :2].tolist())
+    communities = outcore.cluster(karate, method="modularity", well_connected=2)
+    for number in range(communities.community_count):
+        members = [int(node) for node in communities.members(number)]
+        if len(members) > 1:
+            part = graph.subgraph(members)
+            assert len(nx.minimum_edge_cut(part)) > 2
+
+
 def test_names_of_any_kind_are_returned_unchanged(own_directory: Path) -> None:
     names = ['"quoted"', "tab\tinside", "carriage\rreturn", "é", "x" * 300]
     communities = outcore.cluster([(name, names[0]) for name in names], method="components", self_loops="keep")

@@ -15,7 +15,7 @@ fn failed(message: &'static str) -> Expected {
 }
 
 fn values() -> Vec<Case> {
-    let refused: [(&[&str], &str); 38] = [
+    let refused: [(&[&str], &str); 39] = [
         (&["--memory", "0"], "cannot be used multiple times"),
         (&["--columns", "1"], "an edge has 2 or 3"),
         (&["--columns", "1,2,3,4"], "an edge has 2 or 3"),
@@ -39,6 +39,7 @@ fn values() -> Vec<Case> {
         (&["--resolution", "2"], "has no effect with `--method components`"),
         (&["--levels", "tree"], "has no effect with `--method components`"),
         (&["--initial", "edges.tsv"], "`--initial` has no effect with `--method components`"),
+        (&["--stability"], "`--stability` has no effect with `--method components`"),
         (&["--min-weight", "nan"], "is not a weight"),
         (&["--min-weight", "-1"], "is not a weight"),
         (&["--min-weight", "5", "--max-weight", "1"], "swap the two"),
