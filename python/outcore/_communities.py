@@ -166,7 +166,9 @@ class Communities:
             return
         with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             for line in file if ending == ".jsonl" else csv.reader(file, delimiter="\t"):
-                row = json.loads(line) if isinstance(line, str) else {"node": line[0], **_last_share(line)}
+                row: dict[str, Any] = (
+                    json.loads(line) if isinstance(line, str) else {"node": line[0], **_last_share(line)}
+                )
                 if "stability" not in row:
                     raise ValueError(_NO_STABILITY)
                 yield row["node"], row["stability"]

@@ -321,8 +321,12 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         status, output = runner.shell(f"outcore cluster {options} -o c.tsv -q --report r.json")
         assert status == 0, output
         found |= fields(json.loads(Path("r.json").read_text()))
+    status, output = runner.shell("outcore build karate.tsv --append karate.graph -o more.graph -q --report r.json")
+    assert status == 0, output
+    found |= fields(json.loads(Path("r.json").read_text()))
     for command in [
         "plan karate.tsv --json --spark 2,2,8GiB",
+        "plan karate.tsv --json --build --append karate.graph",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q "
         "--well-connected",
     ]:

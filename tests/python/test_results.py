@@ -80,22 +80,29 @@ def test_results_in_tables_read_like_text(name: str, karate: Path) -> None:
     assert found.labels.tolist() == expected.labels.tolist()
 
 
-def test_stability_is_equal_in_every_form(karate: Path, own_directory: Path) -> None:
-    text = outcore.cluster(karate, method="modularity", stability=True)
+def test_stability_is_equal_in_every_form(own_directory: Path) -> None:
+    # Hardly any groups, so starts differ.
+    pairs = [(a, b) for a, b in np.random.default_rng(1).integers(0, 200, (600, 2)).tolist() if a != b]
+    path = write_text([(str(a), str(b), 1.0) for a, b in pairs], own_directory / "edges.tsv")
+    text = outcore.cluster(path, method="modularity", stability=True)
     stability = text.stability
     assert stability.shape == text.labels.shape
-    assert stability.min() < 1.0, "starts differ on this graph"
-    assert stability.min() > 0.0 and stability.max() == 1.0
-    assert list(text) == list(outcore.cluster(karate, method="modularity"))
+    assert 0.0 <= stability.min() < 1.0 and stability.max() <= 1.0
+    assert stability.mean() < 0.9
+    assert list(text) == list(outcore.cluster(path, method="modularity"))
     for name in ["c.parquet", "c.arrow", "c.jsonl"]:
-        table = outcore.cluster(karate, method="modularity", stability=True, output=name)
-        assert np.allclose(table.stability, stability, atol=5e-5)
-    pairs = list(zip(*np.loadtxt(karate, dtype=int)[:, :2].T.tolist(), strict=True))
+        table = outcore.cluster(path, method="modularity", stability=True, output=name)
+        assert np.allclose(table.stability, stability, atol=5e-4)
     of_edges = outcore.cluster(pairs, method="modularity", stability=True)
-    named = dict(zip((int(node) for node, _ in text), stability, strict=True))
-    assert of_edges.stability.tolist() == [named[int(node)] for node, _ in of_edges]
+    assert np.allclose(of_edges.stability, stability, atol=5e-4)
+    assert [str(node) for node, _ in of_edges] == [node for node, _ in text]
     with pytest.raises(ValueError, match="stability=True"):
-        _ = outcore.cluster(karate).stability
+        _ = outcore.cluster(path).stability
+
+
+def modularity(communities: outcore.Communities) -> float:
+    """Return the modularity, as reported."""
+    return float(communities.report["communities"]["modularity"])
 
 
 def test_a_graph_grows_and_its_communities_are_updated(karate: Path, own_directory: Path) -> None:
@@ -112,7 +119,8 @@ def test_a_graph_grows_and_its_communities_are_updated(karate: Path, own_directo
         assert file.read_bytes() == (Path("after.graph") / file.name).read_bytes(), file.name
     updated = outcore.cluster(grown, method="modularity", initial=first.path)
     fresh = outcore.cluster(grown, method="modularity")
-    assert updated.modularity == pytest.approx(fresh.modularity, rel=0.05)
+    assert modularity(updated) == pytest.approx(modularity(fresh), rel=0.05)
+    assert modularity(updated) > 0.3
 
 
 def test_well_connected_communities_have_no_small_cut(karate: Path) -> None:

@@ -249,9 +249,9 @@ impl FinalCommunities {
     }
 }
 
-/// Returns the modularity that can be found in a random graph with these degrees, 0.97 <sqrt k> / <k> (Reichardt and
-/// Bornholdt, "When are networks truly modular?", 2006). It holds for large graphs that are not sparse; `None` for
-/// others.
+/// Returns the modularity that can be found in a random graph with these degrees: 0.97 times the mean of their roots,
+/// over their mean (Reichardt and Bornholdt, "When are networks truly modular?", 2006). It holds for large graphs that
+/// are not sparse; `None` for others.
 fn chance(degrees: &[f64]) -> Option<f64> {
     const LEAST_NODES: usize = 1000;
     const LEAST_DEGREE: f64 = 4.0;

@@ -42,8 +42,10 @@ const LEVEL_STARTS: u32 = 5;
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
 /// Starts are compared with the best if their objective is lower by at most this share of its scale: others have
-/// missed the communities, and say nothing about them.
+/// missed the communities, and say nothing about them...
 const NEAR: f64 = 0.02;
+/// ...or, in a small graph, by this over the root of its number of edges, as chance is.
+const NEAR_BY_CHANCE: f64 = 2.0;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 const MARGIN: f64 = 1e-9;
 
@@ -221,7 +223,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             }
         }
         let loss = |start: usize| qualities[best] - qualities[start];
-        let near = NEAR * O::scale(qualities[best], self.job.graph.node_count());
+        let edges = self.job.graph.arc_count() as f64 / 2.0;
+        let near = NEAR.max(NEAR_BY_CHANCE / edges.sqrt())
+            * O::scale(qualities[best], self.job.graph.node_count());
         let is_near = |start: &usize| loss(*start) <= near;
         if let Some(mut divisions) = self.divisions.take() {
             for start in (0..qualities.len()).filter(is_near) {
