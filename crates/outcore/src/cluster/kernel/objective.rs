@@ -37,7 +37,7 @@ pub struct Visit {
 
 /// Objective that the sweeps improve.
 pub trait Objective: Sync {
-    /// Whether it needs [`Visit::arcs`] and [`Visit::mass`].
+    /// Whether it needs [`Visit::arcs`] and [`Visit::mass`], and bounds its rates by them.
     const WEIGHS_NODES: bool;
     /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
@@ -54,6 +54,12 @@ pub trait Objective: Sync {
     fn prefetch(&self, label: u32);
     /// Rates `label`, to which arcs of total weight `weight` lead.
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
+    /// Returns an upper bound of the rates of all labels to which arcs of this total weight lead, or of a smaller
+    /// one, up to rounding.
+    #[inline]
+    fn best_rate(&self, _visit: &Visit, _leaving: &Self::Leaving, _weight: f64) -> f64 {
+        f64::INFINITY
+    }
     /// Rates being alone; negative infinity if that is not an option.
     #[inline]
     fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
@@ -159,6 +165,10 @@ impl<O: Objective> Objective for Within<'_, O> {
         }
     }
     #[inline]
+    fn best_rate(&self, visit: &Visit, leaving: &Self::Leaving, weight: f64) -> f64 {
+        self.objective.best_rate(visit, leaving, weight)
+    }
+    #[inline]
     fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
         self.objective.least_equal(visit, rate)
     }
@@ -234,19 +244,41 @@ impl<'a, O: Objective> Election<'a, O> {
         Self { objective, visit, leaving, largest, best: None }
     }
 
-    /// Rates all labels but the present one; overwrites `rates`.
+    /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay where they are,
+    /// and the weights of their other labels already tell so.
     #[inline]
     pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
         rates.clear();
+        let present = self.visit.present;
+        let others = || table.iter().filter(|&(label, _)| label != present);
+        // Labels with at most this weight cannot win.
+        let mut beaten = 0.0;
+        if O::WEIGHS_NODES {
+            let largest = others().fold(0.0, |largest: f64, (_, sum)| largest.max(sum.value()));
+            if !self.may_win(largest) {
+                return;
+            }
+        }
         for (label, sum) in table.iter() {
-            let rate = if label == self.visit.present {
-                f64::NEG_INFINITY
-            } else {
-                self.objective.rate(&self.visit, &self.leaving, label, sum.value())
-            };
+            let weight = sum.value();
+            let mut rate = f64::NEG_INFINITY;
+            if label != present && (!O::WEIGHS_NODES || weight > beaten) {
+                if !O::WEIGHS_NODES || self.may_win(weight) {
+                    rate = self.objective.rate(&self.visit, &self.leaving, label, weight);
+                } else {
+                    beaten = weight;
+                }
+            }
             self.largest = self.largest.max(rate);
             rates.push(rate);
         }
+    }
+
+    /// Returns whether a label of this weight may be better than the present one. Rounding of the bound cannot matter:
+    /// a label must be better by more than it.
+    #[inline]
+    pub fn may_win(&self, weight: f64) -> bool {
+        self.objective.best_rate(&self.visit, &self.leaving, weight) > 0.0
     }
 
     /// Returns whether the node leaves its label: even the lowest rate among the equally good labels is better.

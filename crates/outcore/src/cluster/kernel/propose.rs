@@ -184,16 +184,31 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         tables: &mut Tables<S>,
     ) -> Option<Choice> {
         let Tables { sums, rates } = tables;
-        let mut arcs = S::default();
-        sums.reset(labels.len());
-        S::for_each(labels, codes, |label, weight| {
-            sums.add(label, weight);
-            if O::WEIGHS_NODES {
+        let (objective, present) = (&self.nodes.objective, self.present(local));
+        let known = O::WEIGHS_NODES.then(|| {
+            let (mut own, mut arcs) = (S::default(), S::default());
+            S::for_each(labels, codes, |label, weight| {
+                own += weight.only_if(label == present);
                 arcs += weight;
-            }
+            });
+            let election = Election::new(objective, self.visit(local, own.value(), arcs));
+            (election, arcs.value() - own.value())
         });
-        let own = sums.get(self.present(local)).value();
-        let mut election = Election::new(&self.nodes.objective, self.visit(local, own, arcs));
+        if let Some((election, rest)) = &known
+            && !election.may_win(*rest)
+        {
+            // Not even if all other arcs led to the same label.
+            return election.choice();
+        }
+        sums.reset(labels.len());
+        S::for_each(labels, codes, |label, weight| sums.add(label, weight));
+        let mut election = match known {
+            Some((election, _)) => election,
+            None => {
+                let own = sums.get(present).value();
+                Election::new(objective, self.visit(local, own, S::default()))
+            }
+        };
         election.survey(sums, rates);
         if election.leaves() {
             election.pick(sums, rates, self.order(local));

@@ -116,6 +116,10 @@ impl<O: Objective> Objective for Capped<O> {
         }
     }
     #[inline]
+    fn best_rate(&self, visit: &Visit, leaving: &Self::Leaving, weight: f64) -> f64 {
+        self.objective.best_rate(visit, leaving, weight)
+    }
+    #[inline]
     fn alone(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
         self.objective.alone(visit, leaving)
     }

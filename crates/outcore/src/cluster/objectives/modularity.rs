@@ -63,6 +63,12 @@ impl Objective for Density {
         weight - self.factor * visit.mass * mass - stay
     }
 
+    /// Rates a community without mass.
+    #[inline]
+    fn best_rate(&self, _visit: &Visit, stay: &f64, weight: f64) -> f64 {
+        weight - stay
+    }
+
     /// An option only in the constant Potts model, where a node can be worse off in a community than alone;
     /// modularity leaves few such nodes.
     #[inline]
