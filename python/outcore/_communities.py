@@ -189,6 +189,19 @@ class Communities:
 
         return np.bincount(self._in_file())
 
+    def community_stability(self) -> npt.NDArray[np.float64]:
+        """Return the mean `stability` of the nodes of each community, indexed by community.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `stability`.
+        """
+        import numpy as np
+
+        sums = np.bincount(self._in_file(), [share for _, share in self._stability()])
+        return np.asarray(sums / self.sizes())
+
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         """Iterate over pairs of node and community, in the order of the file."""
         return self._pairs(None)

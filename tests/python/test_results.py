@@ -93,6 +93,8 @@ def test_stability_is_equal_in_every_form(own_directory: Path) -> None:
     for name in ["c.parquet", "c.arrow", "c.jsonl"]:
         table = outcore.cluster(path, method="modularity", stability=True, output=name)
         assert np.allclose(table.stability, stability, atol=5e-4)
+    means = [stability[text.labels == number].mean() for number in range(text.community_count)]
+    assert np.allclose(text.community_stability(), means, atol=5e-4)
     of_edges = outcore.cluster(pairs, method="modularity", stability=True)
     assert np.allclose(of_edges.stability, stability, atol=5e-4)
     assert [str(node) for node, _ in of_edges] == [node for node, _ in text]
