@@ -18,7 +18,8 @@
 //!
 //! `scheme` is a [`WeightScheme`]; `largest` is its largest integer, so that small ones can be decoded with a
 //! look-up table. See `codec` for lists and arcs. Memory: the encoded bytes plus 8 bytes per node; loading
-//! costs about 2 ns per node, decoding about 2 ns per arc of the requested nodes.
+//! costs about 2 ns per node, decoding about 2 ns per arc of the requested nodes. A block that is scanned several times
+//! can be kept decoded: 4 bytes per arc, 8 with weights.
 
 use super::codec::{Codes, Cursor};
 use super::index::{BlockEntry, get_u64};
@@ -119,7 +120,17 @@ pub struct Block {
 
 enum BlockBody {
     Plain(PlainBlock),
+    Decoded(DecodedBlock),
     Hub(Vec<Segment>),
+}
+
+/// Arcs of a plain block after decoding.
+struct DecodedBlock {
+    /// Positions in `targets` where the arcs of each node begin, and where the last ones end.
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+    /// Weight codes; none if all weights are 1.
+    weights: Vec<u32>,
 }
 
 struct PlainBlock {
@@ -198,9 +209,50 @@ impl Block {
                 let words = plain.offsets.capacity() + plain.degrees.capacity();
                 plain.bytes.capacity() + 4 * words + plain.codes.memory_bytes()
             }
+            BlockBody::Decoded(arcs) => {
+                4 * (arcs.starts.capacity() + arcs.targets.capacity() + arcs.weights.capacity())
+            }
             BlockBody::Hub(segments) => segments.capacity() * size_of::<Segment>(),
         };
         size_of::<Self>() + self.loops.capacity() * 8 + body
+    }
+
+    /// Returns the maximum memory of a block after [`decoded`](Self::decoded).
+    pub(crate) fn decoded_bytes(entry: &BlockEntry, is_weighted: bool) -> u64 {
+        let words = (1 + u64::from(is_weighted)) * entry.arc_count;
+        size_of::<Self>() as u64 + 4 * words + (4 + 8) * (u64::from(entry.node_count) + 1)
+    }
+
+    /// Returns a plain block with all arcs decoded; `None` for other blocks, and if a [`View`] changes arcs.
+    ///
+    /// # Errors
+    /// `CorruptFile`.
+    pub(crate) fn decoded(&self) -> Result<Option<Self>> {
+        let (BlockBody::Plain(plain), None) = (&self.body, &self.shared.view) else {
+            return Ok(None);
+        };
+        let arc_count = self.entry.arc_count as usize;
+        let mut starts = Vec::with_capacity(plain.degrees.len() + 1);
+        let mut targets = vec![0; arc_count];
+        let mut weights = vec![0; if self.is_weighted { arc_count } else { 0 }];
+        let mut start = 0;
+        for (local, &degree) in plain.degrees.iter().enumerate() {
+            starts.push(start as u32);
+            let mut cursor = self.cursor(plain, local)?;
+            let end = start + degree as usize;
+            while start < end {
+                let part = start..end.min(start + self.shared.segment_arcs);
+                start = part.end;
+                let weights = if self.is_weighted { &mut weights[part.clone()] } else { &mut [] };
+                self.decode(plain, local, &mut cursor, &mut targets[part], weights)?;
+            }
+            self.check_end(&cursor)?;
+        }
+        starts.push(start as u32);
+        let body = BlockBody::Decoded(DecodedBlock { starts, targets, weights });
+        let &Self { index, entry, is_weighted, .. } = self;
+        let (shared, loops) = (self.shared.clone(), self.loops.clone());
+        Ok(Some(Self { shared, index, entry, is_weighted, loops, body }))
     }
 
     /// Returns the number of neighbors of the node `first_node() + local`, not counting the node itself.
@@ -211,6 +263,7 @@ impl Block {
     pub fn degree(&self, local: usize) -> u64 {
         match &self.body {
             BlockBody::Plain(plain) => u64::from(plain.degrees[local]),
+            BlockBody::Decoded(arcs) => u64::from(arcs.starts[local + 1] - arcs.starts[local]),
             BlockBody::Hub(_) => self.entry.arc_count,
         }
     }
@@ -246,7 +299,27 @@ impl Block {
     ) -> Result<()> {
         match &self.body {
             BlockBody::Plain(plain) => self.plain_segments(plain, local, scratch, f),
+            BlockBody::Decoded(arcs) => {
+                self.decoded_segments(arcs, local, f);
+                Ok(())
+            }
             BlockBody::Hub(segments) => self.hub_segments(segments, scratch, &mut { f }),
+        }
+    }
+
+    #[inline]
+    fn decoded_segments(
+        &self,
+        arcs: &DecodedBlock,
+        local: usize,
+        mut f: impl FnMut(&[u32], &[u32]),
+    ) {
+        let (mut start, end) = (arcs.starts[local] as usize, arcs.starts[local + 1] as usize);
+        while start < end {
+            let part = start..end.min(start + self.shared.segment_arcs);
+            start = part.end;
+            let weights = if self.is_weighted { &arcs.weights[part.clone()] } else { &[] };
+            f(&arcs.targets[part], weights);
         }
     }
 
@@ -260,15 +333,42 @@ impl Block {
         mut f: impl FnMut(&[u32], &[u32]),
     ) -> Result<()> {
         let mut rest = plain.degrees[local] as usize;
-        let (start, end) = (plain.offsets[local] as usize, plain.offsets[local + 1] as usize);
-        let mut cursor = Cursor::new(&plain.bytes, start, end).ok_or_else(|| self.corrupt())?;
+        let mut cursor = self.cursor(plain, local)?;
         while rest > 0 {
             let count = rest.min(self.shared.segment_arcs);
             let (arcs, weights) = self.plain_segment(plain, local, count, &mut cursor, scratch)?;
             f(&scratch.targets[..arcs], &scratch.weights[..weights]);
             rest -= count;
         }
+        self.check_end(&cursor)
+    }
+
+    /// Returns a cursor over the arcs of a node.
+    #[inline]
+    fn cursor<'a>(&self, plain: &'a PlainBlock, local: usize) -> Result<Cursor<'a>> {
+        let (start, end) = (plain.offsets[local] as usize, plain.offsets[local + 1] as usize);
+        Cursor::new(&plain.bytes, start, end).ok_or_else(|| self.corrupt())
+    }
+
+    #[inline]
+    fn check_end(&self, cursor: &Cursor<'_>) -> Result<()> {
         if cursor.is_at_end() { Ok(()) } else { Err(self.corrupt()) }
+    }
+
+    /// Decodes the next arcs of a node, as many as there are `targets`.
+    #[inline]
+    fn decode(
+        &self,
+        plain: &PlainBlock,
+        local: usize,
+        cursor: &mut Cursor<'_>,
+        targets: &mut [u32],
+        weights: &mut [u32],
+    ) -> Result<()> {
+        let node = self.entry.first_node + local as u32;
+        cursor
+            .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
+            .ok_or_else(|| self.corrupt())
     }
 
     /// Decodes the next `count` arcs of a node; returns the number of visible arcs and of their weights.
@@ -283,11 +383,8 @@ impl Block {
         scratch.reserve(count);
         let node = self.entry.first_node + local as u32;
         let weighted = if self.is_weighted { count } else { 0 };
-        let targets = &mut scratch.targets[..count];
-        let weights = &mut scratch.weights[..weighted];
-        cursor
-            .arcs(node, self.shared.node_count, &plain.codes, targets, weights)
-            .ok_or_else(|| self.corrupt())?;
+        let (targets, weights) = (&mut scratch.targets[..count], &mut scratch.weights[..weighted]);
+        self.decode(plain, local, cursor, targets, weights)?;
         Ok(match &self.shared.view {
             None => (count, weighted),
             Some(view) => {

@@ -96,6 +96,11 @@ impl Graph {
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 
+    /// Whether arcs are changed as they are decoded.
+    pub(crate) fn has_view(&self) -> bool {
+        self.shared.view.is_some()
+    }
+
     /// Returns the storage that the graph is read from.
     pub fn files(&self) -> &Files {
         &self.files

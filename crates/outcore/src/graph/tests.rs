@@ -204,6 +204,14 @@ fn any_names() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(name, 0..60)
 }
 
+/// Returns the segments of a node.
+fn segments(block: &Block, local: usize) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let mut all = Vec::new();
+    let add = |targets: &[u32], codes: &[u32]| all.push((targets.to_vec(), codes.to_vec()));
+    block.for_each_segment(local, &mut ArcScratch::default(), add).unwrap();
+    all
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -229,6 +237,19 @@ proptest! {
         let is_weighted = expected.arcs.iter().any(|arc| is_other(Weight::from_code(arc.2).value()))
             || expected.loops.iter().any(|&(_, weight)| is_other(weight));
         prop_assert_eq!(graph.is_weighted(), is_weighted);
+        for index in 0..graph.blocks().len() {
+            let block = graph.read_block(index).unwrap();
+            let decoded = block.decoded().unwrap();
+            prop_assert_eq!(decoded.is_none(), graph.is_hub_block(index));
+            let Some(decoded) = decoded else { continue };
+            let most = Block::decoded_bytes(&graph.blocks()[index], graph.is_weighted());
+            prop_assert!(decoded.memory_bytes() as u64 <= most);
+            for local in 0..block.node_count() {
+                prop_assert_eq!(decoded.degree(local), block.degree(local));
+                prop_assert_eq!(decoded.self_loop(local), block.self_loop(local));
+                prop_assert_eq!(segments(&decoded, local), segments(&block, local));
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Blocks in order: from memory as far as the budget reaches, the rest from the file.
 //!
-//! A clustering scans the graph several times. The first blocks read stay in memory, encoded; every scan
-//! reads the rest again, ahead of its use. The cache never changes a result.
+//! A clustering scans the graph several times. If all blocks fit in half of the memory decoded, they stay so; otherwise the
+//! first blocks read stay encoded, and every scan reads the rest again, ahead of its use. The cache never changes a
+//! result.
 
 use crate::cluster::base::pace::ClusterProgress;
 use crate::error::Result;
@@ -17,6 +18,8 @@ pub struct BlockSource<'g> {
     kept: Vec<Option<Arc<Block>>>,
     kept_bytes: u64,
     budget: u64,
+    /// Whether the cached blocks are decoded.
+    decodes: bool,
     ahead: usize,
     scans: u64,
     /// Progress that counts the scanned arcs.
@@ -28,7 +31,10 @@ impl<'g> BlockSource<'g> {
     pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
-        Self { graph, kept, kept_bytes: 0, budget, ahead: READ_AHEAD, scans: 0, pace: None }
+        // The other half of the memory is for the sort of the next level.
+        let decodes = !graph.has_view() && 2 * decoded_bytes(graph) <= budget;
+        let (kept_bytes, ahead, scans, pace) = (0, READ_AHEAD, 0, None);
+        Self { graph, kept, kept_bytes, budget, decodes, ahead, scans, pace }
     }
 
     /// Sets the number of blocks read ahead.
@@ -58,6 +64,9 @@ impl<'g> BlockSource<'g> {
 
     /// Returns an upper bound of the bytes of cached blocks.
     pub fn most_kept_bytes(&self) -> u64 {
+        if self.decodes {
+            return decoded_bytes(self.graph);
+        }
         // Tables of nodes and weights of a block are smaller than its arcs, or than this.
         let bytes = |entry: &BlockEntry| 2 * entry.bytes + 32 * u64::from(entry.node_count) + 4096;
         self.budget.min(self.graph.blocks().iter().map(bytes).sum()).max(self.kept_bytes)
@@ -139,7 +148,7 @@ impl<'g> BlockSource<'g> {
             } else {
                 Arc::new(self.graph.read_block(index)?)
             };
-            self.keep(&block);
+            self.keep(&block)?;
             if !was_planned || wanted(entry) {
                 visit(&block)?;
             }
@@ -154,13 +163,21 @@ impl<'g> BlockSource<'g> {
         }
     }
 
-    fn keep(&mut self, block: &Arc<Block>) {
+    fn keep(&mut self, block: &Arc<Block>) -> Result<()> {
+        let Some(slot @ None) = self.kept.get_mut(block.index()) else { return Ok(()) };
+        let decoded = if self.decodes { block.decoded()? } else { None };
+        let block = decoded.map_or_else(|| block.clone(), Arc::new);
         let bytes = block.memory_bytes() as u64;
-        if let Some(slot @ None) = self.kept.get_mut(block.index())
-            && self.kept_bytes + bytes <= self.budget
-        {
-            *slot = Some(block.clone());
+        if self.kept_bytes + bytes <= self.budget {
+            *slot = Some(block);
             self.kept_bytes += bytes;
         }
+        Ok(())
     }
+}
+
+/// Returns the maximum memory of all blocks, decoded.
+fn decoded_bytes(graph: &Graph) -> u64 {
+    let bytes = |entry| Block::decoded_bytes(entry, graph.is_weighted());
+    graph.blocks().iter().map(bytes).sum()
 }
