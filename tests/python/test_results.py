@@ -80,6 +80,7 @@ def test_results_in_tables_read_like_text(name: str, karate: Path) -> None:
     assert found.labels.tolist() == expected.labels.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:starts disagree")
 def test_stability_is_equal_in_every_form(own_directory: Path) -> None:
     # Hardly any groups, so starts differ.
     pairs = [(a, b) for a, b in np.random.default_rng(1).integers(0, 200, (600, 2)).tolist() if a != b]

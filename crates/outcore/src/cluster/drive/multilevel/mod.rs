@@ -181,6 +181,8 @@ struct Multilevel<'a, 'j, O: Sums> {
     most_cycles: u32,
     /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
     step: Option<WarmStep>,
+    /// Given communities, in case that those found from scratch are worse.
+    given: Option<Hierarchy>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
 }
@@ -228,7 +230,7 @@ pub(crate) fn find<O: Sums>(
         None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
         None => first.begin(&mut level)?,
     };
-    let labels = state.into_labels();
+    let labels = first.at_least_given(&mut level, state.labels)?;
     // There may be no level 1.
     first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
@@ -247,6 +249,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             divisions: None,
             most_cycles: job.options.cycles,
             step: None,
+            given: None,
             history,
             hierarchy,
             base,

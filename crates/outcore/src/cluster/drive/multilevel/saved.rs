@@ -101,7 +101,13 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
                 // Marks the doubted nodes again.
                 drop(self.measured_given(level, &warm)?);
+                self.keep_given(&warm)?;
                 Some(warm)
+            }
+            None if !given.initial.is_empty() => {
+                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                self.keep_given(&warm)?;
+                None
             }
             _ => None,
         };

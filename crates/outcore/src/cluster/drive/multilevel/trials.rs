@@ -47,7 +47,7 @@ const NEAR: f64 = 0.02;
 /// ...or, in a small graph, by this over the root of its number of edges, as chance is.
 const NEAR_BY_CHANCE: f64 = 2.0;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
-const MARGIN: f64 = 1e-9;
+pub(super) const MARGIN: f64 = 1e-9;
 
 /// Communities to start from.
 #[derive(Debug, Clone, Copy, PartialEq)]

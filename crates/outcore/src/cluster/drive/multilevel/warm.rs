@@ -13,14 +13,16 @@
 //! least as good as what was given.
 //!
 //! If the first sweep moves a large share of the nodes, or most nodes are in communities that come apart, the
-//! labels are far from any good solution: the graph is clustered from scratch.
+//! labels are far from any good solution: the graph is clustered from scratch, and the better of both remains.
 
+use super::trials::MARGIN;
 use super::{
     Bits, FIRST_SWEEPS, FIRST_TOLERANCE, Groupings, LEVEL_SHRINKS, Level, LevelState, Multilevel,
     NextStep, Progress, Sums, renumber,
 };
 use crate::cluster::drive::job::SizeClass;
 use crate::cluster::store::given::{Given, NONE};
+use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
 use crate::progress::{Event, notify};
 use serde::{Deserialize, Serialize};
@@ -89,6 +91,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.detail("measuring the given communities")?;
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
         let state = self.measured_given(level, &warm)?;
+        self.keep_given(&warm)?;
         self.step = Some(WarmStep::Moving);
         let active = self.first_active(level, &warm);
         let progress = Progress { active, ..Progress::new(0) };
@@ -172,6 +175,42 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             }
             _ => self.cycles(level, state, progress),
         }
+    }
+
+    /// Keeps the given communities until the end.
+    pub(super) fn keep_given(&mut self, warm: &Warm) -> Result<()> {
+        let prefix = self.job.scratch.join("given");
+        let mut kept = Hierarchy::new(self.job.graph.files(), prefix, Vec::new());
+        kept.keep(&warm.labels, warm.labels.len())?;
+        self.given = Some(kept);
+        Ok(())
+    }
+
+    /// Returns these labels; or, if they were found from scratch and the given communities are better, those after some
+    /// more sweeps.
+    pub(super) fn at_least_given(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+    ) -> Result<Vec<u32>> {
+        let into = |labels: Vec<AtomicU32>| labels.into_iter().map(AtomicU32::into_inner).collect();
+        let Some(given) = self.given.take() else { return Ok(into(labels)) };
+        let mut labels = labels;
+        if self.step.is_none() {
+            let (quality, found) = self.measured(level, labels)?;
+            labels = found.labels;
+            drop(found.sums);
+            let before = given.read(0)?.into_iter().map(AtomicU32::new).collect();
+            let (given_quality, mut state) = self.measured(level, before)?;
+            if given_quality > quality + MARGIN {
+                drop(labels);
+                state.sums.free_below(level.node_count());
+                self.history.cycles = self.most_cycles;
+                labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
+            }
+        }
+        given.into_groupings().iter().for_each(|kept| self.job.graph.files().discard(&kept.path));
+        Ok(into(labels))
     }
 
     /// Clusters from scratch, with all starts.
