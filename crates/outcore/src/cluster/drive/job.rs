@@ -13,7 +13,7 @@ use crate::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
 /// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
-const SMALL_SIZE: u64 = 1 << 14;
+const SMALL_SIZE: u64 = 1 << 15;
 const MEDIUM_SIZE: u64 = 3 << 20;
 
 /// Bounds of working memory and of the classes of sizes; tests change them.

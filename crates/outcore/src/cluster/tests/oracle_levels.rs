@@ -145,7 +145,8 @@ impl OracleLevels {
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
         if !self.starts[0].is_empty() {
             labels = self.best_start(level, number, seed, labels, 0);
-            self.cycles = (self.cycles - 1).max(1);
+            let is_small = self.size == OracleSize::Small;
+            self.cycles = if is_small { 1 } else { (self.cycles - 1).max(1) };
         }
         self.cycles(level, number, seed, labels)
     }
@@ -236,9 +237,10 @@ impl OracleLevels {
         self.apart(|other| other.cycles(level, number, seed, labels))
     }
 
-    /// Runs another search of one cycle, which counts sweeps with this one.
+    /// Runs another search, of one cycle unless the graph is small, which counts sweeps with this one.
     fn apart(&mut self, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
-        let mut other = Self::new((self.method, self.resolution), 1, self.seed);
+        let cycles = if self.size == OracleSize::Small { self.cycles } else { 1 };
+        let mut other = Self::new((self.method, self.resolution), cycles, self.seed);
         (other.max_size, other.seeding, other.sweeps) = (self.max_size, self.seeding, self.sweeps);
         other.size = self.size;
         let labels = run(&mut other);

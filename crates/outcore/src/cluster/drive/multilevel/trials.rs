@@ -10,8 +10,8 @@
 //! | large | 6 | | 6 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
-//! start goes through one cycle from there; the best is then moved there again, and on the levels below, and goes
-//! through further cycles.
+//! start goes through one cycle from there, or through all if the graph is small; the best is then moved there again,
+//! and on the levels below, and goes through further cycles.
 //!
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
@@ -250,11 +250,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(labels.into_iter().map(AtomicU32::new).collect())
     }
 
-    /// Records that the starts have been compared, perhaps on the graph, where each goes through one cycle.
+    /// Records that the starts have been compared, perhaps on the graph, where each has gone through some cycles.
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
-            self.most_cycles = (self.job.options.cycles - 1).max(1);
+            let done = if self.job.size_class() == SizeClass::Small { self.most_cycles } else { 1 };
+            self.most_cycles = self.most_cycles.saturating_sub(done).max(1);
         }
     }
 
@@ -319,7 +320,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
 
-    /// Runs another search on the level, of one cycle, with files of its own and no checkpoints.
+    /// Runs another search on the level, with files of its own and no checkpoints.
     pub(super) fn solve_apart<P: Sums, T>(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -331,7 +332,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.hierarchy.lent(self.job.scratch.join(format!("groups-start-{}", level.number)));
         let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
         other.base = level.number;
-        other.most_cycles = 1;
+        if self.job.size_class() != SizeClass::Small {
+            // Only the best start goes through further cycles.
+            other.most_cycles = 1;
+        }
         let cycles = self.history.cycles;
         other.history = std::mem::take(&mut self.history);
         other.history.cycles = 0;
