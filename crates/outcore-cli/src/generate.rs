@@ -23,6 +23,7 @@ pub(crate) fn generate(
                 community_max: planted.community_max,
                 community_exponent: planted.community_exponent,
                 order: planted.order,
+                both_directions: planted.both_directions,
             };
             (engine::Model::Planted(model), &planted.format, planted.truth.as_deref())
         }

@@ -70,6 +70,8 @@ pub struct Planted {
     pub community_exponent: f64,
     /// Order of the edges.
     pub order: EdgeOrder,
+    /// Whether every edge is written again, in the other direction and with the same weight, after all edges.
+    pub both_directions: bool,
 }
 
 impl Planted {
@@ -83,6 +85,7 @@ impl Planted {
             community_max: 1000,
             community_exponent: 2.0,
             order: EdgeOrder::Shuffled,
+            both_directions: false,
         }
     }
 }
@@ -149,10 +152,10 @@ pub fn generate(
     let mut sink = Sink::create(files, output)?;
     // Fails on a bad truth path before any edges are generated.
     let truth_sink = truth.map(|path| Sink::create(files, path)).transpose()?;
-    let total = Some(maker.edge_count);
+    let total = Some(maker.line_count);
     notify(observer, Event::Begin { stage: Stage::Generate, total, unit: "edges" })?;
     let edges = |block: u64, out: &mut Vec<u8>| maker.edges(block, out);
-    blocks_in_order(maker.edge_count, options.threads, edges, &mut |text, done| {
+    blocks_in_order(maker.line_count, options.threads, edges, &mut |text, done| {
         sink.write(text)?;
         notify(observer, Event::Advance { done })
     })?;
@@ -219,6 +222,8 @@ struct Maker {
     shape: GraphShape,
     node_count: u64,
     edge_count: u64,
+    /// Twice the number of edges if they are written in both directions.
+    line_count: u64,
     naming: Naming,
     weights: bool,
     seed: u64,
@@ -232,7 +237,7 @@ enum GraphShape {
 impl Maker {
     fn new(options: &GenerateOptions) -> Result<Self> {
         let seed = mix(options.seed ^ 0x6f75_7463_6f72_6521);
-        let (shape, node_count, edge_count) = match &options.model {
+        let (shape, node_count, edge_count, directions) = match &options.model {
             Model::Planted(planted) => {
                 planted.check()?;
                 let shape = GraphShape::Planted {
@@ -242,7 +247,7 @@ impl Maker {
                     order: planted.order,
                     sources: Permutation::new(planted.nodes, mix(seed + 1)),
                 };
-                (shape, planted.nodes, planted.edges)
+                (shape, planted.nodes, planted.edges, 1 + u64::from(planted.both_directions))
             }
             Model::Rmat(rmat) => {
                 if !(1..=31).contains(&rmat.scale) {
@@ -254,11 +259,13 @@ impl Maker {
                     )));
                 }
                 let nodes = 1u64 << rmat.scale;
-                (GraphShape::Rmat { scale: rmat.scale }, nodes, nodes * rmat.edge_factor)
+                (GraphShape::Rmat { scale: rmat.scale }, nodes, nodes * rmat.edge_factor, 1)
             }
         };
         let naming = Naming::new(options.names, node_count, mix(seed + 2));
-        Ok(Self { shape, node_count, edge_count, naming, weights: options.weights, seed })
+        let line_count = directions * edge_count;
+        let weights = options.weights;
+        Ok(Self { shape, node_count, edge_count, line_count, naming, weights, seed })
     }
 
     fn communities(&self) -> Option<&PlantedCommunities> {
@@ -282,7 +289,7 @@ impl Maker {
 
     /// Appends the lines of block number `block`.
     fn edges(&self, block: u64, out: &mut Vec<u8>) {
-        let range = block * BLOCK_EDGES..((block + 1) * BLOCK_EDGES).min(self.edge_count);
+        let range = block * BLOCK_EDGES..((block + 1) * BLOCK_EDGES).min(self.line_count);
         out.reserve(LINE_BYTES * (range.end - range.start) as usize);
         match &self.shape {
             GraphShape::Planted { communities, mixing, order: EdgeOrder::Shuffled, sources } => {
@@ -313,12 +320,15 @@ impl Maker {
         out: &mut Vec<u8>,
         edge_of: impl Fn(u64, &mut Draw) -> PlantedEdge,
     ) {
-        for number in range {
+        for line in range {
+            let is_reversed = line >= self.edge_count;
+            let number = if is_reversed { line - self.edge_count } else { line };
             let mut draw = Draw::new(self.seed, number);
             let edge = edge_of(number, &mut draw);
-            self.naming.put(edge.source, out);
+            let ends = [edge.source, edge.target];
+            self.naming.put(ends[usize::from(is_reversed)], out);
             out.push(b'\t');
-            self.naming.put(edge.target, out);
+            self.naming.put(ends[usize::from(!is_reversed)], out);
             if self.weights {
                 // Three digits; edges inside a community are heavier, with some overlap.
                 let (low, width) = if edge.is_inside { (300, 700) } else { (50, 450) };

@@ -323,6 +323,9 @@ pub(crate) struct GeneratePlanted {
     /// Order of the edges: random, or all edges of a source together as in search results
     #[arg(long, value_parser = names::<EdgeOrder>(), default_value = "shuffled")]
     pub(crate) order: EdgeOrder,
+    /// Write every edge again, in the other direction and with the same weight, after all edges
+    #[arg(long)]
+    pub(crate) both_directions: bool,
     /// Also write `node<TAB>community` for every node
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: Option<PathBuf>,

@@ -49,6 +49,24 @@ fn every_node_has_an_edge_and_a_community() {
 }
 
 #[test]
+fn edges_in_both_directions_have_the_same_weight() {
+    for order in [EdgeOrder::Shuffled, EdgeOrder::Grouped] {
+        let mut options = planted(2_000, 70_000);
+        let Model::Planted(model) = &mut options.model else { unreachable!() };
+        model.order = order;
+        let (once, ..) = made(&options);
+        let Model::Planted(model) = &mut options.model else { unreachable!() };
+        model.both_directions = true;
+        let (both, _, generated) = made(&options);
+        assert_eq!(generated.edge_count, 70_000);
+        let (first, second) = both.split_at(70_000);
+        assert!(first == once);
+        let turned = |edge: &Vec<String>| vec![edge[1].clone(), edge[0].clone(), edge[2].clone()];
+        assert!(second.iter().map(turned).eq(once));
+    }
+}
+
+#[test]
 fn mixing_and_sizes_match_the_options() {
     let (edges, truth, generated) = made(&planted(50_000, 200_000));
     let inside = edges.iter().filter(|edge| truth[&edge[0]] == truth[&edge[1]]).count();
