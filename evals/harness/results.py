@@ -75,8 +75,10 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
     def measure(self, commands: Sequence[Command], repeats: int) -> None:
+        """Measure commands; a command that was measured before gets further samples."""
         self.commands.update({command.name: command for command in commands})
-        self.samples.update(measure(commands, repeats))
+        for name, samples in measure(commands, repeats).items():
+            self.samples.setdefault(name, []).extend(samples)
 
     def summary(self, name: str) -> Summary:
         return summary(self.samples[name])
@@ -111,9 +113,14 @@ class Result:
         print("\n" + checks_table(self.checks))
         for note in self.notes:
             print(f"note: {note}")
-        path = self._store(baseline)
+        path = self.store(baseline)
         print(f"\nresults: {path.relative_to(REPOSITORY)}")
         return EXIT_BAR_MISSED if any(check.judged and not check.met for check in self.checks) else 0
+
+    @property
+    def path(self) -> Path:
+        """File of the stored result."""
+        return EVALS / self.name / "results" / (f"{self.part}-{self.scale}.json" if self.part else f"{self.scale}.json")
 
     def _table(self, baseline: str | None) -> str:
         header = ["command", "median s", "min", "max", "user s", "system s", "memory MiB", "disk MiB"]
@@ -136,12 +143,13 @@ class Result:
             rows.append(cells)
         return table(header, rows)
 
-    def _store(self, baseline: str | None) -> Path:
+    def store(self, baseline: str | None = None) -> Path:
+        """Store the result so far, and return the path."""
         document = {
             "eval": self.name,
             "bar": self.bar,
             "scale": self.scale,
-            "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "date": date(),
             "version": version(),
             "commit": commit(),
             "machine": machine(),
@@ -161,9 +169,8 @@ class Result:
             "checks": [asdict(check) | {"verdict": check.verdict} for check in self.checks],
             "notes": self.notes,
         }
-        folder = EVALS / self.name / "results"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / (f"{self.part}-{self.scale}.json" if self.part else f"{self.scale}.json")
+        path = self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(_storable(document), indent=1, ensure_ascii=False)
         rows = ",\n  ".join(json.dumps(_storable(row), ensure_ascii=False) for row in self.rows)
         path.write_text(text.replace('"rows": []', f'"rows": [\n  {rows}\n ]' if rows else '"rows": []', 1) + "\n")
@@ -173,6 +180,8 @@ class Result:
 def _stored(sample: Sample) -> dict[str, object]:
     """Return a sample without its output, unless that is its result or the reason of its failure."""
     kept = {name: value for name, value in asdict(sample).items() if name not in ("output", "error")}
+    if sample.source_seconds is None:
+        del kept["source_seconds"]
     if reported := sample.json_line():
         kept["reported"] = reported
     if not sample.ok:
@@ -220,6 +229,10 @@ def _figure(value: float | str) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{value:.1e}" if 0 < abs(value) < 1e-4 else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def date() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def version() -> str:

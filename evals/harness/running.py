@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import resource
 import signal
 import statistics
 import subprocess
@@ -26,7 +27,11 @@ OUTPUT_TAIL_BYTES = 2000
 
 @dataclass(frozen=True)
 class Command:
-    """Process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs."""
+    """Process to measure. `prepare` runs before each repeat and is not timed; `limit_seconds` ends one that hangs.
+
+    The standard input is the file `stdin`, or what the process with the arguments `source` writes; it is not measured
+    with the command, except that it takes its share of the processor.
+    """
 
     name: str
     argv: Sequence[str]
@@ -36,6 +41,7 @@ class Command:
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     limit_seconds: float | None = None
+    source: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Sample:
     `peak_memory_bytes` is the largest resident set of the process or of one of its children. The kernel also counts the
     time between fork and exec, so it is never below the resident set of this interpreter (about 25 MiB).
     `peak_disk_bytes` is sampled: it misses files without a name, and files that exist for less than 50 ms.
+    `source_seconds` is the processor time of the process that wrote the standard input.
     """
 
     wall_seconds: float
@@ -55,6 +62,7 @@ class Sample:
     exit_code: int
     output: str
     error: str
+    source_seconds: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -62,7 +70,7 @@ class Sample:
 
     def json_line(self) -> dict[str, float]:
         """Return the last line of JSON in the output."""
-        lines = [line for line in self.output.splitlines() if line.startswith("{")]
+        lines = [line for line in self.output.splitlines() if line.startswith('{"')]
         value = json.loads(lines[-1]) if lines else {}
         return value if isinstance(value, dict) else {}
 
@@ -112,14 +120,17 @@ class DiskWatch:
 
 
 def run_once(command: Command) -> Sample:
-    """Run a command to its end and measure it. A failure is a sample, too."""
+    """Run a command to its end and measure it. A failure is a sample, too, as is one of the source of its input."""
     if command.prepare is not None:
         command.prepare()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
-        stdin: IO[bytes] | int = subprocess.DEVNULL if command.stdin is None else command.stdin.open("rb")
-        try:
-            with DiskWatch(command.watch) as watch:
-                start = time.perf_counter()
+        with DiskWatch(command.watch) as watch:
+            start = time.perf_counter()
+            source = _start_source(command, error)
+            stdin: IO[bytes] | int = subprocess.DEVNULL if command.stdin is None else command.stdin.open("rb")
+            if source is not None and source.stdout is not None:
+                stdin = source.stdout
+            try:
                 process = subprocess.Popen(
                     list(command.argv),
                     stdin=stdin,
@@ -128,27 +139,49 @@ def run_once(command: Command) -> Sample:
                     cwd=command.cwd,
                     env={**os.environ, **command.env},
                 )
-                timer = threading.Timer(command.limit_seconds or 0, os.kill, (process.pid, signal.SIGKILL))
-                if command.limit_seconds is not None:
-                    timer.start()
-                _, status, usage = os.wait4(process.pid, 0)
-                timer.cancel()
-                wall_seconds = time.perf_counter() - start
-                # wait4 has reaped the child: Popen must not wait for it again.
-                process.returncode = os.waitstatus_to_exitcode(status)
-        finally:
-            if not isinstance(stdin, int):
-                stdin.close()
+            finally:
+                # Once the command has ended, nobody else may hold the pipe, so that its source ends, too.
+                if not isinstance(stdin, int):
+                    stdin.close()
+            timer = threading.Timer(command.limit_seconds or 0, os.kill, (process.pid, signal.SIGKILL))
+            if command.limit_seconds is not None:
+                timer.start()
+            exit_code, usage = _wait(process)
+            timer.cancel()
+            source_seconds = None
+            if source is not None:
+                source_code, source_usage = _wait(source)
+                source_seconds = source_usage.ru_utime + source_usage.ru_stime
+                exit_code = exit_code or source_code
+            wall_seconds = time.perf_counter() - start
         return Sample(
             wall_seconds=wall_seconds,
             user_seconds=usage.ru_utime,
             system_seconds=usage.ru_stime,
             peak_memory_bytes=usage.ru_maxrss * KIB,
             peak_disk_bytes=watch.peak_bytes,
-            exit_code=process.returncode,
+            exit_code=exit_code,
             output=_tail(output),
             error=_tail(error),
+            source_seconds=source_seconds,
         )
+
+
+def _start_source(command: Command, error: IO[bytes]) -> subprocess.Popen[bytes] | None:
+    if not command.source:
+        return None
+    environment = {**os.environ, **command.env}
+    return subprocess.Popen(
+        list(command.source), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=error, env=environment
+    )
+
+
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
+    """Wait for a process, and return its exit code and what it has used."""
+    _, status, usage = os.wait4(process.pid, 0)
+    # wait4 has reaped the child: Popen must not wait for it again.
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage
 
 
 def _tail(file: IO[bytes]) -> str:
