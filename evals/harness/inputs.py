@@ -39,10 +39,9 @@ class Planted:
 
 def planted(nodes: int, edges: int, seed: int = 1, names: str = "string") -> Planted:
     """Return the planted partition of a size, which is generated unless it exists; the evals share it."""
-    folder = data_folder() / "graphs"
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"planted-{names}-{nodes}-{edges}-{seed}"
-    graph = Planted(nodes, edges, seed, folder / f"{stem}.tsv", folder / f"{stem}.truth.tsv")
+    path = planted_path(nodes, edges, seed, names)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    graph = Planted(nodes, edges, seed, path, path.with_suffix(".truth.tsv"))
     if not graph.path.exists():
         require_space(edges * 45 + nodes * 30)
         print(f"  generating {nodes} nodes, {edges} edges ..", file=sys.stderr)
@@ -52,6 +51,11 @@ def planted(nodes: int, edges: int, seed: int = 1, names: str = "string") -> Pla
             cannot_run(f"outcore generate failed:\n{done.error}")
         partial.rename(graph.path)
     return graph
+
+
+def planted_path(nodes: int, edges: int, seed: int = 1, names: str = "string") -> Path:
+    """Return where `planted` puts a graph."""
+    return data_folder() / "graphs" / f"planted-{names}-{nodes}-{edges}-{seed}.tsv"
 
 
 def lines(path: Path) -> Iterator[str]:
