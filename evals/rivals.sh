@@ -10,7 +10,7 @@
 #   extsort    extsort                 for sort: cargo
 #   stxxl      STXXL                   for sort: a C++ compiler with OpenMP, STXXL (Debian: libstxxl-dev)
 #   duckdb     DuckDB                  for rivals-ingest and sort: python3 with venv
-#   python     Infomap, leidenalg ..   for quality/methods.py and speed-quality: python3 with venv
+#   python     Infomap, leidenalg ..   for quality/methods.py, speed-quality and rivals-cluster: python3 with venv
 #
 # BUILD_JOBS limits the number of parallel compilers.
 set -euo pipefail
@@ -78,8 +78,9 @@ install_duckdb() {
 
 # Results of a rival may change with its version: the first two numbers are fixed.
 install_python() {
-    python_packages 'numpy, sklearn, igraph, leidenalg, infomap' \
-        'numpy>=2,<3' 'scikit-learn>=1.9,<2' 'igraph>=1.0,<1.1' 'leidenalg>=0.12,<0.13' 'infomap>=2.16,<2.17'
+    python_packages 'numpy, sklearn, igraph, leidenalg, infomap, networkit' \
+        'numpy>=2,<3' 'scikit-learn>=1.9,<2' 'igraph>=1.0,<1.1' 'leidenalg>=0.12,<0.13' 'infomap>=2.16,<2.17' \
+        'networkit>=11.2,<11.3'
 }
 
 parts=(webgraph extsort stxxl duckdb python)

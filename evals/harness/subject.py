@@ -46,9 +46,11 @@ def sort_bench() -> Path:
     return program
 
 
-def generate_argv(nodes: int, edges: int, seed: int, output: Path, truth: Path, names: str = "string") -> list[str]:
+def generate_argv(
+    nodes: int, edges: int, seed: int, output: Path, truth: Path, names: str = "string", weights: bool = True
+) -> list[str]:
     sizes = ["--nodes", str(nodes), "--edges", str(edges)]
-    options = ["--names", names, "--weights", "--seed", str(seed)]
+    options = ["--names", names, *(["--weights"] if weights else []), "--seed", str(seed)]
     return [str(outcore()), "generate", "planted", *sizes, *options, "-o", str(output), "--truth", str(truth)]
 
 
