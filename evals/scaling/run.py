@@ -33,7 +33,7 @@ METHODS = ("map-equation", "label-propagation")
 EDGES_PER_NODE = 10
 MEMORY_MIB = {"full": 4096, "smoke": 128}
 TOLERANCE_MIB = 32
-KEPT_EDGES = 100_000_000
+KEPT_EDGES = 10_000_000
 # The text, with the truth; and a name.
 TEXT_BYTES, NAME_BYTES = 40, 14
 
@@ -64,7 +64,7 @@ def possible(edges: int, methods: tuple[str, ...], mib: int) -> Size:
     """Return the size with those methods that can run here."""
     plans = {method: plan for method in methods if (plan := planned(edges, method, mib))}
     text = inputs.planted_path(edges // EDGES_PER_NODE, edges)
-    most = max((plan["disk_bytes_most"] for plan in plans.values()), default=0)
+    most = max((plan["disk_bytes"] for plan in plans.values()), default=0)
     needed = most + (0 if text.exists() else edges * TEXT_BYTES)
     places.data_folder().mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(places.data_folder()).free
