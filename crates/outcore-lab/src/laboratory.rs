@@ -1,9 +1,9 @@
 //! One call of the laboratory: runs experiments in turn and records the environment.
 
-use crate::environment;
-use crate::experiments::Listed;
+use crate::experiments::{LIST, Listed};
 use crate::report::{LabReport, SCHEMA};
 use crate::workplace::{Effort, Workplace};
+use crate::{claims, environment};
 use outcore::error::opt::{DIR, QUICK};
 use outcore::progress::{Event, Observer, notify};
 use outcore::{Error, ErrorKind, Result};
@@ -22,47 +22,57 @@ pub struct LabOptions {
     pub compile: bool,
 }
 
-/// Runs `experiments` in turn.
+/// Runs `experiments` in turn. After each, `finished` gets the report so far, so that a call that ends early loses only
+/// the experiment it is in.
 ///
 /// # Errors
 /// `Usage` if the path is not a directory or another laboratory is running in it; `Io`, `DiskTooSmall`, `DiskFull`;
-/// `Interrupted`. No files are left behind.
+/// `Interrupted`; those of `finished`. No files are left behind.
 pub fn run(
     options: &LabOptions,
     experiments: &[Listed],
     observer: &dyn Observer,
+    finished: &mut dyn FnMut(&LabReport) -> Result<()>,
 ) -> Result<LabReport> {
     check_directory(&options.directory)?;
-    measure(options, experiments, observer).map_err(with_disk_hint)
+    measure(options, experiments, observer, finished).map_err(with_disk_hint)
 }
 
 fn measure(
     options: &LabOptions,
     experiments: &[Listed],
     observer: &dyn Observer,
+    finished: &mut dyn FnMut(&LabReport) -> Result<()>,
 ) -> Result<LabReport> {
-    let mut found = environment::machine(&options.directory);
-    found.extend(environment::load("before"));
+    let mut report = begun(options, experiments);
     let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)
         .map_err(with_directory_hint)?
         .compile(options.compile);
-    let mut done = Vec::with_capacity(experiments.len());
     for listed in experiments {
         let experiment = (listed.run)(&workplace)?;
         let summary = format!("{}: {} methods", experiment.name, experiment.rows.len());
         notify(observer, Event::End { summary: &summary })?;
-        done.push(experiment);
+        report.add(experiment);
+        report.environment.extend(environment::load("after"));
+        finished(&report)?;
     }
-    drop(workplace);
-    found.extend(environment::load("after"));
-    Ok(LabReport {
+    Ok(report)
+}
+
+/// Returns a report without experiments.
+fn begun(options: &LabOptions, experiments: &[Listed]) -> LabReport {
+    let mut environment = environment::machine(&options.directory);
+    environment.extend(environment::load("before"));
+    let names: Vec<&str> = experiments.iter().map(|listed| listed.name).collect();
+    LabReport {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         effort: options.effort,
         seed: options.seed,
-        environment: found,
-        experiments: done,
-    })
+        environment,
+        experiments: Vec::with_capacity(experiments.len()),
+        claims: claims::expected(&names, experiments.len() == LIST.len()),
+    }
 }
 
 /// Checks that the directory exists, so that a mistyped one is not created.

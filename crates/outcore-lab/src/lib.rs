@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  experiment --methods--> rounds --rows--> report --> table (terminal), page (HTML), compare
-//!                            |                 `-----> tune --> disk profile of the engine
-//!                          state, meter
+//!                            |       |
+//!                     state, meter   statistics, claims        tune --> disk profile of the engine
 //! ```
 //! An experiment is a list of methods that do the same work. `rounds` runs them in random order, round by round,
 //! each from a verified file state (`state`), and records what the operating system reports about each run
-//! (`meter`). `statistics` decides what can be concluded from a row. Apart from the engine's `io`, only this crate
+//! (`meter`). `statistics` decides which rows differ, and `claims` what is true here of what is said about file I/O. Apart from the engine's `io`, only this crate
 //! depends on the operating system; `unsafe` code is confined to `api`.
 #![expect(
     clippy::disallowed_methods,
@@ -16,12 +16,14 @@
 )]
 
 pub mod api;
+pub mod claims;
 mod engine;
 pub mod environment;
 pub mod experiments;
 pub mod foreign;
 mod laboratory;
 pub mod meter;
+mod number;
 mod random;
 pub mod report;
 pub mod rounds;

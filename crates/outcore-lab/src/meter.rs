@@ -45,6 +45,41 @@ pub struct Sample {
     pub latencies: Option<Latencies>,
 }
 
+/// What the ways of an experiment are compared by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cost {
+    /// Elapsed time of an operation, without sync.
+    #[default]
+    Operation,
+    /// Elapsed time of a byte, without sync.
+    Byte,
+    /// Elapsed time of a byte until it is durable.
+    DurableByte,
+}
+
+impl Cost {
+    /// Returns the seconds of an operation or a byte in a run.
+    pub fn of(self, sample: &Sample) -> f64 {
+        match self {
+            Self::Operation => sample.wall_seconds / sample.operations as f64,
+            Self::Byte => sample.wall_seconds / sample.bytes as f64,
+            Self::DurableByte => {
+                (sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)) / sample.bytes as f64
+            }
+        }
+    }
+
+    /// Returns the unit of the cost, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Operation => "time per operation",
+            Self::Byte => "time per byte",
+            Self::DurableByte => "time per byte until it is durable",
+        }
+    }
+}
+
 /// Summary of the times of single operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {

@@ -1,17 +1,35 @@
 //! Runs the methods of an experiment round by round, in random order, each from a verified state.
 //!
-//! Interleaving spreads disturbances of the machine evenly over all methods. The first method, the baseline, runs
-//! twice per round: the ratio of its second run to its first shows the effect of noise alone.
+//! Interleaving spreads disturbances of the machine evenly over all methods, and a new random order each round makes
+//! runs of equal cost exchangeable, on which [`crate::statistics`] relies. The first method of each group runs twice per
+//! round: the two rows do the same, so any difference between them is noise.
+//!
+//! A run that the machine disturbed is repeated, judged by a canary, a fixed piece of work before and after it, never by
+//! the time of the run itself: leaving out slow runs would make noisy methods look fast. A run that cannot begin in its
+//! state is put off, first to the end of its round and then to an additional round.
+//!
+//! Cost: two canaries of about a tenth of a millisecond per run; at most a tenth of the runs are repeated.
 
 use crate::meter::{Outcome, Sample, measure};
 use crate::random::Random;
 use crate::row::{AGAIN, Missing, Row};
 use crate::state::{State, bring};
+use crate::statistics::median;
 use crate::workplace::Workplace;
 use outcore::Result;
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Number of times that a run is tried in a round before it is left out of it.
+const TRIES: u32 = 3;
+/// Maximum number of additional rounds for runs that were left out.
+const ADDITIONAL: u32 = 3;
+/// Ratio of a canary to the usual one from which on the machine counts as disturbed.
+const DISTURBED: f64 = 1.3;
+/// Maximum seconds of a run that is repeated.
+const REPEATED_SECONDS: f64 = 0.25;
 
 /// One way to do the work.
 pub struct Method<'a> {
@@ -98,85 +116,220 @@ impl<'a> Method<'a> {
 /// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// Row of each method whose state was verified in every round; the baseline first, its repetition last.
+    /// Row of each method, then the repetition of the first row of each group.
     pub rows: Vec<Row>,
     /// Methods without a row, with the reasons.
     pub missing: Vec<Missing>,
-    /// Time of a fixed piece of work before each round: it shows how steady the machine was.
+    /// Time of a fixed piece of work, its median in each round: it shows how steady the machine was.
     pub canary_seconds: Vec<f64>,
+    /// Number of runs that were repeated because the machine was disturbed.
+    pub repeated: u64,
 }
 
-/// Runs all methods `rounds` times. `methods[0]` is the baseline.
+/// Runs all methods `rounds` times. The first method of a group is its baseline.
 ///
 /// # Errors
 /// The first error of a method; `Interrupted`.
-pub fn run(
-    workplace: &Workplace<'_>,
-    mut methods: Vec<Method<'_>>,
-    rounds: u32,
-) -> Result<Measured> {
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); methods.len() + 1];
-    let mut reasons: Vec<Option<String>> = vec![None; methods.len()];
-    let mut order: Vec<usize> = (0..=methods.len()).collect();
-    let mut random = Random(workplace.seed);
-    let mut canary_seconds = Vec::new();
-    workplace.begin(u64::from(rounds) * order.len() as u64)?;
+pub fn run(workplace: &Workplace<'_>, methods: Vec<Method<'_>>, rounds: u32) -> Result<Measured> {
+    let mut rotation = Rotation::new(workplace, methods, rounds);
+    workplace.begin(u64::from(rounds) * rotation.turns.len() as u64)?;
     for round in 0..rounds {
-        canary_seconds.push(canary());
-        random.shuffle(&mut order);
-        for (done, &slot) in order.iter().enumerate() {
-            // The last slot is the baseline again.
-            let number = if slot == methods.len() { 0 } else { slot };
-            let method = &mut methods[number];
-            workplace.detail(&method.name)?;
-            if reasons[number].is_none() {
-                (method.prepare)()?;
-                let mut brought = match &method.file {
-                    Some(path) => bring(path, method.state)?,
-                    None => Ok(()),
-                };
-                if brought.is_ok() {
-                    brought = (method.prove)()?;
-                }
-                match brought {
-                    Ok(()) => {
-                        let mut sample = measure(round, &mut method.run)?;
-                        if let Some(checksum) = (method.check)()? {
-                            sample.checksum = checksum;
-                        }
-                        samples[slot].push(sample);
-                    }
-                    Err(reason) => reasons[number] = Some(reason),
-                }
-            }
-            workplace.advance(u64::from(round) * order.len() as u64 + done as u64 + 1)?;
+        rotation.round(round, (0..rotation.turns.len()).collect())?;
+    }
+    for round in rounds..rounds + ADDITIONAL {
+        let lacking = rotation.lacking(rounds as usize);
+        if lacking.is_empty() {
+            break;
         }
+        rotation.round(round, lacking)?;
     }
-    let mut measured = Measured { canary_seconds, ..Measured::default() };
-    let again = samples.pop().expect("the baseline's repetition");
-    let has_baseline = reasons.first().is_some_and(Option::is_none);
-    for ((method, samples), reason) in methods.into_iter().zip(samples).zip(reasons) {
-        match reason {
-            Some(reason) => measured.missing.push(Missing { name: method.full_name(), reason }),
-            None => measured.rows.push(Row::new(method.name, method.group, method.state, samples)),
-        }
-    }
-    if let Some(first) = measured.rows.first().filter(|_| has_baseline) {
-        let row = Row::new(AGAIN.into(), first.group.clone(), first.state, again);
-        measured.rows.push(row);
-    }
-    Ok(measured)
+    Ok(rotation.measured())
 }
 
-/// Measures the seconds that a fixed piece of work in cache and memory takes.
-fn canary() -> f64 {
-    let start = Instant::now();
-    let mut block = vec![1u64; 1 << 17];
-    for step in 0..16u64 {
-        for value in &mut block {
-            *value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(step);
-        }
+/// Row in the making: a method, or the repetition of one.
+struct Turn {
+    method: usize,
+    is_again: bool,
+    samples: Vec<Sample>,
+    /// Why the method cannot run here: it has failed in its first round.
+    reason: Option<String>,
+}
+
+/// Methods with their turns, and the canary.
+struct Rotation<'w, 'm> {
+    workplace: &'w Workplace<'w>,
+    methods: Vec<Method<'m>>,
+    turns: Vec<Turn>,
+    random: Random,
+    canary: Canary,
+    canary_seconds: Vec<f64>,
+    /// Number of runs so far, without repetitions.
+    done: u64,
+}
+
+impl<'w, 'm> Rotation<'w, 'm> {
+    fn new(workplace: &'w Workplace<'w>, methods: Vec<Method<'m>>, rounds: u32) -> Self {
+        let turn = |method, is_again| Turn { method, is_again, samples: Vec::new(), reason: None };
+        let is_first =
+            |&at: &usize| methods[..at].iter().all(|each| each.group != methods[at].group);
+        let all = (0..methods.len()).map(|at| turn(at, false));
+        let again = (0..methods.len()).filter(is_first).map(|at| turn(at, true));
+        let turns: Vec<Turn> = all.chain(again).collect();
+        let canary = Canary::new(u64::from(rounds) * turns.len() as u64 / 10);
+        let random = Random(workplace.seed);
+        Self { workplace, methods, turns, random, canary, canary_seconds: Vec::new(), done: 0 }
     }
-    black_box(&block);
-    start.elapsed().as_secs_f64()
+
+    /// Runs `turns` in random order; a run that cannot begin is tried again after the others.
+    fn round(&mut self, round: u32, mut turns: Vec<usize>) -> Result<()> {
+        let begin = self.canary.seconds.len();
+        self.random.shuffle(&mut turns);
+        let mut queue: VecDeque<(usize, u32)> = turns.into_iter().map(|turn| (turn, 1)).collect();
+        while let Some((at, tries)) = queue.pop_front() {
+            if self.turns[at].reason.is_none() {
+                match self.steady(round, self.turns[at].method)? {
+                    Ok(sample) => self.turns[at].samples.push(sample),
+                    Err(_) if tries < TRIES => {
+                        queue.push_back((at, tries + 1));
+                        continue;
+                    }
+                    Err(reason) if self.turns[at].samples.is_empty() => {
+                        self.turns[at].reason = Some(reason);
+                    }
+                    Err(_) => {}
+                }
+            }
+            self.done += 1;
+            self.workplace.advance(self.done)?;
+        }
+        self.canary_seconds.push(median(&self.canary.seconds[begin..]));
+        Ok(())
+    }
+
+    /// Runs a method, again if the machine was disturbed meanwhile.
+    fn steady(&mut self, round: u32, number: usize) -> Result<std::result::Result<Sample, String>> {
+        for _ in 1..TRIES {
+            let (before, tried) = self.attempt(round, number)?;
+            let Ok(sample) = tried else { return Ok(tried) };
+            let disturbed = self.canary.shows_disturbance(before);
+            if !disturbed || sample.wall_seconds > REPEATED_SECONDS || !self.canary.may_repeat() {
+                return Ok(Ok(sample));
+            }
+        }
+        Ok(self.attempt(round, number)?.1)
+    }
+
+    /// Brings the file into its state and runs a method; returns the canary before the run as well.
+    fn attempt(
+        &mut self,
+        round: u32,
+        number: usize,
+    ) -> Result<(f64, std::result::Result<Sample, String>)> {
+        let method = &mut self.methods[number];
+        self.workplace.detail(&method.name)?;
+        (method.prepare)()?;
+        let mut brought = match &method.file {
+            Some(path) => bring(path, method.state)?,
+            None => Ok(()),
+        };
+        if brought.is_ok() {
+            brought = (method.prove)()?;
+        }
+        let before = self.canary.measure();
+        if let Err(reason) = brought {
+            return Ok((before, Err(reason)));
+        }
+        let mut sample = measure(round, &mut method.run)?;
+        self.canary.measure();
+        if let Some(checksum) = (method.check)()? {
+            sample.checksum = checksum;
+        }
+        Ok((before, Ok(sample)))
+    }
+
+    /// Returns the turns that have fewer than `rounds` samples, and the first ones of their groups.
+    fn lacking(&self, rounds: usize) -> Vec<usize> {
+        let lacks = |turn: &Turn| turn.reason.is_none() && turn.samples.len() < rounds;
+        let group = |turn: &Turn| &self.methods[turn.method].group;
+        let groups: Vec<&String> =
+            self.turns.iter().filter(|turn| lacks(turn)).map(group).collect();
+        let mut seen = Vec::new();
+        let chosen = self.turns.iter().enumerate().filter(|(_, turn)| {
+            let is_first = !seen.contains(&group(turn));
+            seen.push(group(turn));
+            lacks(turn) || (is_first && groups.contains(&group(turn)))
+        });
+        chosen.map(|(at, _)| at).collect()
+    }
+
+    fn measured(self) -> Measured {
+        let Self { methods, turns, canary, canary_seconds, .. } = self;
+        let mut measured =
+            Measured { canary_seconds, repeated: canary.repeated, ..Measured::default() };
+        for Turn { method, is_again, samples, reason } in turns {
+            let method = &methods[method];
+            let name = if is_again { AGAIN.to_owned() } else { method.name.clone() };
+            match reason {
+                None => {
+                    let group = method.group.clone();
+                    measured.rows.push(Row::new(name, group, method.state, samples));
+                }
+                Some(reason) if !is_again => {
+                    measured.missing.push(Missing { name: method.full_name(), reason });
+                }
+                Some(_) => {}
+            }
+        }
+        measured
+    }
+}
+
+/// Fixed piece of work whose time shows when something else uses the machine.
+struct Canary {
+    seconds: Vec<f64>,
+    /// Number of runs that may still be repeated.
+    left: u64,
+    repeated: u64,
+}
+
+impl Canary {
+    /// Number of the last canaries that show what is usual.
+    const USUAL: usize = 63;
+
+    fn new(left: u64) -> Self {
+        Self { seconds: Vec::new(), left, repeated: 0 }
+    }
+
+    /// Measures the seconds that the work takes.
+    fn measure(&mut self) -> f64 {
+        let start = Instant::now();
+        let mut block = vec![1u64; 1 << 15];
+        for step in 0..8u64 {
+            for value in &mut block {
+                *value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(step);
+            }
+        }
+        black_box(&block);
+        let seconds = start.elapsed().as_secs_f64();
+        self.seconds.push(seconds);
+        seconds
+    }
+
+    /// Whether the machine was disturbed before or after the last run.
+    fn shows_disturbance(&self, before: f64) -> bool {
+        let from = self.seconds.len().saturating_sub(Self::USUAL);
+        let usual = median(&self.seconds[from..]);
+        let after = self.seconds.last().copied().unwrap_or(before);
+        before.max(after) > DISTURBED * usual
+    }
+
+    /// Counts a repetition if there may be one more.
+    fn may_repeat(&mut self) -> bool {
+        let may = self.left > 0;
+        if may {
+            self.left -= 1;
+            self.repeated += 1;
+        }
+        may
+    }
 }

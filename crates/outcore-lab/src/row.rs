@@ -1,11 +1,11 @@
 //! Rows of an experiment: the samples of a method and their summary.
 
-use crate::meter::Sample;
+use crate::meter::{Cost, Sample};
 use crate::state::State;
-use crate::statistics::{Interval, interval, outliers};
+use crate::statistics::{Interval, LogRatios, interval, outliers};
 use serde::{Deserialize, Serialize};
 
-/// Name of the repetition of the baseline.
+/// Name of the repetition of the first row of a group.
 pub const AGAIN: &str = "(the first row again)";
 
 /// Samples of a method and their summary.
@@ -26,7 +26,8 @@ pub struct Row {
     pub wall_seconds: Option<Interval>,
     /// Number of outliers by elapsed time; they count like all other runs.
     pub outliers: u32,
-    /// Elapsed time over that of the baseline, round by round.
+    /// Cost over that of the first row of its group, round by round; its interval holds together with those of all
+    /// other comparisons of the experiment. `None` for the first row itself, and with too few rounds.
     pub ratio: Option<Interval>,
 }
 
@@ -53,8 +54,24 @@ impl Row {
         self.samples.iter().map(figure).collect()
     }
 
-    /// Whether the row differs significantly from the baseline.
+    /// Returns the logarithm of the ratio of this row's cost to that of `other`, for each round.
+    pub fn against(&self, other: &Self, cost: Cost) -> LogRatios {
+        let last = self.samples.iter().map(|sample| sample.round).max();
+        let at = |row: &Self, round: u32| {
+            let sample = row.samples.iter().find(|sample| sample.round == round)?;
+            Some(cost.of(sample).ln()).filter(|log| log.is_finite())
+        };
+        let rounds = 0..last.map_or(0, |last| last + 1);
+        rounds.map(|round| Some(at(self, round)? - at(other, round)?)).collect()
+    }
+
+    /// Whether the row differs from the first row of its group.
     pub fn differs(&self) -> bool {
-        self.ratio.is_some_and(|ratio| ratio.excludes(1.0))
+        self.ratio.is_some_and(|ratio| ratio.differs())
+    }
+
+    /// Whether the row is the repetition of the first row of its group.
+    pub fn is_again(&self) -> bool {
+        self.name == AGAIN
     }
 }

@@ -13,12 +13,24 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
-    /// All experiments in less than 90 seconds.
+    /// All experiments in less than two minutes.
     Quick,
     /// Enough rounds for intervals: a few minutes.
     Default,
     /// Files larger than the caches and many rounds: tens of minutes.
     Full,
+}
+
+impl Effort {
+    /// Returns the number of runs of each method. Less effort means smaller files and fewer rows, never fewer rounds
+    /// than a verdict needs.
+    pub fn rounds(self) -> u32 {
+        match self {
+            Self::Quick => 10,
+            Self::Default => 12,
+            Self::Full => 16,
+        }
+    }
 }
 
 /// Work directory, with the observer that is notified of progress.

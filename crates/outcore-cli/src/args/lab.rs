@@ -1,7 +1,9 @@
 //! Arguments of `outcore lab`. Its experiments are those of `outcore_lab::experiments::LIST`.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use outcore_lab::experiments::{LIST, Listed};
+use outcore_lab::report::Column;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -76,19 +78,19 @@ pub(crate) struct LabRun {
     /// Directory to measure in; all files go to one subdirectory, which is removed afterwards
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Use small files and few rounds: all experiments take less than 90 seconds
+    /// Use small files and fewer rows: all experiments take less than two minutes
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
     /// Use large files and many rounds: takes tens of minutes
     #[arg(long)]
     pub(crate) full: bool,
-    /// Seed for the data and the order of the runs
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Seed for the data and the order of the runs [default: a new one each time, which is reported]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Also build and measure the rows in C++ and Fortran, with the compilers found
     #[arg(long)]
     pub(crate) compile: bool,
-    /// Also write a JSON report with every sample
+    /// Also write a JSON report with every sample, after each experiment
     #[arg(short, long, value_name = "FILE.json")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -132,9 +134,19 @@ pub(crate) struct LabCompare {
     /// Report to compare with the baseline
     #[arg(value_name = "SECOND")]
     pub(crate) second: PathBuf,
+    /// Figure to compare by [default: the time of an operation or a byte]
+    #[arg(long, value_name = "FIGURE", value_parser = figures())]
+    pub(crate) column: Option<Column>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn figures() -> impl TypedValueParser<Value = Column> {
+    PossibleValuesParser::new(Column::NAMED.iter().map(|(name, _)| name)).map(|wanted| {
+        let named = Column::NAMED.iter().find(|(name, _)| *name == wanted);
+        named.expect("one of the possible values").1
+    })
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ use outcore_lab::experiments::{LIST, Listed};
 use outcore_lab::report::{LabReport, compare, page, stored};
 use outcore_lab::tune::{self, WallClock};
 use outcore_lab::{Effort, LabOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result<()> {
@@ -32,16 +33,38 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
     let options = LabOptions {
         directory: run.dir.clone(),
         effort: effort(run.quick, run.full),
-        seed: run.seed,
+        seed: run.seed.unwrap_or_else(fresh_seed),
         compile: run.compile,
     };
-    let report = outcore_lab::run(&options, list, terminal).map_err(note_interrupted)?;
-    if let Some(path) = &run.output {
-        write(files, path, &stored::json(&report)?)?;
+    let mut last = None;
+    let mut finished = |report: &LabReport| {
+        last = Some(report.clone());
+        match run.output.as_deref().filter(|path| *path != Path::new("-")) {
+            Some(path) => write(files, path, &stored::json(report)?),
+            None => Ok(()),
+        }
+    };
+    let ended = outcore_lab::run(&options, list, terminal, &mut finished);
+    if let Some(report) = last {
+        if run.output.as_deref() == Some(Path::new("-")) {
+            print(stored::json(&report)?.as_bytes())?;
+        }
+        let kept = report.experiments.len();
+        show(files, &[report], &run.show)?;
+        ended.map_err(|error| {
+            let error = note_interrupted(error);
+            error.note(format!("{kept} of {} experiments are finished and reported", list.len()))
+        })?;
+    } else {
+        ended.map_err(note_interrupted)?;
     }
-    show(files, &[report], &run.show)?;
     terminal.done(&[]);
     Ok(())
+}
+
+/// Returns a seed that differs from call to call, small enough to be typed.
+fn fresh_seed() -> u64 {
+    u64::from(RandomState::new().hash_one(()) as u32)
 }
 
 fn effort(quick: bool, full: bool) -> Effort {
@@ -93,7 +116,7 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
         }
     };
     let (first, second) = (one(&arguments.first)?, one(&arguments.second)?);
-    let comparison = compare::compare(&first, &second);
+    let comparison = compare::compare(&first, &second, arguments.column);
     if arguments.json {
         return print(json(&comparison)?.as_bytes());
     }

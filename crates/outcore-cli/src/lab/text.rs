@@ -4,8 +4,9 @@ use anstyle::Style;
 use outcore::error::opt::FULL;
 use outcore::{Error, Result};
 use outcore_lab::Effort;
+use outcore_lab::claims::{Judged, counts, summary};
 use outcore_lab::report::compare::{Compared, ComparedRow, Comparison};
-use outcore_lab::report::{Experiment, LabReport, Table, tables, three};
+use outcore_lab::report::{Experiment, LabReport, Table, percent, tables, three};
 use outcore_lab::tune::Tuned;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -44,12 +45,21 @@ pub(crate) fn report(report: &LabReport) -> String {
     for each in &report.experiments {
         text += &experiment(each);
     }
-    if report.experiments.len() > 1 {
-        let findings: Vec<&str> = report.experiments.iter().map(|e| e.finding.as_str()).collect();
-        let _ = write!(text, "\n{HEADING}in short{HEADING:#}\n");
-        text += &wrap(findings.join(" ").trim(), "  ");
+    text + &short(&report.claims)
+}
+
+/// Returns the claims of the summary, each on at most two lines.
+fn short(claims: &[Judged]) -> String {
+    let mut text = String::new();
+    let summary = summary(claims);
+    if summary.is_empty() {
+        return text;
     }
-    text
+    let _ = write!(text, "\n{HEADING}in short{HEADING:#}\n");
+    for claim in summary {
+        text += &wrap(&format!("{}: {}", claim.judgement.name(), claim.sentence()), "  ");
+    }
+    text + &wrap(&counts(claims), "  ")
 }
 
 fn experiment(experiment: &Experiment) -> String {
@@ -82,12 +92,18 @@ fn experiment(experiment: &Experiment) -> String {
 
 fn noise(experiment: &Experiment) -> String {
     let Some(noise) = experiment.noise() else { return String::new() };
-    let (low, high) = (three(noise.low), three(noise.high));
-    let mut text = wrap(&format!("noise: the first row against itself: {low}-{high}"), "  ");
-    if experiment.is_noisy() {
+    let repeated = match experiment.repeated {
+        0 => String::new(),
+        runs => format!("; {runs} disturbed runs were repeated"),
+    };
+    let text = format!("noise: rows that do the same differ by up to {}{repeated}", percent(noise));
+    let mut text = wrap(&text, "  ");
+    let unequal = experiment.unequal();
+    if !unequal.is_empty() {
         let advice = format!(
-            "the machine was noisy: small differences mean nothing; stop other work, \
-             let {FULL} run more rounds, or repeat and use `outcore lab compare`"
+            "no difference means anything here, because rows that do the same differ: {}; stop \
+             other work, or let {FULL} run more rounds",
+            unequal.join(", ")
         );
         text += &wrap(&advice, "  ");
     }
@@ -120,29 +136,35 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
 
 fn compared(compared: &Compared) -> String {
     let mut text = format!("\n{HEADING}{}{HEADING:#}\n", compared.name);
-    if let Some(reason) = &compared.refused {
-        text += &wrap(&format!("not compared, because it is {reason}"), "  ");
-        return text;
+    for unlike in &compared.unlike {
+        text += &wrap(&format!("not the same work: {unlike}"), "  ");
     }
     let cells = |row: &ComparedRow| {
-        let (low, high) = (three(row.ratio.low), three(row.ratio.high));
-        let ratio = match row.differs {
-            true => format!("{} ({low}-{high})", three(row.ratio.median)),
-            false => format!("no significant difference ({low}-{high})"),
+        let ratio = match row.ratio {
+            Some(ratio) => {
+                let [middle, low, high] = [ratio.middle, ratio.low, ratio.high].map(three);
+                let shown = if row.differs { &middle } else { "=" };
+                format!("{shown} ({low}-{high})")
+            }
+            None => "-".into(),
         };
         let name = match row.group.as_str() {
             "" => row.name.clone(),
             group => format!("{group}: {}", row.name),
         };
-        let ms = |seconds: f64| three(seconds * 1e3);
         let state = row.state.name().to_owned();
-        vec![name, state, ms(row.first_seconds), ms(row.second_seconds), ratio]
+        vec![name, state, three(row.first), three(row.second), ratio]
     };
+    let of = |which: &str| format!("{which} {}", compared.figure);
     text += &lines(&Table {
         group: String::new(),
-        headings: ["method", "state", "first ms", "second ms", "second / first"]
-            .map(String::from)
-            .to_vec(),
+        headings: vec![
+            "method".into(),
+            "state".into(),
+            of("first"),
+            of("second"),
+            "second / first".into(),
+        ],
         rows: compared.rows.iter().map(cells).collect(),
     });
     for (which, names) in [("first", &compared.only_first), ("second", &compared.only_second)] {

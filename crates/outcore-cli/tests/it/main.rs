@@ -6,6 +6,7 @@ mod common;
 mod faults;
 mod foreign;
 mod hostile;
+mod lab;
 mod promises;
 mod remote;
 mod report;

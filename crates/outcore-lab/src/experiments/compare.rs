@@ -1,54 +1,79 @@
-//! Comparison of rows: which one is fastest, by how much, and whether the difference is significant.
+//! Comparison of rows in words, for the finding of an experiment. It describes what was measured; what can be concluded
+//! from it is decided in the ratios of rows and in the claims.
 
 use crate::report::{Experiment, three};
-use crate::row::{AGAIN, Row};
-use crate::statistics::{Interval, ratio};
+use crate::row::Row;
+use crate::statistics::median;
+
+/// Returns the rows of a group, without the repetition of the first one.
+pub(crate) fn rows<'a>(
+    experiment: &'a Experiment,
+    group: &'a str,
+) -> impl Iterator<Item = &'a Row> + Clone {
+    experiment.rows.iter().filter(move |row| row.group == group && !row.is_again())
+}
 
 /// Returns the row of a method in a group.
 pub(crate) fn row<'a>(experiment: &'a Experiment, group: &str, name: &str) -> Option<&'a Row> {
     experiment.rows.iter().find(|row| row.group == group && row.name == name)
 }
 
-/// Returns the row with the shortest elapsed time among those that `keep` selects; never the repetition.
+/// Returns the row with the lowest cost among those of a group that `keep` selects; never the repetition.
 pub(crate) fn fastest<'a>(
     experiment: &'a Experiment,
     group: &str,
     keep: impl Fn(&Row) -> bool,
 ) -> Option<&'a Row> {
-    let rows = experiment.rows.iter().filter(|row| row.group == group && row.name != AGAIN);
-    let timed = rows.filter(|row| row.wall_seconds.is_some() && keep(row));
-    timed.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))
+    let rows = experiment.rows.iter().filter(|row| row.group == group && !row.is_again());
+    let kept = rows.filter(|row| !row.samples.is_empty() && keep(row));
+    kept.min_by(|a, b| cost(experiment, a).total_cmp(&cost(experiment, b)))
 }
 
-/// Returns the median elapsed time.
+/// Returns the median cost of a row, in seconds per operation or byte.
+pub(crate) fn cost(experiment: &Experiment, row: &Row) -> f64 {
+    median(&row.values(|sample| experiment.cost.of(sample)))
+}
+
+/// Returns the median elapsed time of a row.
 pub(crate) fn seconds(row: &Row) -> f64 {
-    row.wall_seconds.map_or(f64::INFINITY, |wall| wall.median)
+    row.wall_seconds.map_or(f64::INFINITY, |wall| wall.middle)
 }
 
-/// Returns the ratio of the elapsed time of `row` to that of `other`, computed round by round.
-pub(crate) fn times(row: &Row, other: &Row) -> Option<Interval> {
-    let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
-    ratio(&walls(row), &walls(other))
+/// Returns the cost of `row` over that of `other`.
+pub(crate) fn times(experiment: &Experiment, row: &Row, other: &Row) -> f64 {
+    cost(experiment, row) / cost(experiment, other)
 }
 
-/// Formats the rate of a row with its interval: `3.12 GB/s (2.9-3.3)`.
+/// Formats the rate of a row with the interval of its time: `3.12 GB/s (2.9-3.3)`.
 pub(crate) fn rate(row: &Row) -> String {
     let bytes = row.samples.first().map_or(0, |sample| sample.bytes) as f64 / 1e9;
     let Some(wall) = row.wall_seconds else { return String::new() };
     let (low, high) = (bytes / wall.high, bytes / wall.low);
-    format!("{} GB/s ({}-{})", three(bytes / wall.median), three(low), three(high))
+    format!("{} GB/s ({}-{})", three(bytes / wall.middle), three(low), three(high))
 }
 
-/// Describes `row` relative to `other`: `takes 2.1 times as long as`, `is 1.3 times as fast as` or
-/// `does not differ significantly from`.
-pub(crate) fn relation(row: &Row, other: &Row) -> String {
-    match times(row, other) {
-        Some(times) if times.low > 1.0 => {
-            format!("takes {} times as long as", three(times.median))
-        }
-        Some(times) if times.high < 1.0 => {
-            format!("is {} times as fast as", three(1.0 / times.median))
-        }
-        _ => "does not differ significantly from".into(),
+/// Describes `row` relative to `other`: `takes 2.1 times as long as` or `is 1.3 times as fast as`.
+pub(crate) fn relation(experiment: &Experiment, row: &Row, other: &Row) -> String {
+    match times(experiment, row, other) {
+        more if more > 1.05 => format!("takes {} times as long as", three(more)),
+        less if less < 0.95 => format!("is {} times as fast as", three(1.0 / less)),
+        _ => "is about as fast as".into(),
+    }
+}
+
+/// Names the fastest row of a group among those that differ from the first one.
+pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
+    let gain = |row: &Row| row.ratio.filter(|ratio| ratio.differs()).map(|ratio| ratio.inverse());
+    let faster = |row: &Row| gain(row).is_some_and(|gain| gain.low > 1.0);
+    let found = fastest(experiment, group, faster);
+    match found.and_then(|row| Some((row, gain(row)?))) {
+        Some((row, gain)) => format!(
+            "`{}` is the fastest row: {}x as fast as the first one ({}-{})",
+            row.name,
+            three(gain.middle),
+            three(gain.low),
+            three(gain.high)
+        ),
+        None => "no row was shown to be faster than the first one".into(),
     }
 }

@@ -12,6 +12,7 @@ pub mod write_buffer;
 mod written;
 
 use crate::report::Experiment;
+use crate::statistics::FAMILIES;
 use crate::workplace::Workplace;
 use outcore::Result;
 
@@ -57,3 +58,6 @@ pub const LIST: &[Listed] = &[
         sort::run(lab, sort::SortParameters::of(lab.effort))
     }),
 ];
+
+// Each experiment is a family of comparisons.
+const _: () = assert!(LIST.len() == FAMILIES);

@@ -1,13 +1,10 @@
-//! Shared parts of the experiments with random positions: the positions, the clock for single operations, and the
-//! comparison of rows in words.
+//! Shared parts of the experiments with random positions: the positions, and the clock for single operations.
 
 use crate::api::memory;
-use crate::meter::{Latencies, Outcome, Sample};
+use crate::meter::{Latencies, Outcome};
 use crate::random::Random;
-use crate::report::{Experiment, three};
-use crate::row::{AGAIN, Row};
+use crate::report::three;
 use crate::state::{self, State};
-use crate::statistics::{Interval, ratio};
 use crate::workplace::{Effort, Workplace};
 use outcore::units::format_count;
 use outcore::{Error, Result};
@@ -42,11 +39,12 @@ pub struct PositionParameters {
 impl PositionParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
-        let (bytes, count, warm_count, rounds, seconds) = match effort {
-            Effort::Quick => (48 << 20, 300, 2_000, 5, 10.0),
-            Effort::Default => (256 << 20, 2_000, 20_000, 9, 100.0),
-            Effort::Full => (4 << 30, 100_000, 100_000, 7, 2_400.0),
+        let (bytes, count, warm_count, seconds) = match effort {
+            Effort::Quick => (48 << 20, 200, 2_000, 12.0),
+            Effort::Default => (256 << 20, 2_000, 20_000, 100.0),
+            Effort::Full => (4 << 30, 100_000, 100_000, 2_400.0),
         };
+        let rounds = effort.rounds();
         Self { bytes, count, warm_count, rounds, seconds }
     }
 }
@@ -213,153 +211,9 @@ pub(crate) fn value(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// Returns the elapsed seconds, sync included.
-pub(crate) fn total(sample: &Sample) -> f64 {
-    sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)
-}
-
-/// Returns the rows of a group, without the repetition of the first one.
-pub(crate) fn rows<'a>(
-    experiment: &'a Experiment,
-    group: &'a str,
-) -> impl Iterator<Item = &'a Row> + Clone {
-    experiment.rows.iter().filter(move |row| row.group == group && row.name != AGAIN)
-}
-
-/// Returns the ratio of the times of those rows of a group whose names begin with `family` and contain `word` to the
-/// times of the same rows with `other` in its place: the median over all such pairs of rows and all rounds.
-pub(crate) fn factor(
-    experiment: &Experiment,
-    group: &str,
-    family: &str,
-    (word, other): (&str, &str),
-) -> Option<Interval> {
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for row in rows(experiment, group).filter(|row| row.name.starts_with(family)) {
-        let parts: Vec<&str> = row.name.split(", ").collect();
-        if !parts.contains(&word) {
-            continue;
-        }
-        let replace =
-            |part: &&'_ str| if *part == word { other.to_owned() } else { (*part).into() };
-        let twin = parts.iter().map(replace).collect::<Vec<String>>().join(", ");
-        if let Some(twin) = rows(experiment, group).find(|row| row.name == twin) {
-            with.extend(row.values(total));
-            without.extend(twin.values(total));
-        }
-    }
-    ratio(&with, &without)
-}
-
-/// Describes a comparison in words: `subject` and `object` are plural. Empty if there is nothing to compare.
-pub(crate) fn compared(subject: &str, object: &str, factor: Option<Interval>) -> String {
-    let Some(Interval { median, low, high }) = factor else { return String::new() };
-    let range = format!("({}-{} of the time)", three(low), three(high));
-    let differs = factor.is_some_and(|factor| factor.excludes(1.0));
-    match median {
-        _ if !differs => {
-            format!("{subject} and {object} do not differ significantly {range}")
-        }
-        more if more >= 1.995 => {
-            format!("{subject} take {}x as long as {object} {range}", three(more))
-        }
-        more if more > 1.0 => {
-            format!("{subject} take {:.0} % more time than {object} {range}", (more - 1.0) * 100.0)
-        }
-        less => {
-            format!("{subject} take {:.0} % less time than {object} {range}", (1.0 - less) * 100.0)
-        }
-    }
-}
-
-/// Joins the comparisons of a group to a sentence; empty ones are left out.
-pub(crate) fn sentence(group: &str, comparisons: &[String]) -> String {
-    let texts: Vec<&str> =
-        comparisons.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-    if texts.is_empty() {
-        String::new()
-    } else {
-        format!("In state {group}, {}. ", texts.join("; "))
-    }
-}
-
-/// Returns the row with the shortest time, sync included, and that time in seconds.
-pub(crate) fn fastest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(&'a Row, f64)> {
-    rows.map(|row| (row, seconds(row))).min_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// Returns the median time of a row in seconds, sync included.
-pub(crate) fn seconds(row: &Row) -> f64 {
-    crate::statistics::median(&row.values(total))
-}
-
-/// Names the fastest row of a group among those that are significantly faster than the first one.
-pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
-    let Some(first) = rows(experiment, group).next() else { return String::new() };
-    let gain = |row: &Row| ratio(&row.values(total), &first.values(total));
-    let faster =
-        rows(experiment, group).filter(|row| gain(row).is_some_and(|gain| gain.high < 1.0));
-    match fastest(faster).and_then(|(row, best)| Some((row, best, gain(row)?))) {
-        Some((row, best, gain)) => format!(
-            "`{}` is the fastest row: {} ms, {}x as fast as the first one ({}-{})",
-            row.name,
-            three(best * 1e3),
-            three(1.0 / gain.median),
-            three(1.0 / gain.high),
-            three(1.0 / gain.low)
-        ),
-        None => "no row is significantly faster than the first one".into(),
-    }
-}
-
-/// Returns a warning if the machine was too unsteady.
-pub(crate) fn doubt(experiment: &Experiment) -> &'static str {
-    if experiment.is_noisy() {
-        "The machine was unsteady during the measurement: small differences mean nothing. "
-    } else {
-        ""
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(name: &str, walls: [f64; 3]) -> Row {
-        let sample = |wall_seconds| Sample { wall_seconds, ..Sample::default() };
-        let samples = walls.map(sample).to_vec();
-        Row::new(name.into(), "cold".into(), State::Cold, samples)
-    }
-
-    fn experiment(rows: Vec<Row>) -> Experiment {
-        let measured = crate::rounds::Measured { rows, ..Default::default() };
-        Experiment::new("test", "?", Vec::new(), measured)
-    }
-
-    #[test]
-    fn twins_are_compared_round_by_round() {
-        let experiment = experiment(vec![
-            row("fread, unsorted, rb", [2.0, 4.0, 2.0]),
-            row("fread, sorted, rb", [1.0, 2.0, 1.0]),
-            row("fread, unsorted, rb+", [2.0, 4.0, 2.0]),
-            row("pread, sorted", [9.0, 9.0, 9.0]),
-        ]);
-        let half = factor(&experiment, "cold", "fread", ("sorted", "unsorted")).unwrap();
-        assert_eq!((half.low, half.median, half.high), (0.5, 0.5, 0.5));
-        assert!(factor(&experiment, "warm", "fread", ("sorted", "unsorted")).is_none());
-        assert_eq!(fastest(rows(&experiment, "cold")).unwrap().0.name, "fread, sorted, rb");
-        let same = factor(&experiment, "cold", "fread", ("rb+", "rb"));
-        assert_eq!(
-            compared("A", "B", same),
-            "A and B do not differ significantly (1.00-1.00 of the time)"
-        );
-        assert_eq!(
-            compared("A", "B", Some(half)),
-            "A take 50 % less time than B (0.500-0.500 of the time)"
-        );
-        let triple = factor(&experiment, "cold", "fread", ("unsorted", "sorted"));
-        assert_eq!(compared("A", "B", triple), "A take 2.00x as long as B (2.00-2.00 of the time)");
-    }
 
     #[test]
     fn counts_are_rounded_down() {

@@ -3,10 +3,8 @@
 //! Source: A. Lakshman, "fseek" (2024), 100,000 positions in 4.29 GB, timed by `clock()`, which counts microseconds
 //! of processor time; here every row has a verified state and elapsed times.
 
-use super::positions::{
-    OperationClock, PAGE, PositionParameters, Positions, VALUE, compared, doubt, factor, fastest,
-    fastest_in_words, rows, seconds, sentence, value,
-};
+use super::compare::{fastest, fastest_in_words, rows, seconds};
+use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::api::uring::{Ring, RingOptions};
@@ -343,37 +341,20 @@ fn by_ring_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
 }
 
 fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
-    let mut text = doubt(experiment).to_owned();
-    for group in ["cold", "warm"] {
-        let factor = |pair| factor(experiment, group, "fread", pair);
-        text += &sentence(
-            group,
-            &[
-                compared("sorted reads", "unsorted ones", factor(("sorted", "unsorted"))),
-                compared("unbuffered reads", "buffered ones", factor(("unbuffered", "buffered"))),
-                compared(
-                    "seeks with SEEK_CUR",
-                    "seeks with SEEK_SET",
-                    factor(("SEEK_CUR", "SEEK_SET")),
-                ),
-                compared("files opened `rb+`", "files opened `rb`", factor(("rb+", "rb"))),
-                fastest_in_words(experiment, group),
-            ],
-        );
-    }
-    text += &scan_or_seek(experiment, bytes, count);
+    let of = |group| format!("In state {group}, {}. ", fastest_in_words(experiment, group));
+    let text = of("cold") + &of("warm") + &scan_or_seek(experiment, bytes, count);
     text.trim_end().to_owned()
 }
 
 /// Describes from which share of the pages on a scan is faster, if time grows linearly with the number of reads.
 fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
-    let cold = || rows(experiment, "cold");
-    let scans = cold().filter(|row| row.name.starts_with("scan"));
-    let Some((_, scan)) = fastest(scans) else { return String::new() };
+    let begins =
+        |begin: &'static str| fastest(experiment, "cold", move |row| row.name.starts_with(begin));
+    let Some(scan) = begins("scan").map(seconds) else { return String::new() };
     let pages = bytes.div_ceil(PAGE) as f64;
-    let share = |prefix: &str| {
-        let (row, time) = fastest(cold().filter(|row| row.name.starts_with(prefix)))?;
-        let share = scan / (time / count as f64) / pages * 100.0;
+    let share = |begin| {
+        let row = begins(begin)?;
+        let share = scan / (seconds(row) / count as f64) / pages * 100.0;
         Some(match share {
             share if share >= 100.0 => format!("never faster than `{}`", row.name),
             share => format!("faster than `{}` beyond {} % of the pages", row.name, three(share)),
@@ -381,10 +362,10 @@ fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
     };
     let shares: Vec<String> =
         ["fread", "pread,", "io_uring"].into_iter().filter_map(share).collect();
-    let baseline = cold().next().map_or(f64::NAN, seconds) / count as f64;
+    let first = rows(experiment, "cold").next().map_or(f64::NAN, seconds) / count as f64;
     format!(
         "Reading the whole file takes as long as {} reads of the first row; it is {}.",
-        three(scan / baseline),
+        three(scan / first),
         shares.join(", ")
     )
 }

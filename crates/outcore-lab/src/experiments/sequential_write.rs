@@ -5,7 +5,7 @@
 use super::MIB;
 use super::written::{failed, remove, sum_of_pages, sync};
 use crate::engine::{Watched, Way};
-use crate::meter::{Outcome, Sample};
+use crate::meter::{Cost, Outcome};
 use crate::random::Random;
 use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
@@ -35,11 +35,12 @@ pub struct SequentialWriteParameters {
 impl SequentialWriteParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
-        match effort {
-            Effort::Quick => Self { bytes: 128 << 20, rounds: 7 },
-            Effort::Default => Self { bytes: 1 << 30, rounds: 9 },
-            Effort::Full => Self { bytes: 4 << 30, rounds: 15 },
-        }
+        let bytes = match effort {
+            Effort::Quick => 64 << 20,
+            Effort::Default => 512 << 20,
+            Effort::Full => 4 << 30,
+        };
+        Self { bytes, rounds: effort.rounds() }
     }
 }
 
@@ -211,7 +212,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
     ];
     let question = "Which way of writing a large file makes it durable fastest?";
     let mut experiment = Experiment::new("sequential-write", question, columns, measured)
-        .compared_by(total)
+        .compared_by(Cost::DurableByte)
         .parameter("file", format_bytes(bytes))
         .parameter("rounds", parameters.rounds);
     experiment.chart = Some(Chart::Bars { column: Column::DurableRate, logarithmic: false });
@@ -228,10 +229,6 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
     Ok(experiment)
 }
 
-fn total(sample: &Sample) -> f64 {
-    sample.wall_seconds + sample.sync_seconds.unwrap_or(0.0)
-}
-
 fn finding(experiment: &Experiment) -> String {
     let rows = experiment.rows.iter().filter_map(|row| {
         let is_engine = ENGINE.iter().any(|(name, ..)| *name == row.name);
@@ -246,10 +243,10 @@ fn finding(experiment: &Experiment) -> String {
     };
     let against = match (experiment.rows.first(), best.differs()) {
         (Some(first), true) if first.name != best.name => {
-            let times = best.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
+            let times = best.ratio.map_or(1.0, |ratio| 1.0 / ratio.middle);
             format!("{} is fastest, {}x as fast as {}", best.name, three(times), first.name)
         }
-        (Some(first), _) => format!("no significant difference from {}", first.name),
+        (Some(first), _) => format!("no way was shown to be faster than {}", first.name),
         (None, _) => String::new(),
     };
     format!(

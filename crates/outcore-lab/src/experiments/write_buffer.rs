@@ -7,11 +7,12 @@ use super::written::{Sum, failed, remove, sum_of, sync};
 use crate::api::print::Printer;
 use crate::engine::{Watched, Way};
 use crate::foreign::run_program;
-use crate::meter::{Outcome, Sample};
+use crate::meter::{Cost, Outcome, Sample};
 use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
-use crate::row::{AGAIN, Missing, Row};
+use crate::row::{Missing, Row};
 use crate::state::State;
+use crate::statistics::median;
 use crate::workplace::{Effort, Workplace};
 use outcore::Result;
 use outcore::output::LineWriter;
@@ -35,12 +36,12 @@ pub struct WriteBufferParameters {
 impl WriteBufferParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
-        let (lines, rounds) = match effort {
-            Effort::Quick => (1_000_000, 3),
-            Effort::Default => (1_000_000, 15),
-            Effort::Full => (10_000_000, 15),
+        let lines = match effort {
+            Effort::Quick => 500_000,
+            Effort::Default => 1_000_000,
+            Effort::Full => 10_000_000,
         };
-        Self { lines, unbuffered_lines: lines / 50, rounds }
+        Self { lines, unbuffered_lines: lines / 50, rounds: effort.rounds() }
     }
 }
 
@@ -212,8 +213,11 @@ const CACHED: &str = "outcore, through the page cache";
 const FPRINTF: &str = "fprintf";
 
 fn sizes(workplace: &Workplace<'_>) -> Vec<usize> {
-    let step = if workplace.effort == Effort::Quick { 2 } else { 1 };
-    (10..=20).step_by(step).map(|power| 1 << power).collect()
+    let powers = match workplace.effort {
+        Effort::Quick => vec![10, 13, 15, 20],
+        _ => (10..=20).collect(),
+    };
+    powers.into_iter().map(|power| 1 << power).collect()
 }
 
 /// Plans the rows of a kind; methods that cannot run here are added to `missing`.
@@ -343,8 +347,7 @@ fn experiment(measured: rounds::Measured) -> Experiment {
     ];
     let question =
         "How large should a buffer for formatted output be, and which interface formats fastest?";
-    let mut experiment = Experiment::new("write-buffer", question, columns, measured)
-        .compared_by(|sample| sample.wall_seconds / sample.operations as f64);
+    let mut experiment = Experiment::new("write-buffer", question, columns, measured);
     let x = "buffer size in bytes".into();
     experiment.chart = Some(Chart::Lines { x, column: Column::PerOperation });
     experiment
@@ -358,7 +361,7 @@ fn durable(sample: &Sample) -> f64 {
 fn finding(experiment: &Experiment) -> String {
     let sentences = [BufferKind::Text, BufferKind::Edges].map(|kind| {
         let rows = experiment.rows.iter().filter(|row| row.group == kind.group());
-        let rows: Vec<&Row> = rows.filter(|row| row.name != AGAIN).collect();
+        let rows: Vec<&Row> = rows.filter(|row| !row.is_again()).collect();
         sentence(kind, &rows).unwrap_or_default()
     });
     sentences.join(" ")
@@ -369,26 +372,16 @@ fn sentence(kind: BufferKind, rows: &[&Row]) -> Option<String> {
     let (own, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.name == CACHED || row.name == DIRECT);
     let against = |row: &str, cost: &dyn Fn(&Sample) -> f64| {
-        let middle = |row: &Row| crate::statistics::median(&row.values(cost));
+        let middle = |row: &Row| median(&row.values(cost));
         let best = others.iter().min_by(|a, b| middle(a).total_cmp(&middle(b)))?;
         let row = own.iter().find(|own| own.name == row)?;
-        let ratio = crate::statistics::ratio(&row.values(cost), &best.values(cost))?;
-        let relation = if ratio.excludes(1.0) {
-            let (times, word) = match ratio.median {
-                below if below < 1.0 => (1.0 / below, "as fast as"),
-                above => (above, "slower than"),
-            };
-            format!("{}x {word}", three(times))
-        } else {
-            "not significantly different from".into()
-        };
-        Some(format!("{relation} the fastest alternative ({})", best.name))
+        let (own, other) = (three(middle(row) * 1e9), three(middle(best) * 1e9));
+        Some(format!("{own} ns, the fastest other way ({}) {other} ns", best.name))
     };
-    let alone = |sample: &Sample| sample.wall_seconds / sample.operations as f64;
     Some(format!(
-        "For {}, outcore's writer is {} through the page cache, and {} until the file is durable.",
+        "Of {}, outcore's writer takes {} through the page cache; until the file is durable, it takes {}.",
         kind.group(),
-        against(CACHED, &alone)?,
+        against(CACHED, &|sample| Cost::Operation.of(sample))?,
         against(DIRECT, &durable)?
     ))
 }

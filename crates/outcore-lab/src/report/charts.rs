@@ -1,7 +1,8 @@
 //! Charts of an experiment.
 
-use super::column::{Column, three};
+use super::column::Column;
 use super::experiment::{Chart, Experiment};
+use crate::number::three;
 use crate::row::{AGAIN, Row};
 use crate::statistics::Interval;
 use outcore_page::chart::{
@@ -76,9 +77,9 @@ fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> O
             (0, _) => "bar first",
             _ => "bar",
         };
-        let text = three(at.median);
+        let text = three(at.middle);
         let reported = format!("{name}: {text} ({} to {})", three(at.low), three(at.high));
-        let (value, whisker) = (at.median, Some((at.low, at.high)));
+        let (value, whisker) = (at.middle, Some((at.low, at.high)));
         BarRow { name, bars: vec![Bar { class, value, whisker, text, reported }] }
     });
     let axis = if logarithmic { ", logarithmic" } else { "" };
@@ -88,7 +89,7 @@ fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> O
 }
 
 fn finite(interval: Interval) -> Option<Interval> {
-    let ends = [interval.low, interval.median, interval.high];
+    let ends = [interval.low, interval.middle, interval.high];
     ends.iter().all(|end| end.is_finite()).then_some(interval)
 }
 
@@ -102,7 +103,7 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
     };
     let drawn: Vec<(&Row, [f64; 4])> = rows
         .iter()
-        .filter(|row| row.name != AGAIN)
+        .filter(|row| !row.is_again())
         .filter_map(|row| Some((*row, at(row)?)))
         .collect();
     let names = names(drawn.iter().map(|(row, _)| *row));
@@ -123,16 +124,16 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
 /// Draws lines of `column` over the numbers in the rows; rows without a number become horizontal lines.
 fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Drawing> {
     let (mut series, mut levels): (Vec<Series>, _) = (Vec::new(), Vec::new());
-    for row in rows.iter().filter(|row| row.name != AGAIN) {
-        let Some(Interval { median, low, high }) = column.interval(row) else { continue };
-        if !median.is_finite() {
+    for row in rows.iter().filter(|row| !row.is_again()) {
+        let Some(Interval { middle, low, high }) = column.interval(row) else { continue };
+        if !middle.is_finite() {
             continue;
         }
-        let at = Range { low, middle: median, high };
+        let at = Range { low, middle, high };
         match &row.point {
             None => levels.push((row.name.clone(), at)),
             Some((name, x)) if *x > 0.0 => {
-                let reported = format!("{name}, {}: {}", size_text(*x), three(median));
+                let reported = format!("{name}, {}: {}", size_text(*x), three(middle));
                 let point = Point { x: *x, at, reported };
                 match series.iter_mut().find(|each| each.name == *name) {
                     Some(each) => each.points.push(point),

@@ -1,6 +1,7 @@
 //! Columns of tables: the figures of rows, their units and their rounding.
 
 use crate::meter::{Latencies, Sample};
+use crate::number::three;
 use crate::row::Row;
 use crate::statistics::{Interval, interval, median};
 use outcore::units::{format_bytes, format_count};
@@ -48,13 +49,34 @@ pub enum Column {
     WriteBytes,
     /// Bytes that the program read or wrote.
     Bytes,
-    /// Elapsed time over that of the first row, with its interval; `=` if no difference was shown.
+    /// Cost over that of the first row, with its interval; `=` if no difference was shown.
     Ratio,
-    /// Elapsed time of the first row over that of this row.
+    /// Cost of the first row over that of this row.
     Speedup,
 }
 
 impl Column {
+    /// Figures of single rows, by name: those that do not depend on another row.
+    pub const NAMED: &[(&str, Self)] = &[
+        ("min", Self::OperationMin),
+        ("mean", Self::OperationTrimmedMean),
+        ("median", Self::OperationMedian),
+        ("p99", Self::OperationP99),
+        ("max", Self::OperationMax),
+        ("wall", Self::Wall),
+        ("sync", Self::Sync),
+        ("total", Self::Total),
+        ("user", Self::User),
+        ("system", Self::System),
+        ("rate", Self::Rate),
+        ("durable-rate", Self::DurableRate),
+        ("processor-rate", Self::ProcessorRate),
+        ("faults", Self::Faults),
+        ("system-calls", Self::SystemCalls),
+        ("read-bytes", Self::ReadBytes),
+        ("write-bytes", Self::WriteBytes),
+    ];
+
     /// Returns the heading.
     pub fn heading(self) -> &'static str {
         match self {
@@ -91,17 +113,13 @@ impl Column {
     pub fn interval(self, row: &Row) -> Option<Interval> {
         match self {
             Self::Ratio => row.ratio,
-            Self::Speedup => row.ratio.map(|ratio| Interval {
-                median: 1.0 / ratio.median,
-                low: 1.0 / ratio.high,
-                high: 1.0 / ratio.low,
-            }),
+            Self::Speedup => row.ratio.map(|ratio| ratio.inverse()),
             _ => self.values(row).map(|values| interval(&values)),
         }
     }
 
     /// Returns the figure of every run; `None` if the row has none.
-    fn values(self, row: &Row) -> Option<Vec<f64>> {
+    pub(super) fn values(self, row: &Row) -> Option<Vec<f64>> {
         let of = |figure: &dyn Fn(&Sample) -> Option<f64>| {
             let values: Option<Vec<f64>> = row.samples.iter().map(figure).collect();
             values.filter(|values| !values.is_empty())
@@ -135,8 +153,8 @@ impl Column {
             Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
             Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
             Self::Bytes => of(&|s| Some(s.bytes as f64)),
-            Self::Ratio => row.ratio.map(|ratio| vec![ratio.median]),
-            Self::Speedup => row.ratio.map(|ratio| vec![1.0 / ratio.median]),
+            Self::Ratio => row.ratio.map(|ratio| vec![ratio.middle]),
+            Self::Speedup => row.ratio.map(|ratio| vec![1.0 / ratio.middle]),
         }
     }
 
@@ -147,7 +165,7 @@ impl Column {
             Self::ReadBytes | Self::WriteBytes | Self::Bytes => format_bytes(value as u64),
             Self::Faults | Self::SystemCalls => format_count(value as u64),
             Self::Ratio => match row.ratio {
-                Some(ratio) if ratio.excludes(1.0) => {
+                Some(ratio) if ratio.differs() => {
                     format!("{} ({}-{})", three(value), three(ratio.low), three(ratio.high))
                 }
                 Some(ratio) => format!("= ({}-{})", three(ratio.low), three(ratio.high)),
@@ -156,17 +174,5 @@ impl Column {
             Self::Speedup => format!("{}x", three(value)),
             _ => three(value),
         }
-    }
-}
-
-/// Formats a number with about three significant digits: `0.123`, `1.23`, `12.3`, `123`, `1,234`.
-pub fn three(value: f64) -> String {
-    match value.abs() {
-        _ if !value.is_finite() => "-".into(),
-        size if size >= 999.5 => format_count(value.round() as u64),
-        size if size >= 99.95 => format!("{value:.0}"),
-        size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.9995 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
     }
 }

@@ -1,12 +1,15 @@
 //! Comparison of two reports: which rows became significantly faster or slower.
 //!
-//! The runs of two reports have no rounds in common, so the ratio is that of the medians, with an interval from
-//! resampling each side independently.
+//! Rows are compared by the cost of an operation or a byte, or by any other figure, so that machines of different speed
+//! can be compared, whose experiments adapt the number of operations. The runs of two reports have no rounds in common:
+//! the test is whether the division of all rounds into these two reports is an extreme one.
 
+use super::column::Column;
 use super::experiment::{Experiment, LabReport};
-use crate::row::{AGAIN, Row};
+use crate::meter::Cost;
+use crate::row::Row;
 use crate::state::State;
-use crate::statistics::{Interval, median, ratio_of_medians};
+use crate::statistics::{Interval, between, median};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -41,8 +44,10 @@ pub struct Difference {
 pub struct Compared {
     /// Name of the experiment.
     pub name: String,
-    /// Reason why its times cannot be compared, if there is one.
-    pub refused: Option<String>,
+    /// Figure that is compared, with its unit.
+    pub figure: String,
+    /// Sizes and counts that differ: then a ratio is not that of the machines alone.
+    pub unlike: Vec<String>,
     /// Rows in both reports.
     pub rows: Vec<ComparedRow>,
     /// Rows in the first report only, as `name (state)`.
@@ -60,18 +65,19 @@ pub struct ComparedRow {
     pub group: String,
     /// State that its runs began in.
     pub state: State,
-    /// Median elapsed seconds in the first report.
-    pub first_seconds: f64,
-    /// Median elapsed seconds in the second report.
-    pub second_seconds: f64,
-    /// Ratio of the second to the first.
-    pub ratio: Interval,
-    /// Whether they differ significantly.
+    /// Median figure in the first report.
+    pub first: f64,
+    /// Median figure in the second report.
+    pub second: f64,
+    /// Ratio of the second to the first; its interval holds together with those of the other rows of the experiment.
+    /// `None` with too few rounds, or if a figure is 0.
+    pub ratio: Option<Interval>,
+    /// Whether a difference was shown.
     pub differs: bool,
 }
 
-/// Compares `second` with `first`.
-pub fn compare(first: &LabReport, second: &LabReport) -> Comparison {
+/// Compares `second` with `first` by a figure of all rows, or else by the cost of each experiment.
+pub fn compare(first: &LabReport, second: &LabReport, by: Option<Column>) -> Comparison {
     let names = |from: &LabReport, other: &LabReport| {
         let is_alone = |name: &&str| other.experiments.iter().all(|each| each.name != *name);
         let all = from.experiments.iter().map(|each| each.name.as_str());
@@ -79,10 +85,10 @@ pub fn compare(first: &LabReport, second: &LabReport) -> Comparison {
     };
     let both = first.experiments.iter().filter_map(|one| {
         let other = second.experiments.iter().find(|other| other.name == one.name)?;
-        Some(experiment(one, other))
+        Some(experiment(one, other, by))
     });
     Comparison {
-        schema: 1,
+        schema: 2,
         differences: differences(first, second),
         experiments: both.collect(),
         only_first: names(first, second),
@@ -115,35 +121,74 @@ fn differences(first: &LabReport, second: &LabReport) -> Vec<Difference> {
     found
 }
 
-fn experiment(first: &Experiment, second: &Experiment) -> Compared {
-    let mut compared = Compared {
-        name: first.name.clone(),
-        refused: refusal(first, second),
-        rows: Vec::new(),
-        only_first: alone(first, second),
-        only_second: alone(second, first),
-    };
-    if compared.refused.is_none() {
-        compared.rows = first.rows.iter().filter_map(|one| row(one, twin(one, second)?)).collect();
-    }
-    compared
-}
-
-/// Returns why two experiments cannot be compared: with different sizes or counts they do different work.
-fn refusal(first: &Experiment, second: &Experiment) -> Option<String> {
-    let names: BTreeSet<&String> =
-        first.parameters.keys().chain(second.parameters.keys()).collect();
-    let unlike: Vec<String> = names
-        .into_iter()
-        .filter(|name| first.parameters.get(*name) != second.parameters.get(*name))
-        .map(|name| {
-            let of = |experiment: &Experiment| {
-                experiment.parameters.get(name).map_or("none", String::as_str).to_owned()
-            };
-            format!("{name} is {} and {}", of(first), of(second))
+fn experiment(first: &Experiment, second: &Experiment, by: Option<Column>) -> Compared {
+    let pairs: Vec<(&Row, &Row)> = first
+        .rows
+        .iter()
+        .filter(|row| !row.is_again())
+        .filter_map(|row| Some((row, twin(row, second)?)))
+        .filter(|(one, two)| {
+            !values(one, first.cost, by).is_empty() && !values(two, first.cost, by).is_empty()
         })
         .collect();
-    (!unlike.is_empty()).then(|| format!("not the same work: {}", unlike.join(", ")))
+    let values = |row: &Row| values(row, first.cost, by);
+    let logs = |row: &Row| values(row).iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let is_ratio = |(one, two): &&(&Row, &Row)| {
+        [one, two].iter().all(|row| logs(row).iter().all(|log| log.is_finite()))
+    };
+    let family: Vec<(Vec<f64>, Vec<f64>)> =
+        pairs.iter().filter(is_ratio).map(|(one, two)| (logs(one), logs(two))).collect();
+    let mut ratios = between(&family).into_iter();
+    let row = |pair: &(&Row, &Row)| {
+        let ratio = is_ratio(&pair).then(|| ratios.next()).flatten().flatten();
+        ComparedRow {
+            name: pair.0.name.clone(),
+            group: pair.0.group.clone(),
+            state: pair.0.state,
+            first: median(&values(pair.0)),
+            second: median(&values(pair.1)),
+            ratio,
+            differs: ratio.is_some_and(|ratio| ratio.differs()),
+        }
+    };
+    Compared {
+        name: first.name.clone(),
+        figure: by.map_or(figure(first.cost).0, Column::heading).into(),
+        unlike: unlike(first, second),
+        rows: pairs.iter().map(row).collect(),
+        only_first: alone(first, second),
+        only_second: alone(second, first),
+    }
+}
+
+/// Returns the heading of a cost, and the factor from seconds to its unit.
+fn figure(cost: Cost) -> (&'static str, f64) {
+    match cost {
+        Cost::Operation => ("ns/op", 1e9),
+        Cost::Byte => ("ns/KiB", 1024e9),
+        Cost::DurableByte => ("ns/KiB, durable", 1024e9),
+    }
+}
+
+/// Returns the compared figure of every run; empty if the row has none.
+fn values(row: &Row, cost: Cost, by: Option<Column>) -> Vec<f64> {
+    match by {
+        Some(column) => column.values(row).unwrap_or_default(),
+        None => row.values(|sample| cost.of(sample) * figure(cost).1),
+    }
+}
+
+/// Returns the sizes and counts that differ; the number of rounds is none of them.
+fn unlike(first: &Experiment, second: &Experiment) -> Vec<String> {
+    let names: BTreeSet<&String> =
+        first.parameters.keys().chain(second.parameters.keys()).collect();
+    let of = |experiment: &Experiment, name: &String| {
+        experiment.parameters.get(name).map_or("none", String::as_str).to_owned()
+    };
+    let differ = names.into_iter().filter(|name| {
+        name.as_str() != "rounds" && first.parameters.get(*name) != second.parameters.get(*name)
+    });
+    differ.map(|name| format!("{name} is {} and {}", of(first, name), of(second, name))).collect()
 }
 
 fn twin<'a>(row: &Row, experiment: &'a Experiment) -> Option<&'a Row> {
@@ -154,23 +199,6 @@ fn twin<'a>(row: &Row, experiment: &'a Experiment) -> Option<&'a Row> {
 }
 
 fn alone(from: &Experiment, other: &Experiment) -> Vec<String> {
-    let rows = from.rows.iter().filter(|row| row.name != AGAIN && twin(row, other).is_none());
+    let rows = from.rows.iter().filter(|row| !row.is_again() && twin(row, other).is_none());
     rows.map(|row| format!("{} ({})", row.name, row.state.name())).collect()
-}
-
-fn row(first: &Row, second: &Row) -> Option<ComparedRow> {
-    if first.name == AGAIN {
-        return None;
-    }
-    let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
-    let ratio = ratio_of_medians(&walls(second), &walls(first))?;
-    Some(ComparedRow {
-        name: first.name.clone(),
-        group: first.group.clone(),
-        state: first.state,
-        first_seconds: median(&walls(first)),
-        second_seconds: median(&walls(second)),
-        ratio,
-        differs: ratio.excludes(1.0),
-    })
 }

@@ -1,16 +1,17 @@
 //! Results of the laboratory as data.
 
 use super::column::Column;
-use crate::meter::Sample;
+use super::judge::{Control, judge};
+use crate::claims::Judged;
+use crate::meter::Cost;
 use crate::rounds::Measured;
-use crate::row::{AGAIN, Missing, Row};
-use crate::statistics::{Interval, quantile, ratio};
+use crate::row::{Missing, Row};
 use crate::workplace::Effort;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the JSON file.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Report of one call: all its experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,21 @@ pub struct LabReport {
     pub environment: BTreeMap<String, String>,
     /// Experiments in the order in which they ran.
     pub experiments: Vec<Experiment>,
+    /// Known claims that they decide, judged.
+    pub claims: Vec<Judged>,
+}
+
+impl LabReport {
+    /// Adds an experiment, and its judgement of claims.
+    pub fn add(&mut self, mut experiment: Experiment) {
+        for judged in std::mem::take(&mut experiment.claims) {
+            match self.claims.iter_mut().find(|claim| claim.name == judged.name) {
+                Some(claim) => *claim = judged,
+                None => self.claims.push(judged),
+            }
+        }
+        self.experiments.push(experiment);
+    }
 }
 
 /// Result of one experiment.
@@ -40,16 +56,25 @@ pub struct Experiment {
     pub parameters: BTreeMap<String, String>,
     /// Columns of its table, in order, after name and state.
     pub columns: Vec<Column>,
+    /// What its rows are compared by.
+    pub cost: Cost,
     /// Rows; the first one is the baseline of all ratios within its group.
     pub rows: Vec<Row>,
+    /// Comparisons of rows that do the same.
+    pub controls: Vec<Control>,
+    /// Known claims that it decides, until [`LabReport::add`] takes them.
+    #[serde(skip)]
+    pub claims: Vec<Judged>,
     /// Methods without a row, with the reasons.
     pub missing: Vec<Missing>,
     /// Answer in a few plain sentences.
     pub finding: String,
     /// Further notes for the reader.
     pub notes: Vec<String>,
-    /// Time of a fixed piece of work before each round.
+    /// Time of a fixed piece of work in each round.
     pub canary_seconds: Vec<f64>,
+    /// Number of runs that were repeated because the machine was disturbed.
+    pub repeated: u64,
     /// Specification of its chart, if it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chart: Option<Chart>,
@@ -79,49 +104,46 @@ impl Experiment {
     /// Creates the result of an experiment from its measurements. Rows whose checksum differs from that of the first
     /// row of their group are removed from the table and listed as missing.
     pub fn new(name: &str, question: &str, columns: Vec<Column>, measured: Measured) -> Self {
-        let Measured { rows, mut missing, canary_seconds } = measured;
+        let Measured { rows, mut missing, canary_seconds, repeated } = measured;
         let mut accepted: Vec<Row> = Vec::with_capacity(rows.len());
-        for mut row in rows {
-            let baseline = accepted.iter().find(|first| first.group == row.group);
-            if let Some(baseline) = baseline {
-                let sums = |row: &Row| row.samples.iter().map(|s| s.checksum).collect::<Vec<_>>();
-                if sums(baseline).first() != sums(&row).first()
-                    || sums(&row).windows(2).any(|pair| pair[0] != pair[1])
-                {
-                    let reason = "its checksum differs from that of the first row".into();
-                    missing.push(Missing { name: row.name, reason });
-                    continue;
-                }
-                let walls = |row: &Row| row.values(|sample| sample.wall_seconds);
-                row.ratio = ratio(&walls(&row), &walls(baseline));
+        for row in rows {
+            let first = accepted.iter().find(|first| first.group == row.group).unwrap_or(&row);
+            if agree(first, &row) {
+                accepted.push(row);
+            } else {
+                let reason = "its checksum differs from that of the first row".into();
+                missing.push(Missing { name: row.name, reason });
             }
-            accepted.push(row);
         }
-        Self {
+        let mut experiment = Self {
             name: name.into(),
             question: question.into(),
             parameters: BTreeMap::new(),
             columns,
+            cost: Cost::default(),
             rows: accepted,
+            controls: Vec::new(),
+            claims: Vec::new(),
             missing,
             finding: String::new(),
             notes: Vec::new(),
             canary_seconds,
+            repeated,
             chart: None,
-        }
+        };
+        experiment.judge();
+        experiment
     }
 
-    /// Computes the ratios from `cost` instead of elapsed time, for rows that do different amounts of work or whose
-    /// sync counts.
+    fn judge(&mut self) {
+        (self.controls, self.claims) = judge(&self.name, &mut self.rows, self.cost);
+    }
+
+    /// Compares the rows by another cost than the time of an operation.
     #[must_use]
-    pub fn compared_by(mut self, cost: impl Fn(&Sample) -> f64) -> Self {
-        let costs: Vec<(String, Vec<f64>)> =
-            self.rows.iter().map(|row| (row.group.clone(), row.values(&cost))).collect();
-        for (row, (group, values)) in self.rows.iter_mut().zip(&costs) {
-            let first = costs.iter().find(|(other, _)| other == group);
-            let (_, baseline) = first.expect("the row itself at least");
-            row.ratio = row.ratio.and_then(|_| ratio(values, baseline));
-        }
+    pub fn compared_by(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self.judge();
         self
     }
 
@@ -137,18 +159,22 @@ impl Experiment {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// Returns the ratio of the baseline to itself: the effect of noise alone.
-    pub fn noise(&self) -> Option<Interval> {
-        self.row(AGAIN)?.ratio
+    /// Returns the largest difference between rows that do the same, as a ratio above 1; `None` with too few rounds.
+    pub fn noise(&self) -> Option<f64> {
+        let ratios = self.controls.iter().filter_map(|control| control.ratio);
+        ratios.map(|ratio| ratio.middle.max(1.0 / ratio.middle)).max_by(f64::total_cmp)
     }
 
-    /// Whether the machine was too unsteady for small differences to mean anything.
-    pub fn is_noisy(&self) -> bool {
-        let unequal = self
-            .noise()
-            .is_some_and(|noise| noise.excludes(1.0) && !(0.9..1.1).contains(&noise.median));
-        let (low, high) =
-            (quantile(&self.canary_seconds, 0.1), quantile(&self.canary_seconds, 0.9));
-        unequal || high > 1.25 * low
+    /// Returns the names of rows that differ from rows that do the same: then other differences mean nothing either.
+    pub fn unequal(&self) -> Vec<&str> {
+        let differs = |control: &&Control| control.ratio.is_some_and(|ratio| ratio.differs());
+        self.controls.iter().filter(differs).map(|control| control.name.as_str()).collect()
     }
+}
+
+/// Whether the runs of both rows returned one checksum.
+fn agree(first: &Row, row: &Row) -> bool {
+    let mut sums = first.samples.iter().take(1).chain(&row.samples).map(|sample| sample.checksum);
+    let sum = sums.next();
+    sums.all(|other| Some(other) == sum)
 }

@@ -10,11 +10,14 @@ mod charts;
 mod column;
 pub mod compare;
 mod experiment;
+mod judge;
 pub mod page;
 pub mod stored;
 mod table;
 
+pub use crate::number::{percent, three};
 pub use charts::charts;
-pub use column::{Column, three};
+pub use column::Column;
 pub use experiment::{Chart, Experiment, LabReport, SCHEMA};
+pub use judge::Control;
 pub use table::{Table, tables};

@@ -1,9 +1,10 @@
 //! Reports as one self-contained page, which embeds the JSON of its reports so that it can be read back.
 
 use super::charts::charts;
-use super::column::three;
 use super::experiment::{Experiment, LabReport};
 use super::table::{Table, tables};
+use crate::claims::{Judged, counts, summary};
+use crate::number::{percent, three};
 use crate::row::AGAIN;
 use crate::workplace::Effort;
 use maud::{Markup, html};
@@ -13,12 +14,13 @@ use outcore_page::{document, facts};
 const DATA: &str = "outcore-lab";
 
 const METHOD: [&str; 2] = [
-    "Every row was measured in several rounds; in each round all methods of an experiment ran once, in random \
+    "Every row was measured in several rounds; in each round all methods of an experiment ran once, in a new random \
      order, each from a file state that was verified before it (warm: all of the file in the page cache; cold: none \
-     of it). Figures are medians over the rounds, with 95 % intervals by bootstrap; ratios are computed round by \
-     round. ",
-    " means that the interval of a ratio contains 1: no difference was shown. All methods of a table returned the \
-     same checksum. The first row ran twice per round: its ratio to itself shows the effect of noise alone.",
+     of it). Figures are medians over the rounds, with exact 95 % intervals. Ratios are geometric means over the \
+     rounds; their intervals come from flipping the signs of whole rounds and hold together: one run in twenty \
+     contains a false difference. ",
+    " means that no difference of more than 2 % was shown. All methods of a table returned the same checksum. The \
+     first row ran twice per round: its ratio to itself shows the effect of noise alone.",
 ];
 
 /// Returns the JSON in a page.
@@ -51,8 +53,9 @@ fn report(number: usize, report: &LabReport) -> Markup {
                 br;
                 "outcore " (report.version) " laboratory · effort: " (effort) " · seed " (report.seed)
             }
-            (contents(number, &report.experiments))
+            (short(number, report))
             @for each in &report.experiments { (experiment(number, each)) }
+            @if !report.claims.is_empty() { (claims(number, &report.claims)) }
             section.experiment {
                 h2 { "The machine" }
                 (facts(report.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
@@ -65,20 +68,56 @@ fn report(number: usize, report: &LabReport) -> Markup {
     }
 }
 
-/// Renders the findings, with links to their experiments.
-fn contents(number: usize, experiments: &[Experiment]) -> Markup {
+/// Renders the claims of the summary, and links to the experiments.
+fn short(number: usize, report: &LabReport) -> Markup {
     html! {
         nav.short {
             strong { "In short" }
             ul {
-                @for each in experiments {
-                    li {
-                        a href={ "#" (id(number, each)) } { (each.name) }
-                        ": "
-                        @if each.finding.is_empty() { (each.question) } @else { (each.finding) }
-                    }
+                @for claim in summary(&report.claims) {
+                    li { strong { (claim.judgement.name()) } ": " (claim.sentence()) "." }
                 }
             }
+            p {
+                a href={ "#r" (number) "-claims" } { (counts(&report.claims)) }
+                @for each in &report.experiments {
+                    " · " a href={ "#" (id(number, each)) } { (each.name) }
+                }
+            }
+        }
+    }
+}
+
+/// Renders all claims, judged.
+fn claims(number: usize, claims: &[Judged]) -> Markup {
+    let headings = ["claim", "source", "machine", "there", "here", "rule", "judgement", "because"];
+    let cells = |claim: &Judged| {
+        let here = claim.ratio.map_or_else(String::new, |ratio| {
+            let [middle, low, high] = [ratio.middle, ratio.low, ratio.high].map(three);
+            format!("{middle}x ({low}-{high})")
+        });
+        let (subject, object) = &claim.words;
+        let texts = [
+            format!("{}: {subject} against {object}", claim.says),
+            claim.source.clone(),
+            claim.machine.clone(),
+            claim.original.clone(),
+            here,
+            claim.rule.clone(),
+            claim.judgement.name().into(),
+            claim.because.clone(),
+        ];
+        texts.to_vec()
+    };
+    let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
+    let words = &[1, 2, 6, 7];
+    let (rows, headings) = (rows.as_slice(), headings.as_slice());
+    let table = outcore_page::Table { caption: "", headings, rows, words, muted: None };
+    html! {
+        section.experiment id={ "r" (number) "-claims" } {
+            h2 { "Claims" }
+            p { "What is known of file I/O, and what this disk says of it: ratios of times." }
+            (table)
         }
     }
 }
@@ -115,13 +154,12 @@ fn table(Table { group, headings, rows }: &Table) -> Markup {
 fn remarks(experiment: &Experiment) -> Markup {
     html! {
         @if let Some(noise) = experiment.noise() {
-            p.faint {
-                "Noise: the first row against itself: " (three(noise.low)) "-" (three(noise.high)) "."
-            }
+            p.faint { "Noise: rows that do the same differ by up to " (percent(noise)) "." }
         }
-        @if experiment.is_noisy() {
+        @let unequal = experiment.unequal();
+        @if !unequal.is_empty() {
             p.warning {
-                "The machine was unsteady while this was measured: small differences mean nothing."
+                "Rows that do the same differ here: no difference means anything. " (unequal.join(", "))
             }
         }
         @if !(experiment.missing.is_empty() && experiment.notes.is_empty()) {

@@ -1,6 +1,6 @@
 //! Choice of a setting from the measured ones, with its confidence.
 
-use crate::statistics::{interval, median, ratio};
+use crate::statistics::{Interval, interval, median};
 use outcore::io::{Confidence, Figure};
 
 /// A setting is as good as the best if it reaches at least this share of the best lower bound.
@@ -41,7 +41,7 @@ impl Options {
         let choice = self.best(|_| true);
         let agree = (0..2).all(|half| self.best(|round| round % 2 == half) == choice);
         let noise = ratio(&self.again, &self.samples[0]);
-        let quiet = noise.is_some_and(|noise| (noise.median - 1.0).abs() <= NOISE);
+        let quiet = noise.is_some_and(|noise| (noise.middle - 1.0).abs() <= NOISE);
         if rounds > 0 && agree && quiet {
             Choice { at: choice, confidence: Confidence::Measured }
         } else {
@@ -70,6 +70,12 @@ impl Options {
     }
 }
 
+/// Returns the median of `rates[i] / others[i]` with its interval; `None` if either side has no rounds.
+fn ratio(rates: &[f64], others: &[f64]) -> Option<Interval> {
+    let ratios: Vec<f64> = rates.iter().zip(others).map(|(rate, other)| rate / other).collect();
+    (!ratios.is_empty()).then(|| interval(&ratios))
+}
+
 /// Fits a line to the times of single requests by size: returns the time before the first byte and the rate after
 /// it.
 pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
@@ -86,9 +92,9 @@ pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
         .collect();
     let figure = |values: Vec<f64>| {
         let found = interval(&values);
-        let wide = found.high - found.low > 0.2 * found.median;
+        let wide = found.high - found.low > 0.2 * found.middle;
         let confidence = if wide { Confidence::Low } else { Confidence::Measured };
-        Figure { value: found.median, low: found.low, high: found.high, confidence }
+        Figure { value: found.middle, low: found.low, high: found.high, confidence }
     };
     if lines.is_empty() {
         return (None, None);

@@ -163,8 +163,8 @@ fn random_read(bench: &Bench<'_>, random: &mut Random) -> Result<RandomReadProfi
 }
 
 fn figure(values: &[f64], confidence: Confidence) -> Figure {
-    let crate::statistics::Interval { median, low, high } = crate::statistics::interval(values);
-    Figure { value: median, low, high, confidence }
+    let crate::statistics::Interval { middle, low, high } = crate::statistics::interval(values);
+    Figure { value: middle, low, high, confidence }
 }
 
 /// Returns today's date in UTC (from days to date as H. Hinnant, "chrono-compatible low-level date algorithms",

@@ -34,6 +34,7 @@ fn run(experiment: impl Fn(&Workplace<'_>) -> outcore::Result<Experiment>) -> Ex
     for missing in &experiment.missing {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
     }
+    crate::claims::are_decided(&experiment);
     experiment
 }
 
@@ -91,14 +92,17 @@ fn random_update() {
     let mut names = product(&[&["fread+fwrite"], ORDERS, BUFFERS, seeks]);
     names.extend(product(&[&["pread+pwrite", "mmap"], ORDERS]));
     names.extend(["blocks of 4 KiB".to_owned(), "blocks of 1 MiB".to_owned()]);
-    assert_eq!(names.len(), 12 + 4 + 2);
+    let reads = "fread alone, unsorted, buffered, SEEK_SET";
+    names.push(reads.into());
+    assert_eq!(names.len(), 12 + 4 + 2 + 1);
     for group in ["warm", "cold"] {
         assert_complete(&experiment, group, &names);
     }
     assert_eq!(experiment.rows[0].name, "fread+fwrite, unsorted, buffered, SEEK_SET");
     for row in &experiment.rows {
         for sample in &row.samples {
-            assert!(sample.sync_seconds.is_some() && sample.operations == operations(&row.group));
+            assert_eq!(sample.sync_seconds.is_some(), row.name != reads);
+            assert_eq!(sample.operations, operations(&row.group));
         }
     }
     assert!(experiment.finding.contains("In state warm, "), "{}", experiment.finding);
@@ -171,6 +175,7 @@ fn has(experiment: &Experiment, name: &str, group: &str, missing_as: &str) {
 
 /// Asserts that no row was removed because of its checksum.
 fn agrees(experiment: &Experiment) {
+    crate::claims::are_decided(experiment);
     for missing in &experiment.missing {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
     }
@@ -185,7 +190,7 @@ fn transfer_size() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
     let workplace = workplace.compile(true);
-    let sizes = vec![8, 4096, 1 << 20];
+    let sizes = vec![8, 1024, 4096, 64 << 10, 1 << 20];
     let parameters =
         TransferSizeParameters { sizes, file_bytes: 2 << 20, operations_max: 300, rounds: 2 };
     let experiment = run(&workplace, &parameters).unwrap();
@@ -202,7 +207,7 @@ fn transfer_size() {
         "io_uring",
         "mmap and copy",
     ] {
-        for size in ["8 B", "4 KiB", "1 MiB"] {
+        for size in ["8 B", "1 KiB", "4 KiB", "64 KiB", "1 MiB"] {
             has(&experiment, &format!("{series} {size}"), size, series);
         }
     }
@@ -210,8 +215,8 @@ fn transfer_size() {
     assert!(experiment.chart.is_some());
     assert_eq!(
         experiment.rows.iter().filter(|row| row.point.is_none()).count(),
-        1,
-        "the repetition"
+        5,
+        "the repetition of each size"
     );
     for word in ["`read` takes", "aio_read", "within 5 %"] {
         assert!(experiment.finding.contains(word), "{}", experiment.finding);

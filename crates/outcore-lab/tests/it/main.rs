@@ -1,6 +1,8 @@
 //! Integration tests of the laboratory, in one program.
 
+mod claims;
 mod experiments;
+mod null;
 mod reports;
 mod tune;
 mod writing;

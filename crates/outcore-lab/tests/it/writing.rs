@@ -9,6 +9,7 @@ use outcore_lab::{Effort, Workplace, experiments};
 /// that `may_miss` names.
 fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
     assert!(!experiment.rows.is_empty() && !experiment.finding.is_empty());
+    crate::claims::are_decided(experiment);
     for missing in &experiment.missing {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
         assert!(may_miss.iter().any(|part| missing.name.contains(part)), "{missing:?}");

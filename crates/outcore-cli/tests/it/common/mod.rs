@@ -27,3 +27,9 @@ pub(crate) fn listed(directory: &Path) -> Vec<PathBuf> {
     paths.sort();
     paths
 }
+
+#[cfg(unix)]
+pub(crate) fn kill(signal: &str, process: u32) {
+    let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}

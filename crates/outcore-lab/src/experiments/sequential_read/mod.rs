@@ -9,9 +9,10 @@ mod ways;
 
 use super::compare::{fastest, rate, relation, row, times};
 use crate::api::memory::Touched;
+use crate::meter::Cost;
 use crate::report::{Column, Experiment, three};
 use crate::rounds::{self, Measured, Method};
-use crate::row::{AGAIN, Missing};
+use crate::row::Missing;
 use crate::state::State;
 use crate::workplace::{Effort, Workplace};
 use outcore::Result;
@@ -37,12 +38,13 @@ pub struct SequentialReadParameters {
 impl SequentialReadParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
-        let (bytes, rounds) = match effort {
-            Effort::Quick => (64u32 << 20, 4),
-            Effort::Default => (256 << 20, 9),
-            Effort::Full => (1 << 30, 15),
+        let bytes = match effort {
+            Effort::Quick => 32u32 << 20,
+            Effort::Default => 256 << 20,
+            Effort::Full => 1 << 30,
         };
-        Self { blocks: bytes / blocks::BLOCK_BYTES as u32, rounds, probe_bytes: 256 << 20 }
+        let (blocks, rounds) = (bytes / blocks::BLOCK_BYTES as u32, effort.rounds());
+        Self { blocks, rounds, probe_bytes: 256 << 20 }
     }
 }
 
@@ -61,6 +63,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialReadParameters) -> R
     measured.missing.append(&mut reclaimed.missing);
     let question = "Sequential reading: system calls, streams, mapped files or threads?";
     let mut experiment = Experiment::new("sequential-read", question, columns(), measured)
+        .compared_by(Cost::Byte)
         .parameter("file", format_bytes(blocks::file_bytes(parameters.blocks)))
         .parameter("rounds", parameters.rounds);
     experiment.finding = finding(&experiment);
@@ -151,9 +154,7 @@ fn reclaimed(
             methods.push(method);
         }
     }
-    let mut measured = rounds::run(workplace, methods, parameters.rounds.min(3))?;
-    measured.rows.retain(|row| row.name != AGAIN);
-    Ok(measured)
+    rounds::run(workplace, methods, parameters.rounds)
 }
 
 /// Whether so much memory can be held without evicting what others need.
@@ -188,20 +189,25 @@ fn maps_against_reads(experiment: &Experiment, group: &str) -> Option<String> {
                 .iter()
                 .any(|name| row.name.starts_with(name) && !row.name.contains("threads"))
     })?;
-    Some(format!("The fastest mapping (`{}`) {} `{}`.", map.name, relation(map, read), read.name))
+    Some(format!(
+        "The fastest mapping (`{}`) {} `{}`.",
+        map.name,
+        relation(experiment, map, read),
+        read.name
+    ))
 }
 
 fn threads_against_one(experiment: &Experiment, group: &str) -> Option<String> {
     let many = fastest(experiment, group, |row| row.name.contains("threads"))?;
     let one = row(experiment, group, "pread 1 MiB")?;
-    Some(format!("`{}` {} one thread.", many.name, relation(many, one)))
+    Some(format!("`{}` {} one thread.", many.name, relation(experiment, many, one)))
 }
 
 fn engine_against(experiment: &Experiment, group: &str) -> Option<String> {
     let is_engine = |name: &str| name == ENGINE || name == ENGINE_DIRECT;
     let engine = fastest(experiment, group, |row| is_engine(&row.name))?;
     let best = fastest(experiment, group, |row| !is_engine(&row.name))?;
-    let share = 100.0 / times(engine, best)?.median;
+    let share = 100.0 / times(experiment, engine, best);
     let name = capital(engine.name.as_str());
     Some(format!("{name} reaches {share:.0} % of the rate of `{}`.", best.name))
 }
@@ -210,7 +216,7 @@ fn engine_against(experiment: &Experiment, group: &str) -> Option<String> {
 fn large_pages(experiment: &Experiment) -> Option<String> {
     let large = row(experiment, "cold", "pread 4 MiB, direct, large pages")?;
     let small = row(experiment, "cold", "pread 4 MiB, direct")?;
-    let relation = relation(large, small);
+    let relation = relation(experiment, large, small);
     Some(format!("Direct reading of 4 MiB into large pages {relation} reading into small ones."))
 }
 
@@ -222,6 +228,6 @@ fn capital(name: &str) -> String {
 fn reclaimed_memory(experiment: &Experiment) -> Option<String> {
     let read = row(experiment, "reclaimed", "read 1 MiB")?;
     let direct = row(experiment, "reclaimed", "pread 1 MiB, direct")?;
-    let relation = relation(direct, read);
+    let relation = relation(experiment, direct, read);
     Some(format!("In memory that the host had reclaimed, direct reading {relation} `read`."))
 }

@@ -7,12 +7,12 @@ mod edges;
 mod external;
 mod seek;
 
+use super::compare::cost;
 use super::written::{failed, remove, sync};
-use crate::meter::{Outcome, Sample};
+use crate::meter::Outcome;
 use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
 use crate::state::State;
-use crate::statistics::median;
 use crate::workplace::{Effort, Workplace};
 use edges::{EDGE_BYTES, SortInput, outcome};
 use outcore::Result;
@@ -44,11 +44,12 @@ const DENSITY: usize = 20;
 impl SortParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
-        let (edges, seek_edges, rounds) = match effort {
-            Effort::Quick => (3_000_000, 150_000, 3),
-            Effort::Default => (8_000_000, 500_000, 7),
-            Effort::Full => (64_000_000, 2_000_000, 9),
+        let (edges, seek_edges) = match effort {
+            Effort::Quick => (1_500_000, 50_000),
+            Effort::Default => (6_000_000, 300_000),
+            Effort::Full => (64_000_000, 2_000_000),
         };
+        let rounds = effort.rounds();
         Self { edges, seek_edges, budget_bytes: 64 * MIB, rounds }
     }
 }
@@ -104,7 +105,6 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
     ];
     let question = "What does it cost to sort edges by source?";
     let mut experiment = Experiment::new("sort", question, columns, measured)
-        .compared_by(per_edge)
         .parameter("edges", format_count(edges as u64))
         .parameter("edges of seek and write", format_count(seek_edges as u64))
         .parameter("edges per node", DENSITY)
@@ -174,18 +174,13 @@ fn copy_method(input: &SortInput) -> Method<'_> {
         .check(check)
 }
 
-/// Returns the seconds per edge without the sync, which says little where the system caches writes.
-fn per_edge(sample: &Sample) -> f64 {
-    sample.wall_seconds / sample.operations as f64
-}
-
 fn finding(experiment: &Experiment, engine: &str) -> String {
     let (Some(seek), Some(sort)) = (experiment.row(SEEK), experiment.row(engine)) else {
         return "too few rows to compare".into();
     };
-    let nanoseconds = |row: &crate::row::Row| three(median(&row.values(per_edge)) * 1e9);
+    let nanoseconds = |row: &crate::row::Row| three(cost(experiment, row) * 1e9);
     let mut text = if sort.differs() {
-        let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.median);
+        let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.middle);
         let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };
         format!(
             "Seeking and writing takes {} ns per edge, {}x {relation} than {engine} with {} ns",
@@ -194,14 +189,14 @@ fn finding(experiment: &Experiment, engine: &str) -> String {
             nanoseconds(sort)
         )
     } else {
-        format!("Seeking and writing does not differ significantly from {engine}")
+        format!("No difference was shown between seeking and writing and {engine}")
     };
     if let Some(sorted) = experiment.row(SEEK_SORTED) {
         text += &match sorted.ratio {
             Some(ratio) if sorted.differs() => {
-                format!("; presorting alone multiplies its time by {}", three(ratio.median))
+                format!("; presorting alone multiplies its time by {}", three(ratio.middle))
             }
-            _ => "; presorting alone makes no significant difference".into(),
+            _ => "; presorting alone was not shown to change it".into(),
         };
     }
     text + "."

@@ -7,6 +7,7 @@
 mod ways;
 
 use super::compare::{fastest, rate, row, seconds, times};
+use crate::meter::Cost;
 use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
 use crate::row::{Missing, Row};
@@ -38,14 +39,15 @@ impl TransferSizeParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let all = || (3..=22).map(|power| 1 << power);
-        let (sizes, file_bytes, operations_max, rounds): (Vec<usize>, _, _, _) = match effort {
+        let (sizes, file_bytes, operations_max): (Vec<usize>, _, _) = match effort {
             Effort::Quick => {
-                let some = [3, 6, 9, 10, 11, 12, 13, 14, 16, 20].map(|power| 1 << power);
-                (some.to_vec(), 16 << 20, 5_000, 4)
+                let some = [3, 6, 10, 12, 13, 16, 20].map(|power| 1 << power);
+                (some.to_vec(), 8 << 20, 5_000)
             }
-            Effort::Default => (all().collect(), 64 << 20, 20_000, 5),
-            Effort::Full => (all().collect(), 256 << 20, 100_000, 9),
+            Effort::Default => (all().collect(), 32 << 20, 10_000),
+            Effort::Full => (all().collect(), 256 << 20, 100_000),
         };
+        let rounds = effort.rounds();
         Self { sizes, file_bytes, operations_max, rounds }
     }
 
@@ -83,9 +85,10 @@ pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Re
     }
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.append(&mut missing);
-    in_order_of_size(&mut measured.rows, &points);
+    in_order_of_size(&mut measured.rows, &parameters.sizes);
     let question = "How large must a transfer be, through which interface?";
     let mut experiment = Experiment::new("transfer-size", question, columns(), measured)
+        .compared_by(Cost::Byte)
         .parameter("file", format_bytes(parameters.file_bytes))
         .parameter("transfers at most", parameters.operations_max)
         .parameter("rounds", parameters.rounds);
@@ -110,10 +113,10 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Sorts rows by transfer size, retaining the order of the ways within a size; the repetition comes last.
-fn in_order_of_size(rows: &mut [Row], points: &BTreeMap<String, (String, f64)>) {
-    let size = |row: &Row| points.get(&row.name).map_or(f64::INFINITY, |point| point.1);
-    rows.sort_by(|a, b| size(a).total_cmp(&size(b)));
+/// Sorts rows by transfer size, retaining the order of the ways within a size.
+fn in_order_of_size(rows: &mut [Row], sizes: &[usize]) {
+    let at = |row: &Row| sizes.iter().position(|&size| size_text(size) == row.group);
+    rows.sort_by_key(at);
 }
 
 fn name(way: TransferWay, size: usize) -> String {
@@ -174,7 +177,7 @@ fn crossing(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
     let against = |size: usize| {
         let (read, fread) =
             (of(experiment, TransferWay::Read, size)?, of(experiment, TransferWay::Fread, size)?);
-        Some(times(read, fread)?.median)
+        Some(times(experiment, read, fread))
     };
     let smallest = against(*sizes.first()?)?;
     let text = size_text(*sizes.first()?);
@@ -208,7 +211,7 @@ fn asynchronous(experiment: &Experiment, sizes: &[usize]) -> Option<String> {
         of(experiment, TransferWay::Asynchronous, size)?,
         of(experiment, TransferWay::Read, size)?,
     );
-    let (ratio, count) = (times(aio, read)?.median, aio.samples.first()?.operations);
+    let (ratio, count) = (times(experiment, aio, read), aio.samples.first()?.operations);
     let microseconds = seconds(aio) * 1e6 / count as f64;
     Some(format!(
         "`aio_read` of {} takes {} µs, {} times as long as `read`.",

@@ -1,0 +1,284 @@
+//! Claims about file I/O that this field quotes, as data: who said what of which machine, which rows decide, by which
+//! rule, and why it may be so.
+//!
+//! A claim is about a ratio of times. It holds if the whole interval of the ratio on this machine obeys the rule, it
+//! differs if none of the interval does, and otherwise it stays open. The interval holds together with those of
+//! all other comparisons of the experiment ([`crate::statistics`]); where a claim is about several pairs of rows, each
+//! round counts once, with the mean of the pairs.
+
+mod table;
+
+use crate::meter::Cost;
+use crate::number::three;
+use crate::row::Row;
+use crate::statistics::{Interval, LogRatios};
+use serde::{Deserialize, Serialize};
+pub use table::CLAIMS;
+
+/// Text that makes claims.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Author.
+    pub who: &'static str,
+    /// Year of publication.
+    pub year: &'static str,
+    /// Title.
+    pub title: &'static str,
+    /// Machine that it was measured on.
+    pub machine: &'static str,
+}
+
+/// Claim about the ratio of the times of two ways.
+#[derive(Debug)]
+pub struct Claim {
+    /// Name, unique.
+    pub name: &'static str,
+    /// Text that makes it.
+    pub reference: &'static Reference,
+    /// What the text says, with its figures.
+    pub says: &'static str,
+    /// Subject and object of the comparison, in words.
+    pub words: (&'static str, &'static str),
+    /// Ratio of their times in the text.
+    pub original: &'static str,
+    /// Ratios for which it holds.
+    pub rule: Rule,
+    /// Rows that decide.
+    pub rows: Deciding,
+    /// Mechanism if it holds, and if it differs.
+    pub because: (&'static str, &'static str),
+    /// Whether it is among the few that a summary of all experiments shows.
+    pub is_headline: bool,
+}
+
+/// Ratios for which a claim holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// This or less.
+    AtMost(f64),
+    /// This or more.
+    AtLeast(f64),
+    /// From the first to the second.
+    Within(f64, f64),
+}
+
+/// Rows whose times decide a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deciding {
+    /// The first pair of rows that exist, in an experiment and a group; a name that ends in `*` is that of any row that
+    /// begins so.
+    Rows(&'static str, &'static str, &'static [(&'static str, &'static str)]),
+    /// All rows of an experiment and a group whose names begin alike and contain a word, against those with the other
+    /// word in its place.
+    Words(&'static str, &'static str, &'static str, (&'static str, &'static str)),
+    /// No row, for this reason.
+    Nothing(&'static str),
+}
+
+/// What a machine says of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// The claim holds here.
+    Holds,
+    /// It does not.
+    Differs,
+    /// The measurement leaves both possible, or is missing.
+    CannotTell,
+}
+
+impl Judgement {
+    /// Returns the displayed name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// Claim with its judgement, as stored in reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Name of the claim.
+    pub name: String,
+    /// Author and year.
+    pub source: String,
+    /// Machine of the source.
+    pub machine: String,
+    /// What the source says.
+    pub says: String,
+    /// Subject and object of the comparison.
+    pub words: (String, String),
+    /// Ratio of their times in the source.
+    pub original: String,
+    /// Rule of the judgement, in words.
+    pub rule: String,
+    /// Ratio of their times here.
+    pub ratio: Option<Interval>,
+    /// What this machine says of the claim.
+    pub judgement: Judgement,
+    /// Mechanism, or the reason why it stays open.
+    pub because: String,
+    /// See [`Claim::is_headline`].
+    pub is_headline: bool,
+}
+
+impl Judged {
+    /// Returns the claim in a sentence: what was measured here beside what the source says, and why.
+    pub fn sentence(&self) -> String {
+        let here = self.ratio.map_or("?".into(), |ratio| three(ratio.middle));
+        let ((subject, object), Self { source, original, because, .. }) = (&self.words, self);
+        format!("{subject}: {here}x the time of {object} ({source}: {original}); {because}")
+    }
+}
+
+impl Rule {
+    /// Judges an interval of the ratio.
+    pub fn judge(self, ratio: Interval) -> Judgement {
+        let (low, high) = match self {
+            Self::AtMost(most) => (0.0, most),
+            Self::AtLeast(least) => (least, f64::INFINITY),
+            Self::Within(low, high) => (low, high),
+        };
+        if ratio.low >= low && ratio.high <= high {
+            Judgement::Holds
+        } else if ratio.high < low || ratio.low > high {
+            Judgement::Differs
+        } else {
+            Judgement::CannotTell
+        }
+    }
+
+    /// Returns the rule in words.
+    pub fn text(self) -> String {
+        match self {
+            Self::AtMost(most) => format!("at most {most}x"),
+            Self::AtLeast(least) => format!("at least {least}x"),
+            Self::Within(low, high) => format!("{low}x to {high}x"),
+        }
+    }
+}
+
+impl Deciding {
+    /// Returns the name of the experiment that decides, if there is one.
+    pub fn experiment(self) -> Option<&'static str> {
+        match self {
+            Self::Rows(experiment, ..) | Self::Words(experiment, ..) => Some(experiment),
+            Self::Nothing(_) => None,
+        }
+    }
+
+    /// Returns the pairs of rows to compare.
+    pub fn pairs(self, rows: &[Row]) -> Vec<(&Row, &Row)> {
+        match self {
+            Self::Rows(_, group, names) => {
+                let row = |name| find(rows, group, name);
+                names.iter().find_map(|(of, to)| row(of).zip(row(to))).into_iter().collect()
+            }
+            Self::Words(_, group, begin, words) => {
+                let of =
+                    rows.iter().filter(|row| row.group == group && row.name.starts_with(begin));
+                of.filter_map(|row| Some((row, twin(rows, row, words)?))).collect()
+            }
+            Self::Nothing(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the mean log ratio of all pairs in each round in which all of them ran.
+    pub(crate) fn log_ratios(self, rows: &[Row], cost: Cost) -> LogRatios {
+        let pairs = self.pairs(rows).into_iter();
+        let each: Vec<LogRatios> = pairs.map(|(of, to)| of.against(to, cost)).collect();
+        let rounds = each.iter().map(Vec::len).max().unwrap_or(0);
+        let mean = |round: usize| {
+            let values = each.iter().map(|ratios| ratios.get(round).copied().flatten());
+            Some(values.sum::<Option<f64>>()? / each.len() as f64)
+        };
+        (0..rounds).map(mean).collect()
+    }
+}
+
+fn find<'r>(rows: &'r [Row], group: &str, name: &str) -> Option<&'r Row> {
+    let is_it = |row: &&Row| match name.strip_suffix('*') {
+        Some(begin) => row.name.starts_with(begin),
+        None => row.name == name,
+    };
+    rows.iter().filter(|row| group.is_empty() || row.group == group).find(is_it)
+}
+
+/// Returns the row of the same group whose name has the second word in place of the first.
+pub(crate) fn twin<'r>(rows: &'r [Row], row: &Row, words: (&str, &str)) -> Option<&'r Row> {
+    let parts: Vec<&str> = row.name.split(", ").collect();
+    let at = parts.iter().position(|part| *part == words.0)?;
+    let name = [&parts[..at], &[words.1], &parts[at + 1..]].concat().join(", ");
+    rows.iter().find(|other| other.group == row.group && other.name == name)
+}
+
+/// Returns the claims that some experiments decide, not yet judged; those of no experiment are part of a run of all.
+pub(crate) fn expected(experiments: &[&str], is_all: bool) -> Vec<Judged> {
+    let is_expected = |claim: &&Claim| match claim.rows.experiment() {
+        Some(name) => experiments.contains(&name),
+        None => is_all,
+    };
+    CLAIMS.iter().filter(is_expected).map(|claim| claim.judged(None, None)).collect()
+}
+
+/// Maximum number of claims in a summary: with two lines for each, it fits on a screen of 24 lines.
+pub const SUMMARIZED: usize = 11;
+
+/// Returns the claims of a summary: those that were measured, headlines first, in the order of the table.
+pub fn summary(claims: &[Judged]) -> Vec<&Judged> {
+    let mut ranked: Vec<(usize, &Judged)> =
+        claims.iter().enumerate().filter(|(_, claim)| claim.ratio.is_some()).collect();
+    let is_decided = |claim: &Judged| claim.judgement != Judgement::CannotTell;
+    ranked.sort_by_key(|(_, claim)| (!claim.is_headline, !is_decided(claim)));
+    ranked.truncate(SUMMARIZED);
+    ranked.sort_by_key(|(at, _)| *at);
+    ranked.into_iter().map(|(_, claim)| claim).collect()
+}
+
+/// Counts the claims that hold, that differ, and that stay open.
+pub fn counts(claims: &[Judged]) -> String {
+    let count = |judgement| claims.iter().filter(|claim| claim.judgement == judgement).count();
+    let [holds, differs, open] =
+        [Judgement::Holds, Judgement::Differs, Judgement::CannotTell].map(count);
+    format!("{} known claims: {holds} hold, {differs} differ, {open} stay open", claims.len())
+}
+
+/// Returns the claims that an experiment decides.
+pub(crate) fn of(experiment: &str) -> impl Iterator<Item = &'static Claim> {
+    CLAIMS.iter().filter(move |claim| claim.rows.experiment() == Some(experiment))
+}
+
+impl Claim {
+    /// Judges the claim by the ratio on this machine; `doubt` is a reason to trust no ratio.
+    pub fn judged(&self, ratio: Option<Interval>, doubt: Option<&str>) -> Judged {
+        let missing = match self.rows {
+            Deciding::Nothing(reason) => reason,
+            _ => "its rows were not measured in this run",
+        };
+        let (judgement, because) = match (ratio, doubt) {
+            (None, _) => (Judgement::CannotTell, missing),
+            (Some(_), Some(doubt)) => (Judgement::CannotTell, doubt),
+            (Some(ratio), None) => match self.rule.judge(ratio) {
+                Judgement::Holds => (Judgement::Holds, self.because.0),
+                Judgement::Differs => (Judgement::Differs, self.because.1),
+                Judgement::CannotTell => (Judgement::CannotTell, "the interval allows both"),
+            },
+        };
+        Judged {
+            name: self.name.into(),
+            source: format!("{} {}", self.reference.who, self.reference.year),
+            machine: self.reference.machine.into(),
+            says: self.says.into(),
+            words: (self.words.0.into(), self.words.1.into()),
+            original: self.original.into(),
+            rule: self.rule.text(),
+            ratio,
+            judgement,
+            because: because.into(),
+            is_headline: self.is_headline,
+        }
+    }
+}
