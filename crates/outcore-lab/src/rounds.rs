@@ -1,12 +1,14 @@
 //! Runs the methods of an experiment round by round, in random order, each from a verified state.
 //!
 //! Interleaving spreads disturbances of the machine evenly over all methods, and a new random order each round makes
-//! runs of equal cost exchangeable, on which [`crate::statistics`] relies. The first method of each group runs twice per
+//! runs of equal cost exchangeable, on which [`crate::statistics`] relies. Groups, whose rows are compared, take turns
+//! as a whole, so that what is compared lies close in time and a file seldom changes its state. The first method of each group runs twice per
 //! round: the two rows do the same, so any difference between them is noise.
 //!
 //! A run that the machine disturbed is repeated, judged by a canary, a fixed piece of work before and after it, never by
 //! the time of the run itself: leaving out slow runs would make noisy methods look fast. A run that cannot begin in its
-//! state is put off, first to the end of its round and then to an additional round.
+//! state is put off, first to the end of its round and then to an additional round. A short run is made three times in
+//! each round, and the median counts: one interrupt may take as long as the run.
 //!
 //! Cost: two canaries of about a tenth of a millisecond per run; at most a tenth of the runs are repeated.
 
@@ -113,6 +115,9 @@ impl<'a> Method<'a> {
     }
 }
 
+/// Maximum seconds of a run, in its first round, of which the median of three counts.
+const SHORT_SECONDS: f64 = 0.01;
+
 /// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
@@ -181,13 +186,13 @@ impl<'w, 'm> Rotation<'w, 'm> {
     }
 
     /// Runs `turns` in random order; a run that cannot begin is tried again after the others.
-    fn round(&mut self, round: u32, mut turns: Vec<usize>) -> Result<()> {
+    fn round(&mut self, round: u32, turns: Vec<usize>) -> Result<()> {
         let begin = self.canary.seconds.len();
-        self.random.shuffle(&mut turns);
-        let mut queue: VecDeque<(usize, u32)> = turns.into_iter().map(|turn| (turn, 1)).collect();
+        let order = self.order(turns);
+        let mut queue: VecDeque<(usize, u32)> = order.into_iter().map(|turn| (turn, 1)).collect();
         while let Some((at, tries)) = queue.pop_front() {
             if self.turns[at].reason.is_none() {
-                match self.steady(round, self.turns[at].method)? {
+                match self.sample(round, at)? {
                     Ok(sample) => self.turns[at].samples.push(sample),
                     Err(_) if tries < TRIES => {
                         queue.push_back((at, tries + 1));
@@ -204,6 +209,39 @@ impl<'w, 'm> Rotation<'w, 'm> {
         }
         self.canary_seconds.push(median(&self.canary.seconds[begin..]));
         Ok(())
+    }
+
+    /// Puts the groups in random order, and the turns within each.
+    fn order(&mut self, mut turns: Vec<usize>) -> Vec<usize> {
+        self.random.shuffle(&mut turns);
+        let group = |turn: &usize| &self.methods[self.turns[*turn].method].group;
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for turn in turns {
+            match groups.iter_mut().find(|each| group(&each[0]) == group(&turn)) {
+                Some(each) => each.push(turn),
+                None => groups.push(vec![turn]),
+            }
+        }
+        groups.concat()
+    }
+
+    /// Makes the run of a round: once, or three times if it is short.
+    fn sample(&mut self, round: u32, at: usize) -> Result<std::result::Result<Sample, String>> {
+        let method = self.turns[at].method;
+        let mut runs = vec![match self.steady(round, method)? {
+            Ok(sample) => sample,
+            Err(reason) => return Ok(Err(reason)),
+        }];
+        // Rows that are compared with each other should not differ in this, so their first round decides.
+        let first = self.turns.iter().find(|turn| turn.method == method);
+        let first = first.and_then(|turn| turn.samples.first()).unwrap_or(&runs[0]);
+        if first.wall_seconds < SHORT_SECONDS {
+            for _ in 0..2 {
+                runs.extend(self.steady(round, method)?.ok());
+            }
+        }
+        runs.sort_by(|a, b| a.wall_seconds.total_cmp(&b.wall_seconds));
+        Ok(Ok(runs.swap_remove(runs.len() / 2)))
     }
 
     /// Runs a method, again if the machine was disturbed meanwhile.

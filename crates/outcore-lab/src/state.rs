@@ -46,14 +46,14 @@ pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String
     match state {
         State::New => Ok(Ok(())),
         State::Warm => {
-            let mut cached = None;
+            let mut cached = cached_share(path)?;
             // Systems occasionally evict pages even with free memory: seen for one read in 70.
             for _ in 0..ATTEMPTS {
-                warm(path)?;
-                cached = cached_share(path)?;
-                if cached.is_none_or(|share| share >= 1.0) {
+                if cached.is_some_and(|share| share >= 1.0) {
                     break;
                 }
+                warm(path)?;
+                cached = cached_share(path)?;
             }
             Ok(expect(cached, |share| share >= 1.0, "not all of the file stays in the page cache"))
         }

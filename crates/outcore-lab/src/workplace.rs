@@ -26,8 +26,8 @@ impl Effort {
     /// than a verdict needs.
     pub fn rounds(self) -> u32 {
         match self {
-            Self::Quick => 10,
-            Self::Default => 12,
+            Self::Quick => 12,
+            Self::Default => 14,
             Self::Full => 16,
         }
     }

@@ -40,7 +40,7 @@ impl PositionParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (bytes, count, warm_count, seconds) = match effort {
-            Effort::Quick => (48 << 20, 200, 2_000, 12.0),
+            Effort::Quick => (32 << 20, 150, 2_000, 12.0),
             Effort::Default => (256 << 20, 2_000, 20_000, 100.0),
             Effort::Full => (4 << 30, 100_000, 100_000, 2_400.0),
         };

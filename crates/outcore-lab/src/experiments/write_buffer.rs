@@ -37,7 +37,7 @@ impl WriteBufferParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let lines = match effort {
-            Effort::Quick => 500_000,
+            Effort::Quick => 250_000,
             Effort::Default => 1_000_000,
             Effort::Full => 10_000_000,
         };

@@ -45,7 +45,7 @@ impl SortParameters {
     /// Returns the parameters of an effort.
     pub fn of(effort: Effort) -> Self {
         let (edges, seek_edges) = match effort {
-            Effort::Quick => (1_500_000, 50_000),
+            Effort::Quick => (1_200_000, 30_000),
             Effort::Default => (6_000_000, 300_000),
             Effort::Full => (64_000_000, 2_000_000),
         };
