@@ -1,6 +1,6 @@
-"""Results of the laboratory that must hold on any machine (bars L1 to L3 and L5).
+"""Results of the laboratory that must hold on any machine (bars L1 to L3, L5 and E1).
 
-Runs `outcore lab all` twice (quick), repeats the experiments whose small files prove nothing with their default sizes,
+Runs `outcore lab all` twice (quick) and compares the verdicts, repeats the experiments whose small files prove nothing with their default sizes,
 and checks the reports. Rows in C++ and Fortran are built if the compilers exist.
 """
 
@@ -19,6 +19,8 @@ from harness import places, results, subject
 
 # Rows that need memory which the host of a virtual machine has reclaimed, and which may not exist.
 STATE_OF_THE_HOST = "(reclaimed)"
+#: As `NEGLIGIBLE` of `outcore_lab::statistics`.
+NEGLIGIBLE = 1.02
 LARGER = ("random-update", "sequential-read", "sequential-write")
 
 
@@ -49,6 +51,23 @@ def an_operation(row: dict[str, Any]) -> float:
     return statistics.median(each["wall_seconds"] / each["operations"] for each in row["samples"])
 
 
+def verdicts(experiments: dict[str, Any]) -> dict[tuple[str, str, str], int]:
+    """Return for each row whether it is slower (1) or faster (-1) than the first one, or not shown to differ (0)."""
+    found = {}
+    for name, experiment in experiments.items():
+        for row in experiment["rows"]:
+            if ratio := row["ratio"]:
+                slower, faster = ratio["low"] > NEGLIGIBLE, ratio["high"] < 1 / NEGLIGIBLE
+                found[name, row["group"], row["name"]] = int(slower) - int(faster)
+    return found
+
+
+def unequal(experiments: dict[str, Any]) -> list[str]:
+    """Return the rows that differ from rows that do the same."""
+    ratios = [(each["name"], each["ratio"]) for one in experiments.values() for each in one["controls"] if each["ratio"]]
+    return [name for name, ratio in ratios if ratio["low"] > NEGLIGIBLE or ratio["high"] < 1 / NEGLIGIBLE]
+
+
 def main() -> int:
     options = results.arguments("lab", "rows of the laboratory, known facts, and speed of the engine", repeats=1)
     full = options.scale == "full"
@@ -57,7 +76,7 @@ def main() -> int:
     second = lab(folder, "second", ["all", "--quick", "--compile"]) if full else first
     larger = {name: lab(folder, name, [name])[name] for name in LARGER} if full else first
 
-    result = results.Result("lab", "L1, L2, L3, L5", options.scale, {"experiments": list(first)})
+    result = results.Result("lab", "L1, L2, L3, L5, E1", options.scale, {"experiments": list(first)})
     for name, experiment in first.items():
         missing = [row["name"] for row in experiment["missing"] if STATE_OF_THE_HOST not in row["name"]]
         result.check(f"L1 {name}: missing of {len(experiment['rows'])} rows", len(missing), 0)
@@ -100,6 +119,14 @@ def main() -> int:
     best = min(seconds(row) for row in rows if "outcore" not in row["name"])
     engine = min(seconds(row) for row in rows if "outcore" in row["name"])
     result.check("L3 writing: best row / engine", best / engine, 0.9, ">=", unit="x", judged=full)
+
+    one, two = verdicts(first), verdicts(second)
+    both = sorted(one.keys() & two.keys())
+    opposite = sum(one[row] * two[row] < 0 for row in both)
+    changed = sum(one[row] != two[row] for row in both)
+    result.check(f"E1 opposite verdicts of {len(both)} rows in two quick runs", opposite, 0, judged=full)
+    result.check("E1 share of verdicts that change", changed / len(both), 0.02, judged=full)
+    result.check("E1 rows that differ from rows that do the same", len(unequal(first) + unequal(second)), 0, judged=full)
 
     for name in first:
         result.notes.append(f"L5 {name}: {first[name]['finding']}")

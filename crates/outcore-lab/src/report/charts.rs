@@ -12,29 +12,43 @@ use outcore_page::chart::{
 /// Maximum number of rows in a chart of quantiles: more would fill a page of their own.
 const SPANS_MAX: usize = 40;
 
-/// Returns the charts of an experiment, one per group of rows; bars of the elapsed time if the experiment specifies no
-/// chart. Rows whose single operations were timed get another chart with their quantiles.
+/// Returns the charts of an experiment, one per group of rows, or one of all if groups are the sizes on its axis; bars of
+/// the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get another chart with
+/// their quantiles.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
-    for (group, rows) in groups(experiment) {
-        let of = if group.is_empty() { String::new() } else { format!(", {group}") };
+    for (group, rows) in panels(experiment) {
+        let of = if group.is_empty() { String::new() } else { format!(": {group}") };
         let chart = experiment.chart.clone().unwrap_or_else(|| own_bars(&rows));
         let is_lines = matches!(chart, Chart::Lines { .. });
         drawings.extend(match chart {
             Chart::Bars { column, logarithmic } => {
-                intervals(&format!("{}{of}", column.heading()), &rows, column, logarithmic)
+                intervals(&format!("{}, by method{of}", column.title()), &rows, column, logarithmic)
             }
             Chart::Lines { x, column } => {
-                over_sizes(&format!("{} by {x}{of}", column.heading()), &rows, &x, column)
+                over_sizes(&format!("{}, by {x} and method{of}", column.title()), &rows, &x, column)
             }
         });
         if is_lines || rows.len() > SPANS_MAX {
             continue;
         }
-        let title = format!("single operations in µs, from the fastest to the slowest{of}");
+        let title = format!("Single operations in µs, from the fastest to the slowest{of}");
         drawings.extend(quantiles(&title, &rows));
     }
     drawings
+}
+
+/// Returns the rows of each chart, with the name of their group.
+fn panels(experiment: &Experiment) -> Vec<(&str, Vec<&Row>)> {
+    let groups = groups(experiment);
+    let size = |row: &&Row| row.point.as_ref().map(|(_, size)| *size);
+    let is_size = |rows: &Vec<&Row>| {
+        let mut sizes = rows.iter().filter_map(size);
+        let first = sizes.next();
+        first.is_some() && sizes.all(|size| Some(size) == first)
+    };
+    let is_one = groups.len() > 1 && groups.iter().all(|(_, rows)| is_size(rows));
+    if is_one { vec![("", experiment.rows.iter().collect())] } else { groups }
 }
 
 fn groups(experiment: &Experiment) -> Vec<(&str, Vec<&Row>)> {
@@ -54,16 +68,19 @@ fn own_bars(rows: &[&Row]) -> Chart {
     Chart::Bars { column: Column::Wall, logarithmic: high > 30.0 * low }
 }
 
-/// Returns the names of the rows, with their states if these differ within the chart.
+/// Returns the names of the rows, with their states if these differ within the chart and no other word gives them.
 fn names<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Vec<String> {
     let mut states = rows.clone().map(|row| row.state);
     let first = states.next();
     let all_same = states.all(|state| Some(state) == first);
-    rows.map(|row| match all_same {
-        true => row.name.clone(),
-        false => format!("{}, {}", row.name, row.state.name()),
-    })
-    .collect()
+    let name = |row: &Row| {
+        let state = row.state.name();
+        match all_same || row.group == state || row.name.contains(state) {
+            true => row.name.clone(),
+            false => format!("{}, {state}", row.name),
+        }
+    };
+    rows.map(name).collect()
 }
 
 /// Draws bars of `column` with their 95 % intervals.

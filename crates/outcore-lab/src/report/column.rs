@@ -104,6 +104,18 @@ impl Column {
         }
     }
 
+    /// Returns the title of a chart of the figure: what it is, with its unit.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::PerOperation => "Time of an operation in ns",
+            Self::Wall => "Elapsed time of a run in ms",
+            Self::Total => "Elapsed time of a run in ms until its data is durable",
+            Self::Rate => "Rate in MB/s",
+            Self::DurableRate => "Rate in MB/s until the data is durable",
+            other => other.heading(),
+        }
+    }
+
     /// Returns the median figure of a row; `None` if it has none.
     pub fn value(self, row: &Row) -> Option<f64> {
         self.values(row).map(|values| median(&values))

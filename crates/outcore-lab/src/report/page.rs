@@ -135,10 +135,19 @@ fn experiment(number: usize, experiment: &Experiment) -> Markup {
             ul.facts {
                 @for (name, value) in &experiment.parameters { li { (name) ": " (value) } }
             }
-            @if !experiment.finding.is_empty() { p.finding { (experiment.finding) } }
+            @if !experiment.finding.is_empty() { p.finding { (prose(&experiment.finding)) } }
             @for drawing in charts(experiment) { (drawing) }
             @for each in tables(experiment) { (table(&each)) }
             (remarks(experiment))
+        }
+    }
+}
+
+/// Renders text in which code stands between backticks.
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
@@ -165,9 +174,9 @@ fn remarks(experiment: &Experiment) -> Markup {
         @if !(experiment.missing.is_empty() && experiment.notes.is_empty()) {
             ul {
                 @for missing in &experiment.missing {
-                    li { "No row for " em { (missing.name) } ": " (missing.reason) }
+                    li { "No row for " em { (missing.name) } ": " (prose(&missing.reason)) }
                 }
-                @for note in &experiment.notes { li { (note) } }
+                @for note in &experiment.notes { li { (prose(note)) } }
             }
         }
     }

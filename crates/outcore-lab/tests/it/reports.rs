@@ -116,6 +116,37 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
 }
 
 #[test]
+fn groups_that_are_sizes_share_a_chart() {
+    let random = &mut Random(1);
+    let mut rows = Vec::new();
+    for size in [8, 64, 512] {
+        for (name, seconds) in [("read", 0.2), ("fread", 0.1)] {
+            let mut made = row(&format!("{name} {size}"), &format!("{size} B"), seconds, random);
+            made.point = Some((name.into(), f64::from(size)));
+            rows.push(made);
+        }
+    }
+    let mut sizes = experiment("transfer-size", rows);
+    sizes.chart = Some(Chart::Lines { x: "transfer size".into(), column: Column::Rate });
+    let drawn = charts(&sizes);
+    assert_eq!(drawn.len(), 1);
+    let wide = &drawn[0].wide.0;
+    assert_eq!(wide.matches("<polyline").count(), 2, "a line for each method");
+    assert!(wide.contains("Rate in MB/s, by transfer size and method"), "{wide}");
+    // Where groups have several sizes, each has its own chart.
+    for row in sizes.rows.iter_mut().filter(|row| row.group == "64 B") {
+        row.group = "8 B".into();
+    }
+    assert_eq!(charts(&sizes).len(), 2);
+}
+
+#[test]
+fn values_on_a_logarithmic_axis_are_points() {
+    let drawn = charts(&report(1.0).experiments[0]);
+    assert!(!drawn[0].wide.0.contains("<rect") && drawn[0].wide.0.contains("<circle class=\"bar"));
+}
+
+#[test]
 fn charts_tolerate_any_measurement() {
     let random = &mut Random(1);
     let mut zero = row("nothing", "", 0.0, random);

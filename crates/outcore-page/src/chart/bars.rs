@@ -1,4 +1,4 @@
-//! Bar charts, with several bars per row.
+//! Bar charts, with several bars per row. On a logarithmic axis, which has no zero for a bar to begin at, values are points.
 
 use super::frame::{Frame, MORE};
 use super::scale::{Scale, extent};
@@ -80,17 +80,22 @@ fn draw(
 }
 
 fn bar(scale: &Scale, y: f64, thickness: f64, bar: &Bar) -> Markup {
-    let (begin, end) = (scale.at(0.0), scale.at(bar.value));
+    let (begin, end) = (scale.zero(), scale.at(bar.value));
     let whisker = bar.whisker.map(|(low, high)| (scale.at(low), scale.at(high)));
     let right = whisker.map_or(end, |(_, high)| end.max(high));
     html! {
         g {
             title { (bar.reported) }
-            rect class=(bar.class) x=(At(begin)) y=(At(y - thickness / 2.0))
-                width=(At((end - begin).max(1.0))) height=(thickness) rx="2" {}
+            @if let Some(begin) = begin {
+                rect class=(bar.class) x=(At(begin)) y=(At(y - thickness / 2.0))
+                    width=(At((end - begin).max(1.0))) height=(thickness) rx="2" {}
+            }
             @if let Some((low, high)) = whisker {
                 (line("whisker", (low, y), (high, y)))
                 @for x in [low, high] { (line("whisker", (x, y - 4.0), (x, y + 4.0))) }
+            }
+            @if begin.is_none() {
+                circle class=(bar.class) cx=(At(end)) cy=(At(y)) r="4.5" {}
             }
             (text(right + 6.0, y + 4.0, "value", &bar.text))
         }

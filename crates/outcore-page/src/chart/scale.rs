@@ -34,6 +34,11 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
+    /// Returns the position of zero; a logarithmic axis has none.
+    pub(super) fn zero(&self) -> Option<f64> {
+        (!self.logarithmic).then(|| self.at(0.0))
+    }
+
     /// Returns about five round values on the axis.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if self.logarithmic { self.factor_ticks() } else { self.even_ticks() }
