@@ -1,7 +1,7 @@
 """Results of the laboratory that must hold on any machine (bars L1 to L3, L5 and E1).
 
-Runs `outcore lab all` twice (quick) and compares the verdicts, repeats the experiments whose small files prove nothing with their default sizes,
-and checks the reports. Rows in C++ and Fortran are built if the compilers exist.
+Runs `outcore lab all` twice (quick) and compares the verdicts, repeats the experiments whose small files prove nothing
+with their default sizes, and checks the reports. Rows in C++ and Fortran are built if the compilers exist.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def verdicts(experiments: dict[str, Any]) -> dict[tuple[str, str, str], int]:
 
 def unequal(experiments: dict[str, Any]) -> list[str]:
     """Return the rows that differ from rows that do the same."""
-    ratios = [(each["name"], each["ratio"]) for one in experiments.values() for each in one["controls"] if each["ratio"]]
+    ratios = [
+        (each["name"], each["ratio"]) for one in experiments.values() for each in one["controls"] if each["ratio"]
+    ]
     return [name for name, ratio in ratios if ratio["low"] > NEGLIGIBLE or ratio["high"] < 1 / NEGLIGIBLE]
 
 
@@ -126,7 +128,9 @@ def main() -> int:
     changed = sum(one[row] != two[row] for row in both)
     result.check(f"E1 opposite verdicts of {len(both)} rows in two quick runs", opposite, 0, judged=full)
     result.check("E1 share of verdicts that change", changed / len(both), 0.02, judged=full)
-    result.check("E1 rows that differ from rows that do the same", len(unequal(first) + unequal(second)), 0, judged=full)
+    result.check(
+        "E1 rows that differ from rows that do the same", len(unequal(first) + unequal(second)), 0, judged=full
+    )
 
     for name in first:
         result.notes.append(f"L5 {name}: {first[name]['finding']}")
