@@ -10,7 +10,7 @@
 //! state is put off, first to the end of its round and then to an additional round. A short run is made three times in
 //! each round, and the median counts: one interrupt may take as long as the run.
 //!
-//! Cost: two canaries of about a tenth of a millisecond per run; at most a tenth of the runs are repeated.
+//! Cost: two canaries of about a tenth of a millisecond per run; at most a fifth of the runs are repeated.
 
 use crate::meter::{Outcome, Sample, measure};
 use crate::random::Random;
@@ -29,7 +29,7 @@ const TRIES: u32 = 3;
 /// Maximum number of additional rounds for runs that were left out.
 const ADDITIONAL: u32 = 3;
 /// Ratio of a canary to the usual one from which on the machine counts as disturbed.
-const DISTURBED: f64 = 1.3;
+const DISTURBED: f64 = 1.5;
 /// Maximum seconds of a run that is repeated.
 const REPEATED_SECONDS: f64 = 0.25;
 
@@ -180,7 +180,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
         let all = (0..methods.len()).map(|at| turn(at, false));
         let again = (0..methods.len()).filter(is_first).map(|at| turn(at, true));
         let turns: Vec<Turn> = all.chain(again).collect();
-        let canary = Canary::new(u64::from(rounds) * turns.len() as u64 / 10);
+        let canary = Canary::new(u64::from(rounds) * turns.len() as u64 / 5);
         let random = Random(workplace.seed);
         Self { workplace, methods, turns, random, canary, canary_seconds: Vec::new(), done: 0 }
     }

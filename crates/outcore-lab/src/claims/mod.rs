@@ -238,12 +238,12 @@ pub fn summary(claims: &[Judged]) -> Vec<&Judged> {
     ranked.into_iter().map(|(_, claim)| claim).collect()
 }
 
-/// Counts the claims that hold, that differ, and that stay open.
+/// Counts the claims by their judgement.
 pub fn counts(claims: &[Judged]) -> String {
     let count = |judgement| claims.iter().filter(|claim| claim.judgement == judgement).count();
     let [holds, differs, open] =
         [Judgement::Holds, Judgement::Differs, Judgement::CannotTell].map(count);
-    format!("{} known claims: {holds} hold, {differs} differ, {open} stay open", claims.len())
+    format!("{} known claims: {holds} hold, {differs} differ, {open} cannot tell", claims.len())
 }
 
 /// Returns the claims that an experiment decides.

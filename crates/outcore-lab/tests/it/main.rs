@@ -4,5 +4,6 @@ mod claims;
 mod experiments;
 mod null;
 mod reports;
+mod rounds;
 mod tune;
 mod writing;

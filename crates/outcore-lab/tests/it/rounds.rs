@@ -1,0 +1,128 @@
+//! Rounds: every group has its repetition, runs that cannot begin are repeated, and the order is new in each round.
+
+use outcore::progress::Silent;
+use outcore_lab::meter::Outcome;
+use outcore_lab::rounds::{Measured, Method, run};
+use outcore_lab::row::AGAIN;
+use outcore_lab::state::State;
+use outcore_lab::{Effort, Workplace};
+use std::cell::{Cell, RefCell};
+
+fn measured(seed: u64, methods: Vec<Method<'_>>, rounds: u32) -> Measured {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let workplace = Workplace::create(directory.path(), Effort::Quick, seed, &Silent);
+    run(&workplace.expect("no other laboratory runs there"), methods, rounds).expect("it runs")
+}
+
+fn method(name: &str) -> Method<'static> {
+    Method::new(name, State::New, None, || Ok(Outcome::default()))
+}
+
+/// Returns a method that may begin at those of its attempts for which `may` holds.
+fn sometimes<'a>(
+    name: &'a str,
+    attempts: &'a Cell<u32>,
+    may: impl Fn(u32) -> bool + 'a,
+) -> Method<'a> {
+    // It takes long enough to run once per round.
+    let work = || {
+        std::thread::sleep(std::time::Duration::from_millis(11));
+        Ok(Outcome::default())
+    };
+    Method::new(name, State::New, None, work).prove(move || {
+        attempts.set(attempts.get() + 1);
+        Ok(if may(attempts.get()) { Ok(()) } else { Err("not now".into()) })
+    })
+}
+
+#[test]
+fn every_group_has_the_repetition_of_its_first_row() {
+    let methods = ["a", "b"].map(|group| method("x").group(group));
+    let measured = measured(1, methods.into(), 4);
+    let names: Vec<(&str, &str)> =
+        measured.rows.iter().map(|row| (row.group.as_str(), row.name.as_str())).collect();
+    assert_eq!(names, [("a", "x"), ("b", "x"), ("a", AGAIN), ("b", AGAIN)]);
+    for row in &measured.rows {
+        let rounds: Vec<u32> = row.samples.iter().map(|sample| sample.round).collect();
+        assert_eq!(rounds, [0, 1, 2, 3]);
+    }
+    assert_eq!(measured.canary_seconds.len(), 4);
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_tried_again_in_its_round() {
+    let attempts = Cell::new(0);
+    let sometimes = sometimes("sometimes", &attempts, |attempt| attempt % 2 == 0);
+    let measured = measured(2, vec![method("first"), sometimes], 5);
+    assert!(measured.missing.is_empty(), "{:?}", measured.missing);
+    let row = measured.rows.iter().find(|row| row.name == "sometimes").expect("it has a row");
+    let rounds: Vec<u32> = row.samples.iter().map(|sample| sample.round).collect();
+    assert_eq!(rounds, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_failed_round_is_made_up_for_and_its_row_stays() {
+    let attempts = Cell::new(0);
+    // All three attempts of the second round fail.
+    let late = sometimes("late", &attempts, |attempt| !(2..=4).contains(&attempt));
+    let measured = measured(3, vec![method("first"), method("other"), late], 4);
+    assert!(measured.missing.is_empty(), "{:?}", measured.missing);
+    let rounds = |name: &str| -> Vec<u32> {
+        let row = measured.rows.iter().find(|row| row.name == name).expect("it has a row");
+        row.samples.iter().map(|sample| sample.round).collect()
+    };
+    assert_eq!(rounds("late"), [0, 2, 3, 4], "an additional round replaces the second");
+    assert_eq!(rounds("first"), [0, 1, 2, 3, 4], "with its baseline");
+    assert_eq!(rounds("other"), [0, 1, 2, 3], "but without rows that lack nothing");
+}
+
+#[test]
+fn a_method_that_can_never_begin_is_missing_with_its_reason() {
+    let attempts = Cell::new(0);
+    let never = sometimes("never", &attempts, |_| false);
+    let measured = measured(4, vec![method("first"), never], 6);
+    assert_eq!(measured.missing.len(), 1);
+    assert_eq!(measured.missing[0].reason, "not now");
+    assert_eq!(attempts.get(), 3, "later rounds do not try it again");
+}
+
+#[test]
+fn the_order_is_new_in_each_round_and_the_same_for_a_seed() {
+    let order = |seed: u64| -> Vec<usize> {
+        let made = RefCell::new(Vec::new());
+        let methods = (0..9).map(|number| {
+            let made = &made;
+            method("x").prepare(move || {
+                let mut made = made.borrow_mut();
+                if made.last() != Some(&number) {
+                    made.push(number);
+                }
+                Ok(())
+            })
+        });
+        measured(seed, methods.collect(), 2);
+        made.into_inner()
+    };
+    let (one, other) = (order(5), order(6));
+    assert!(one.len() >= 17 && one[..9] != one[9..18.min(one.len())], "{one:?}");
+    assert_ne!(one, other);
+    assert_eq!(one, order(5));
+}
+
+#[test]
+fn the_median_of_a_short_run_counts() {
+    let runs = Cell::new(0);
+    let spiking = Method::new("spiking", State::New, None, || {
+        runs.set(runs.get() + 1);
+        // Some runs are disturbed, never two of three.
+        if runs.get() % 10 == 5 {
+            std::thread::sleep(std::time::Duration::from_millis(30));
+        }
+        Ok(Outcome::default())
+    });
+    let measured = measured(7, vec![method("first"), spiking], 5);
+    let row = measured.rows.iter().find(|row| row.name == "spiking").expect("it has a row");
+    assert!(runs.get() >= 15, "{}", runs.get());
+    let slow = row.samples.iter().filter(|sample| sample.wall_seconds > 0.02).count();
+    assert_eq!(slow, 0, "{:?}", row.samples);
+}
