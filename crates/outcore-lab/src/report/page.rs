@@ -79,9 +79,14 @@ fn short(number: usize, report: &LabReport) -> Markup {
                 }
             }
             p {
-                a href={ "#r" (number) "-claims" } { (counts(&report.claims)) }
                 @for each in &report.experiments {
-                    " · " a href={ "#" (id(number, each)) } { (each.name) }
+                    a href={ "#" (id(number, each)) } { (each.name) }
+                    " · "
+                }
+                @if report.claims.is_empty() {
+                    "no known claim is about this"
+                } @else {
+                    a href={ "#r" (number) "-claims" } { (counts(&report.claims)) }
                 }
             }
         }

@@ -113,6 +113,16 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
     assert_eq!(html.matches("<svg class=\"wide\"").count(), drawings);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), drawings);
     assert!(!html.contains("NaN") && !html.contains("\"inf"), "coordinates are numbers");
+    let mut without = report(1.0);
+    without.claims.clear();
+    for html in [html, page::html(&[without])] {
+        let links: Vec<&str> = html.split("href=\"#").skip(1).collect();
+        assert!(links.len() >= 2);
+        for link in links {
+            let target = link.split('"').next().unwrap();
+            assert!(html.contains(&format!("id=\"{target}\"")), "no target for {target}");
+        }
+    }
 }
 
 #[test]
