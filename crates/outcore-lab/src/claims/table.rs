@@ -502,7 +502,7 @@ pub const CLAIMS: &[Claim] = &[
         rows: Rows(SEQUENTIAL, "warm", &[("fread, 32 MiB buffer", "fread")]),
         because: (
             "the copies cost most, and they stay",
-            "here the buffer is real; glibc ignores a size alone",
+            "the buffer leaves the caches; glibc ignored it there",
         ),
         is_headline: false,
     },

@@ -17,7 +17,7 @@ const METHOD: [&str; 2] = [
     "Every row was measured in several rounds; in each round all methods of an experiment ran once, in a new random \
      order, each from a file state that was verified before it (warm: all of the file in the page cache; cold: none \
      of it). Figures are medians over the rounds, with exact 95 % intervals. Ratios are geometric means over the \
-     rounds; their intervals come from flipping the signs of whole rounds and hold together: one run in twenty \
+     rounds; their intervals come from flipping the signs of whole rounds and hold together: at most one run in twenty \
      contains a false difference. ",
     " means that no difference of more than 2 % was shown. All methods of a table returned the same checksum. The \
      first row ran twice per round: its ratio to itself shows the effect of noise alone.",
