@@ -219,8 +219,14 @@ impl Block {
 
     /// Returns the maximum memory of a block after [`decoded`](Self::decoded).
     pub(crate) fn decoded_bytes(entry: &BlockEntry, is_weighted: bool) -> u64 {
-        let words = (1 + u64::from(is_weighted)) * entry.arc_count;
-        size_of::<Self>() as u64 + 4 * words + (4 + 8) * (u64::from(entry.node_count) + 1)
+        let arcs =
+            Self::decoded_arc_bytes(u64::from(entry.node_count), entry.arc_count, is_weighted);
+        size_of::<Self>() as u64 + arcs
+    }
+
+    /// Returns the maximum memory of the decoded arcs and loops of so many nodes.
+    pub(crate) fn decoded_arc_bytes(nodes: u64, arcs: u64, is_weighted: bool) -> u64 {
+        4 * (1 + u64::from(is_weighted)) * arcs + (4 + 8) * (nodes + 1)
     }
 
     /// Returns a plain block with all arcs decoded; `None` for other blocks, and if a [`View`] changes arcs.

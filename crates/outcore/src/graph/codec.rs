@@ -87,15 +87,15 @@ impl<'a> Cursor<'a> {
         Some(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
     }
 
-    /// Reads a width and values of that width.
+    /// Reads a width and values of that width, each converted by `convert`, in their order.
     #[inline]
-    fn packed(&mut self, values: &mut [u32]) -> Option<()> {
+    fn packed(&mut self, values: &mut [u32], convert: impl FnMut(u32) -> u32) -> Option<()> {
         let width = self.byte()?;
         let bytes = packed_bytes(values.len(), width);
         if width > 32 || bytes > self.end - self.at {
             return None;
         }
-        unpack_pairs(&self.bytes[self.at..self.at + bytes + PADDING], width, values);
+        unpack_pairs(&self.bytes[self.at..self.at + bytes + PADDING], width, values, convert);
         self.at += bytes;
         Some(())
     }
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
     /// Fills `values` from a list.
     pub(super) fn list(&mut self, values: &mut [u32]) -> Option<()> {
         for group in values.chunks_mut(GROUP) {
-            self.packed(group)?;
+            self.packed(group, |value| value)?;
         }
         Some(())
     }
@@ -135,11 +135,10 @@ impl<'a> Cursor<'a> {
                 group
             };
             if !gaps.is_empty() {
-                self.packed(gaps)?;
-                for slot in gaps {
-                    target += u64::from(*slot) + 1;
-                    *slot = target as u32;
-                }
+                self.packed(gaps, |gap| {
+                    target += u64::from(gap) + 1;
+                    target as u32
+                })?;
             }
             if let Some(group) = weights.next() {
                 self.weights(codes, group)?;
@@ -153,38 +152,38 @@ impl<'a> Cursor<'a> {
         let base = self.varint()?;
         let is_scaled = base & 1 == 0;
         let base = u32::try_from(base >> 1).ok()?;
-        if group.len() == 1 {
-            group[0] = 0;
-        } else {
-            self.packed(group)?;
-        }
         if !is_scaled {
-            for slot in group {
-                *slot = slot.wrapping_add(base);
-            }
+            self.above(base, group, |code| code)
         } else if let Some(table) = &codes.table {
-            for slot in group {
-                // The index is in bounds even for a damaged file.
-                *slot = table[slot.wrapping_add(base) as usize % TABLE_LEN];
-            }
+            // The index is in bounds even for a damaged file.
+            self.above(base, group, |integer| table[integer as usize % TABLE_LEN])
         } else {
-            for slot in group {
-                *slot = codes.scheme.code(slot.wrapping_add(base));
-            }
+            self.above(base, group, |integer| codes.scheme.code(integer))
         }
-        Some(())
+    }
+
+    /// Reads values above `base`; a single one is `base` itself.
+    #[inline]
+    fn above(&mut self, base: u32, group: &mut [u32], convert: impl Fn(u32) -> u32) -> Option<()> {
+        if let [only] = group {
+            *only = convert(base);
+            return Some(());
+        }
+        self.packed(group, |value| convert(value.wrapping_add(base)))
     }
 }
 
 /// Limit of the table: smaller integers are looked up, in blocks with more arcs than this.
 const TABLE_LEN: usize = 4096;
 
-/// Fills `values` like [`unpack`], but reads two values per load if both fit.
+/// Fills `values` like [`unpack`] with converted values, but reads two per load if both fit.
 #[inline]
-fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32]) {
+fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32], mut convert: impl FnMut(u32) -> u32) {
     // A pair begins at one of the first 8 bits of 64.
     if width > 28 {
-        return unpack(bytes, width, values);
+        unpack(bytes, width, values);
+        values.iter_mut().for_each(|value| *value = convert(*value));
+        return;
     }
     let mask = (1u32 << width) - 1;
     let mut bit = 0;
@@ -193,13 +192,14 @@ fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32]) {
         let word: [u8; 8] = bytes[bit >> 3..(bit >> 3) + 8].try_into().expect("eight bytes");
         u64::from_le_bytes(word) >> (bit & 7)
     };
-    for pair in pairs {
+    for [first, second] in pairs {
         let word = load(bit);
-        *pair = [word as u32 & mask, (word >> width) as u32 & mask];
+        *first = convert(word as u32 & mask);
+        *second = convert((word >> width) as u32 & mask);
         bit += 2 * usize::from(width);
     }
     if let [last] = last {
-        *last = load(bit) as u32 & mask;
+        *last = convert(load(bit) as u32 & mask);
     }
 }
 

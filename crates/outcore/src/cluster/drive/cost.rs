@@ -14,7 +14,7 @@ use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::finish::cuts::Room;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::{MethodOption, Procedure, Shrinks};
-use crate::graph::{ARC_BYTES, GraphSize};
+use crate::graph::{ARC_BYTES, Block, GraphSize};
 use crate::input::InputSize;
 use crate::io::Tuning;
 use crate::sort::{Records, Sorting};
@@ -187,7 +187,7 @@ impl ClusterOptions {
             let strengths = 8 * graph.node_count;
             if graph.is_directed || rest < strengths { rest } else { rest - strengths }
         };
-        let (kept, kept_bytes) = kept(&graph, cache);
+        let (kept, kept_bytes) = kept(&graph, cache, self.view().is_plain());
         let scans = self.scans();
         let scans = scans + u64::from(self.well_connected.is_some());
         let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
@@ -512,7 +512,7 @@ impl ClusterOptions {
             memory = beside_graph;
             needed =
                 ClusterMemory::expected(&next, Some(self.method), limits.threads).total_bytes();
-            let cached = kept(&next, memory.saturating_sub(needed) / 2);
+            let cached = kept(&next, memory.saturating_sub(needed) / 2, true);
             kept_bytes = cached.1;
             let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
             above.read_bytes += next.bytes as f64 * scans;
@@ -554,8 +554,13 @@ impl GraphSize {
     }
 }
 
-/// Returns the share of a graph's blocks that stay in memory, and their bytes.
-fn kept(graph: &GraphSize, cache: u64) -> (f64, u64) {
+/// Returns the share of a graph's blocks that stay in memory, and their bytes. Those of a plain graph are decoded if
+/// all fit.
+fn kept(graph: &GraphSize, cache: u64, is_plain: bool) -> (f64, u64) {
+    let decoded = Block::decoded_arc_bytes(graph.node_count, graph.arc_count, graph.is_weighted);
+    if is_plain && decoded <= cache {
+        return (1.0, decoded);
+    }
     let bytes = graph.bytes + 8 * graph.node_count;
     if bytes <= cache {
         return (1.0, bytes);

@@ -1,6 +1,6 @@
 //! Blocks in order: from memory as far as the budget reaches, the rest from the file.
 //!
-//! A clustering scans the graph several times. If all blocks fit in half of the memory decoded, they stay so; otherwise the
+//! A clustering scans the graph several times. If all blocks fit decoded, they stay so; otherwise the
 //! first blocks read stay encoded, and every scan reads the rest again, ahead of its use. The cache never changes a
 //! result.
 
@@ -31,8 +31,7 @@ impl<'g> BlockSource<'g> {
     pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
-        // The other half of the memory is for the sort of the next level.
-        let decodes = !graph.has_view() && 2 * decoded_bytes(graph) <= budget;
+        let decodes = !graph.has_view() && decoded_bytes(graph) <= budget;
         let (kept_bytes, ahead, scans, pace) = (0, READ_AHEAD, 0, None);
         Self { graph, kept, kept_bytes, budget, decodes, ahead, scans, pace }
     }

@@ -10,7 +10,7 @@ use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::logarithm::{LOG2_E, log2, plogp};
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
 use crate::error::Result;
-use crate::io::prefetch;
+use crate::io::{prefetch, reserve_large_pages};
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// Relative change of the code by the rounding of a weight: each of about six terms changes in proportion to
@@ -36,6 +36,8 @@ pub struct CodeLength {
     total_strength: f64,
     /// 1 / total strength.
     unit: f64,
+    /// Logarithm of Q, which every rate needs.
+    log_exits: f64,
 }
 
 /// Quantities that are the same for all labels that a node could take.
@@ -71,6 +73,11 @@ impl CodeLength {
         plogp(q + p) - 2.0 * plogp(q)
     }
 
+    fn update_exits(&mut self) {
+        let exits = self.cut * self.unit;
+        self.log_exits = if exits >= f64::MIN_POSITIVE { log2(exits) } else { 0.0 };
+    }
+
     fn change(&mut self, label: u32, mass: f64, cut: f64) {
         let module = self.modules[label as usize];
         let (mass, cut) = (module.mass + mass, module.cut + cut);
@@ -91,8 +98,7 @@ impl Objective for CodeLength {
     fn leaving(&self, visit: &Visit) -> Leaving {
         let Module { mass, cut, length } = self.modules[visit.present as usize];
         let after = self.length(mass - visit.mass, cut - visit.arcs + 2.0 * visit.own);
-        let exits = self.cut * self.unit;
-        let log_exits = if exits >= f64::MIN_POSITIVE { log2(exits) } else { 0.0 };
+        let (exits, log_exits) = (self.cut * self.unit, self.log_exits);
         Leaving { gain: length - after, exits, log_exits, index: exits * log_exits }
     }
 
@@ -137,6 +143,7 @@ impl Objective for CodeLength {
         self.change(visit.present, -visit.mass, 2.0 * visit.own - visit.arcs);
         self.change(label, visit.mass, visit.arcs - 2.0 * weight);
         self.cut += 2.0 * (visit.own - weight);
+        self.update_exits();
     }
 }
 
@@ -150,8 +157,8 @@ impl Sums for CodeLength {
     }
 
     fn empty((): (), capacity: usize) -> Self {
-        let modules = Vec::with_capacity(capacity);
-        Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0 }
+        let modules = reserve_large_pages(capacity);
+        Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0, log_exits: 0.0 }
     }
 
     fn add(&mut self, label: u32, _count: u32, strength: f64, cut: f64) {
@@ -171,6 +178,7 @@ impl Sums for CodeLength {
         for label in 0..self.modules.len() as u32 {
             self.change(label, 0.0, 0.0);
         }
+        self.update_exits();
     }
 
     fn strength(&self) -> f64 {
@@ -202,11 +210,12 @@ impl Sums for CodeLength {
         let masses = from.numbers::<f64>()?;
         let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
         drop(masses);
-        let mut loaded = Self { modules, cut, total_strength, unit };
+        let mut loaded = Self { modules, cut, total_strength, unit, log_exits: 0.0 };
         from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
         for label in 0..loaded.modules.len() as u32 {
             loaded.change(label, 0.0, 0.0);
         }
+        loaded.update_exits();
         Ok(loaded)
     }
 }
@@ -215,6 +224,7 @@ impl Revert for CodeLength {
     fn revert(&mut self, before: &Self, label: u32) {
         self.modules[label as usize] = before.modules[label as usize];
         self.cut = before.cut;
+        self.log_exits = before.log_exits;
     }
 }
 

@@ -11,7 +11,7 @@
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
 use crate::error::Result;
-use crate::io::prefetch;
+use crate::io::{prefetch, reserve_large_pages};
 use crate::weight::RELATIVE_TOLERANCE;
 
 /// Null model: mass of a node, and its parameter.
@@ -119,7 +119,7 @@ impl Sums for Density {
     fn empty(null: Null, capacity: usize) -> Self {
         Self {
             null,
-            masses: Vec::with_capacity(capacity),
+            masses: reserve_large_pages(capacity),
             total_strength: 0.0,
             factor: 0.0,
             free: Vec::new(),
