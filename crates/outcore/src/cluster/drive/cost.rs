@@ -190,7 +190,11 @@ impl ClusterOptions {
         let (kept, kept_bytes) = kept(&graph, cache, self.view().is_plain());
         let scans = self.scans();
         let scans = scans + u64::from(self.well_connected.is_some());
-        let read = graph.bytes as f64 * (1.0 + (scans - 1) as f64 * (1.0 - kept));
+        let starts = self.starts(&graph);
+        let trials = 1 + starts.on_graph + starts.on_level;
+        let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
+        let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
+        let read = graph.bytes as f64 * (1.0 + (scans as f64 * work - 1.0) * (1.0 - kept));
         let arcs = graph.arc_count as f64;
         let scratch =
             expected.scratch_bytes.min(limits.threads as u64 * MIB).min(32 * graph.arc_count);
@@ -198,8 +202,8 @@ impl ClusterOptions {
         if self.method.is_multilevel() {
             above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
             let cycles = self.likely_cycles() as f64;
-            above.read_bytes *= cycles;
-            above.write_bytes *= cycles;
+            above.read_bytes *= cycles * work;
+            above.write_bytes *= cycles * work;
             above.nanoseconds *= cycles;
             state = state.max(above.memory_bytes);
         }
@@ -211,10 +215,6 @@ impl ClusterOptions {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
-        let starts = self.starts(&graph);
-        let trials = 1 + starts.on_graph + starts.on_level;
-        let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
-        let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
         let nanoseconds = (arcs * self.arc_nanoseconds() + above.nanoseconds) * work;
         let nanoseconds = nanoseconds + separated.nanoseconds;
         let mut saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
