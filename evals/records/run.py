@@ -1,4 +1,4 @@
-"""Jobs of sizes at which known tools fail, on one machine in 4 GiB (part 8 of issue 23, bar F5).
+"""Jobs of sizes at which known tools fail, on one machine in 4 GiB (bar F5).
 
     python3 evals/records/run.py [--scale smoke|full] [--only NAME,..]
 
