@@ -437,7 +437,7 @@ fn only_one_of_many_jobs_has_the_work_directory() {
     assert!(run(path, &args).status.success());
     let expected = std::fs::read(path.join("out.tsv")).unwrap();
     let mut refused = 0;
-    for round in 0..8 {
+    for round in 0..24 {
         if round % 2 == 1 {
             // A directory left by a dead process.
             let left = path.join(".out.tsv.outcore");

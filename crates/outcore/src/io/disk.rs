@@ -412,12 +412,18 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn is_own(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::geteuid().as_raw();
-    fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink() && found.uid() == user)
+    match fs::symlink_metadata(path) {
+        Ok(found) => !found.is_symlink() && found.uid() == user,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(not(unix))]
 fn is_own(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink())
+    match fs::symlink_metadata(path) {
+        Ok(found) => !found.is_symlink(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(unix)]

@@ -207,8 +207,8 @@ pub trait Storage: Send + Sync {
     fn is_same(&self, one: &Path, other: &Path) -> bool {
         one == other
     }
-    /// Whether a path is no symbolic link and belongs to the user of this process; true where the system has
-    /// neither links nor owners.
+    /// Whether a path is no symbolic link and belongs to the user of this process; true if nothing is there, for what
+    /// was there may just have been removed, and where the system has neither links nor owners.
     fn is_own(&self, _path: &Path) -> bool {
         true
     }

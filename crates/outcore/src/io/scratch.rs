@@ -297,9 +297,11 @@ impl ScratchPlace<'_> {
             // Nothing is created in a foreign directory. A directory with a lock file is checked when the
             // lock is held: until then a job may be at work in it, from its first file to its last.
             let is_locked = || self.files.entry(&lock).is_ok();
+            // A directory that its job removes during the check is none of these.
             if !is_locked()
                 && let Err(error) = self.check(false)
                 && !is_locked()
+                && self.files.entry(self.path).is_ok()
             {
                 return Err(error);
             }
