@@ -262,7 +262,7 @@ proptest! {
         prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
     }
 
-    /// Larger graphs mean more reading and writing, and nothing overflows up to a trillion edges.
+    /// Larger graphs mean more work, unless fewer starts are tried, and nothing overflows up to a trillion edges.
     #[test]
     fn larger_graphs_cost_more(
         method in 0..METHODS.len(),
@@ -277,11 +277,13 @@ proptest! {
         for memory in [MEMORY_MIN, 16 * GIB] {
             let less = clustered(METHODS[method].method, &size(edge_bits - 1.0), memory);
             let more = clustered(METHODS[method].method, &size(edge_bits), memory);
-            prop_assert!(more.read_bytes >= less.read_bytes);
-            prop_assert!(more.write_bytes >= less.write_bytes);
             prop_assert!(more.disk_bytes >= less.disk_bytes);
             prop_assert!(more.trial_count <= less.trial_count);
-            prop_assert!(more.trial_count < less.trial_count || more.nanoseconds >= less.nanoseconds);
+            if more.trial_count == less.trial_count {
+                prop_assert!(more.read_bytes >= less.read_bytes);
+                prop_assert!(more.write_bytes >= less.write_bytes);
+                prop_assert!(more.nanoseconds >= less.nanoseconds);
+            }
             prop_assert!(more.read_bytes < 1 << 60 && more.nanoseconds.is_finite());
         }
     }
