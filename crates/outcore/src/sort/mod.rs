@@ -362,12 +362,12 @@ impl<R: Record> Sorter<R> {
     }
 
     fn width(&self, runs: usize) -> Width {
-        let Shape { range_blocks, block_records, .. } = self.shape;
+        let Shape { range_blocks, block_records, window_records, .. } = self.shape;
         let read_bytes = self.shape.read_bytes(runs);
         let reads = runs as u64 * RANGE_READS * read_bytes;
         let blocks = reads.div_ceil(self.shape.block_bytes());
         let range_blocks = range_blocks.min(blocks as usize);
-        Width { workers: self.workers, range_blocks, block_records, read_bytes }
+        Width { workers: self.workers, range_blocks, block_records, window_records, read_bytes }
     }
 
     /// Runs one pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.

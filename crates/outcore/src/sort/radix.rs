@@ -19,10 +19,10 @@ const PARALLEL: usize = 1 << 15;
 pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
     let threads = rayon::current_num_threads();
     if threads == 1 || records.len() < PARALLEL {
-        return sort_bucket(records, scratch, true, 0);
+        return sort_few(records, scratch);
     }
     let Some(split) = Split::new(records, 0) else {
-        return sort_bucket(records, scratch, true, 0);
+        return sort_few(records, scratch);
     };
     let piece = records.len().div_ceil(threads * 2);
     let histograms: Vec<Vec<usize>> =
@@ -37,6 +37,11 @@ pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
         work.push((bucket, target));
     }
     work.into_par_iter().for_each(|(bucket, target)| sort_bucket(bucket, target, false, 0));
+}
+
+/// Sorts records that fit the cache by key, stably; `scratch` has the same length and is overwritten.
+pub(crate) fn sort_few<R: Record>(records: &mut [R], scratch: &mut [R]) {
+    sort_bucket(records, scratch, true, 0);
 }
 
 /// Moves every piece's records to its own part of each bucket, in parallel; returns the bucket lengths.

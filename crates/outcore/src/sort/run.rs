@@ -229,6 +229,13 @@ impl<R: Record> RunReader<R> {
         self.blocks.is_empty()
     }
 
+    /// Returns the first key of the next block.
+    #[inline]
+    pub(crate) fn next_first_key(&self) -> Option<R::Key> {
+        let next = self.run.blocks.get(self.blocks.start)?;
+        (!self.is_at_end()).then_some(next.first)
+    }
+
     /// Decodes the next block; `false` after the last. `buffer` must hold the data that the last call left in
     /// it, unless [`RunReader::go_to`] was called in between.
     pub(crate) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {

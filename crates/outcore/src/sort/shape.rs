@@ -23,6 +23,8 @@ pub(super) const SEGMENTS: u64 = 16;
 pub(super) const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Number of records in a block of a run: fewer if the budget is small.
 const BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
+/// Number of records that a merge worker sorts at a time: they and their copy stay in the cache of a core.
+const WINDOW_RECORDS: usize = 4 << 10;
 /// Minimum bytes per read request of a run, with many runs or little memory...
 const READ_BYTES: u64 = 512 * KIB;
 /// ...and the minimum where a larger size would need another pass.
@@ -42,6 +44,8 @@ pub(super) struct Shape {
     pub(super) first_run: usize,
     /// Number of records in a block of a run.
     pub(super) block_records: usize,
+    /// Number of records that a merge worker sorts at a time.
+    pub(super) window_records: usize,
     /// Maximum number of runs in one merge...
     pub(super) fan_in: usize,
     /// ...and the maximum with smaller reads, to save a pass.
@@ -102,6 +106,7 @@ impl Shape {
             capacity: capacity as usize,
             first_run: cramped.run_records.min((RUN_BYTES / record_bytes) as usize),
             block_records: block_records as usize,
+            window_records: WINDOW_RECORDS,
             fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
             widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
             range_blocks: range_blocks.max(1) as usize,

@@ -51,12 +51,14 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
     let first_run = capacity.div_ceil(8);
     let range_blocks = 1 + capacity % 5;
+    let window_records = 1 + capacity % 97;
     let (segment_bytes, lanes_bytes) = (2000, 1 << 20);
     sorter.shape = Shape {
         record_bytes: size_of::<R>() as u64,
         capacity,
         first_run,
         block_records,
+        window_records,
         fan_in,
         widest_fan_in: fan_in,
         range_blocks,
