@@ -3,9 +3,8 @@
 //! Nothing is looked up, and the tables have their final size from the start. Together with reading the name and writing
 //! it again, it takes about 150 ns, less than half of what a new name of an edge takes.
 
-use super::{
-    GROUP, Hasher, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, Spot, Table, number, too_many_nodes,
-};
+use super::table::{Hasher, OVERFLOW, Spot, Table};
+use super::{GROUP, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, number, too_many_nodes};
 use crate::error::Result;
 use crate::input::{NameRef, ParsedChunk};
 use rayon::prelude::*;
@@ -48,9 +47,7 @@ impl NodeIndex {
                 let mut spots = [Spot { shard: 0, place: 0 }; GROUP];
                 for (name, spot) in names.iter().zip(&mut spots) {
                     *spot = hasher.spot(name.fingerprint);
-                    if spot.shard == shard.number && !hasher.numbers {
-                        shard.table.prefetch(shard.table.home(spot.place));
-                    }
+                    shard.prefetch(*spot, hasher);
                 }
                 for (index, (name, spot)) in (next..).zip(names.iter().zip(&spots)) {
                     if spot.shard == shard.number {
@@ -106,10 +103,7 @@ fn largest(names: &[NameRef]) -> Option<u64> {
 impl Table {
     /// Makes room for `more` names.
     fn reserve(&mut self, more: usize, hasher: &Hasher) {
-        let mut homes = self.homes;
-        while Self::is_full(homes, self.used + more) {
-            homes = Self::next_homes(homes);
-        }
+        let homes = self.slots_with(more) - OVERFLOW;
         if homes > self.homes {
             self.grow_to(homes, hasher);
         }

@@ -1,12 +1,15 @@
 //! Cost of numbering the names of an input: memory while they fit, disk beyond that.
 
 use super::spill::BUFFER_BYTES;
+use super::table::SPARSE_PART;
 use crate::budget::Limits;
 use crate::input::{InputSize, SHORT_NAME_BYTES};
 use crate::sort::SORT_BYTES_MIN;
 
-/// Bytes per name in the index: 20 per slot at 75 to 85 % load.
+/// Bytes per name in the index: 20 per slot at 75 to 85 % load...
 const INDEX_BYTES_A_NODE: f64 = 26.5;
+/// ...and at 49 to 55 % load, while that is a small part of the memory.
+const SPARSE_BYTES_A_NODE: f64 = 41.0;
 
 /// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
@@ -43,7 +46,9 @@ impl NamesCost {
         let (nodes, ends) = (input.node_count as f64 + old, 2.0 * input.edge_count as f64 + old);
         let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
         let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
-        let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE) as u64;
+        let sparse = (limits.read_bytes() / SPARSE_PART as u64) as f64;
+        let sparse = sparse.min(nodes.min(known) * SPARSE_BYTES_A_NODE);
+        let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE).max(sparse) as u64;
         if nodes <= known {
             let nanoseconds = (nodes - old) * NEW_NAME + old * OLD_NAME;
             return Self { index_bytes, nanoseconds, ..Self::default() };

@@ -14,8 +14,7 @@
 //!   3  number       the new names of all shards by place of first appearance
 //!   4  fill in      every chunk's misses, every shard's slots, in parallel
 //! ```
-//! Lookups go in groups whose slots are prefetched together. Tables use linear probing and grow in place by an eighth
-//! at 85 % load: 23.5 to 26.5 bytes per name.
+//! Lookups go in groups whose slots are prefetched together (`table`).
 //!
 //! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names), the
 //! number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
@@ -27,6 +26,7 @@ mod queue;
 mod spill;
 #[cfg(test)]
 mod spill_tests;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -36,12 +36,15 @@ pub(crate) use spill::{NameRoom, Spill, SpillState, SpilledEdges};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Fingerprint, NameRef, ParsedChunk};
-use crate::io::{prefetch, reserve_large_pages};
+use crate::io::reserve_large_pages;
 use rayon::prelude::*;
-use std::hash::BuildHasher;
+pub(crate) use table::number;
+use table::{Hasher, SPARSE_PART, Slot, Spot, Table, find, fingerprint_of_number, slot};
 
 /// Number of lookups in flight.
 const GROUP: usize = 32;
+/// Number of names by which prefetching is ahead of inserting.
+const AHEAD: usize = 16;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
 /// Numbers are places while the largest is below this multiple of the number of names...
@@ -50,242 +53,6 @@ const SPARSE: u64 = 6;
 const NUMBERS_MIN: u64 = 1 << 20;
 /// Maximum number of nodes of a job; indexes above it are for the names of one batch.
 pub(crate) const NODES_MAX: u64 = 4_290_000_000;
-
-/// Fingerprint (two words per half) and index. A fingerprint is never all zeros.
-type Slot = [u32; 5];
-const EMPTY: Slot = [0; 5];
-
-#[inline]
-fn slot(fingerprint: Fingerprint, index: u32) -> Slot {
-    let Fingerprint { low, high } = fingerprint;
-    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32, index]
-}
-
-#[inline]
-fn holds(slot: &Slot, wanted: &Slot) -> bool {
-    (slot[0] ^ wanted[0]) | (slot[1] ^ wanted[1]) | (slot[2] ^ wanted[2]) | (slot[3] ^ wanted[3])
-        == 0
-}
-
-#[inline]
-fn is_empty(slot: &Slot) -> bool {
-    slot[3] | slot[2] == 0
-}
-
-/// Destination of a name's hash: a shard, and a place in it as a fraction of 2^64.
-#[derive(Clone, Copy)]
-struct Spot {
-    shard: usize,
-    place: u64,
-}
-
-/// Assigns names to shards and places.
-struct Hasher {
-    /// Secret multipliers, so that no input can be constructed whose names share one place.
-    low: u64,
-    high: u64,
-    shards: u64,
-    /// Whether all names are numbers, which are then used as places.
-    numbers: bool,
-}
-
-impl Hasher {
-    fn new(shards: usize) -> Self {
-        let random = std::hash::RandomState::new();
-        let (low, high) = (random.hash_one(1u8), random.hash_one(2u8));
-        Self { low, high, shards: shards as u64, numbers: true }
-    }
-
-    /// Returns the spot of a name that fits the current kind of table.
-    fn spot(&self, fingerprint: Fingerprint) -> Spot {
-        if self.numbers {
-            self.number_spot(number(fingerprint).expect("all names so far are numbers"))
-        } else {
-            self.hashed_spot(fingerprint)
-        }
-    }
-
-    #[inline]
-    fn number_spot(&self, number: u64) -> Spot {
-        Spot { shard: (number % self.shards) as usize, place: number / self.shards }
-    }
-
-    #[inline]
-    fn hash(&self, fingerprint: Fingerprint) -> u64 {
-        let product =
-            u128::from(fingerprint.low ^ self.low) * u128::from(fingerprint.high ^ self.high | 1);
-        ((product as u64) ^ (product >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
-
-    #[inline]
-    fn hashed_spot(&self, fingerprint: Fingerprint) -> Spot {
-        let scaled = u128::from(self.hash(fingerprint)) * u128::from(self.shards);
-        Spot { shard: (scaled >> 64) as usize, place: scaled as u64 }
-    }
-
-    #[inline]
-    fn place(&self, slot: &Slot) -> u64 {
-        self.hashed_spot(fingerprint_of(slot)).place
-    }
-}
-
-/// Returns the number that a name represents, written without leading zeros in at most 15 digits.
-#[inline]
-pub(crate) fn number(fingerprint: Fingerprint) -> Option<u64> {
-    let len = (fingerprint.high >> 56) as usize;
-    let mut digits = u128::from(fingerprint.low) | u128::from(fingerprint.high) << 64;
-    if len > 15 || (len > 1 && digits as u8 == b'0') {
-        return None;
-    }
-    let mut value = 0;
-    for _ in 0..len {
-        let digit = (digits as u8).wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + u64::from(digit);
-        digits >>= 8;
-    }
-    Some(value)
-}
-
-/// Returns the fingerprint of a number's digits.
-fn fingerprint_of_number(number: u64) -> Fingerprint {
-    Fingerprint::of(number.to_string().as_bytes())
-}
-
-/// Open-addressing table with linear probing. Its slots are in the order of their places, so it can grow in place in
-/// one pass from end to end: memory never holds two tables.
-#[derive(Default)]
-struct Table {
-    /// The homes, then [`OVERFLOW`] more for the last run of used slots, as probing does not wrap around.
-    slots: Vec<Slot>,
-    homes: usize,
-    used: usize,
-}
-
-/// Number of slots after the last home.
-const OVERFLOW: usize = 128;
-/// A table grows when more than this share of its homes is used...
-const LOAD_MAX: (usize, usize) = (17, 20);
-/// ...by an eighth, or initially to this.
-const HOMES_MIN: usize = 1 << 10;
-
-impl Table {
-    /// Creates a table without names, with room for `names` names.
-    fn with_room(names: usize) -> Self {
-        let homes = (names + 1) * LOAD_MAX.1 / LOAD_MAX.0 + 1;
-        let mut slots = reserve_large_pages(homes + OVERFLOW);
-        slots.resize(homes + OVERFLOW, EMPTY);
-        Self { slots, homes, used: 0 }
-    }
-
-    /// Returns whether `homes` homes are too few for `names` names.
-    #[inline]
-    fn is_full(homes: usize, names: usize) -> bool {
-        names * LOAD_MAX.1 > homes * LOAD_MAX.0
-    }
-
-    fn next_homes(homes: usize) -> usize {
-        (homes + homes / 8).max(HOMES_MIN)
-    }
-
-    #[inline]
-    fn home(&self, place: u64) -> usize {
-        ((u128::from(place) * self.homes as u128) >> 64) as usize
-    }
-
-    /// Prefetches the slots that a lookup will need.
-    #[inline]
-    fn prefetch(&self, home: usize) {
-        prefetch(&self.slots, home);
-        // Half of the names are in the next cache line.
-        prefetch(&self.slots, home + 3);
-    }
-
-    /// Returns the index of `wanted`, after inserting it with its own index if it does not exist.
-    fn find_or_insert(&mut self, wanted: Slot, place: u64, hasher: &Hasher) -> u32 {
-        if Self::is_full(self.homes, self.used + 1) {
-            self.grow(hasher);
-        }
-        loop {
-            let mut at = self.home(place);
-            while at < self.slots.len() && !is_empty(&self.slots[at]) {
-                if holds(&self.slots[at], &wanted) {
-                    return self.slots[at][4];
-                }
-                at += 1;
-            }
-            if at < self.slots.len() {
-                self.insert(wanted, place, at, hasher);
-                return wanted[4];
-            }
-            self.grow(hasher);
-        }
-    }
-
-    /// Inserts `wanted` before the first slot of a later place; the slots up to the `empty` one move.
-    fn insert(&mut self, wanted: Slot, place: u64, empty: usize, hasher: &Hasher) {
-        let mut at = empty;
-        while at > 0 && !is_empty(&self.slots[at - 1]) && hasher.place(&self.slots[at - 1]) > place
-        {
-            self.slots[at] = self.slots[at - 1];
-            at -= 1;
-        }
-        self.slots[at] = wanted;
-        self.used += 1;
-    }
-
-    /// Returns the position of an existing slot.
-    fn position(&self, wanted: &Slot, place: u64) -> usize {
-        let mut at = self.home(place);
-        while !holds(&self.slots[at], wanted) {
-            at += 1;
-        }
-        at
-    }
-
-    /// Grows by a step.
-    fn grow(&mut self, hasher: &Hasher) {
-        self.grow_to(Self::next_homes(self.homes), hasher);
-    }
-
-    /// Grows in place: all slots move to the end, then each to its new home or after the previous one.
-    fn grow_to(&mut self, homes: usize, hasher: &Hasher) {
-        self.homes = homes;
-        loop {
-            let old_len = self.slots.len();
-            let len = self.homes + OVERFLOW;
-            self.slots.reserve_exact(len - old_len);
-            self.slots.resize(len, EMPTY);
-            let mut end = len;
-            for at in (0..old_len).rev() {
-                if !is_empty(&self.slots[at]) {
-                    end -= 1;
-                    self.slots[end] = self.slots[at];
-                }
-            }
-            self.slots[..end].fill(EMPTY);
-            let mut free = 0;
-            for at in end..len {
-                let slot = std::mem::replace(&mut self.slots[at], EMPTY);
-                // The slots not yet moved are after `at`, so the new position is never after it.
-                free = self.home(hasher.place(&slot)).max(free).min(at);
-                self.slots[free] = slot;
-                free += 1;
-            }
-            if self.slots.last().is_some_and(is_empty) {
-                return;
-            }
-            self.homes = Self::next_homes(self.homes);
-        }
-    }
-}
-
-fn fingerprint_of(slot: &Slot) -> Fingerprint {
-    let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    Fingerprint { low: word(slot[0], slot[1]), high: word(slot[2], slot[3]) }
-}
 
 /// Name that was not found in step 1.
 struct Miss {
@@ -316,6 +83,14 @@ struct Shard {
 }
 
 impl Shard {
+    /// Prefetches the slots of a name in this shard.
+    #[inline]
+    fn prefetch(&self, spot: Spot, hasher: &Hasher) {
+        if spot.shard == self.number && !hasher.numbers {
+            self.table.prefetch(self.table.home(spot.place));
+        }
+    }
+
     /// Returns the index of a name, after inserting it with index `next` if it does not exist.
     fn find_or_insert(&mut self, name: Fingerprint, place: u64, next: u32, hasher: &Hasher) -> u32 {
         if !hasher.numbers {
@@ -352,7 +127,8 @@ pub(crate) struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// Creates an empty index for `threads` threads, with addresses reserved for `most_bytes` of memory.
+    /// Creates an empty index for `threads` threads, with addresses reserved for `most_bytes` of memory, a part of which
+    /// it takes for the sake of speed.
     pub(crate) fn new(threads: usize, most_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
         let shard_bytes = (most_bytes / count as u64) as usize;
@@ -360,6 +136,7 @@ impl NodeIndex {
             number,
             table: Table {
                 slots: reserve_large_pages(shard_bytes / size_of::<Slot>()),
+                sparse_homes: shard_bytes / SPARSE_PART / size_of::<Slot>(),
                 ..Table::default()
             },
             numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),
@@ -380,6 +157,23 @@ impl NodeIndex {
             shard.table.slots.len() * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
         });
         bytes.map(|bytes| bytes as u64).sum()
+    }
+
+    /// Returns the memory that tables with these names need at least, or slightly more.
+    pub(crate) fn needed_bytes(&self) -> u64 {
+        let bytes = self.shards.iter().map(|shard| {
+            let dense = Table { used: shard.table.used, ..Table::default() }.slots_with(0);
+            let slots = dense.min(shard.table.slots.len());
+            slots * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
+        });
+        bytes.map(|bytes| bytes as u64).sum()
+    }
+
+    /// Lets tables become dense before they grow; returns whether they were not to.
+    pub(crate) fn make_dense(&mut self) -> bool {
+        let homes =
+            self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.table.sparse_homes));
+        homes.sum::<usize>() > 0
     }
 
     /// Like [`resolve_within`](Self::resolve_within), with unlimited room.
@@ -469,13 +263,7 @@ impl NodeIndex {
     fn bytes_with(&self, new: usize) -> u64 {
         let mean = new as f64 / self.shards.len() as f64;
         let new = (mean + 6.0 * mean.sqrt()).ceil() as usize;
-        let slots = self.shards.iter().map(|shard| {
-            let Table { mut homes, used, .. } = shard.table;
-            while Table::is_full(homes, used + new) {
-                homes = Table::next_homes(homes);
-            }
-            homes + OVERFLOW
-        });
+        let slots = self.shards.iter().map(|shard| shard.table.slots_with(new));
         slots.map(|slots| (slots * size_of::<Slot>()) as u64).sum()
     }
 
@@ -533,7 +321,7 @@ impl NodeIndex {
                 *place = (&table.slots, home);
             }
             for (i, (name, (slots, home))) in part.iter().zip(&group).enumerate() {
-                let index = find(slots, *home, &slot(name.fingerprint, MISS));
+                let index = find(slots, *home, &slot(name.fingerprint, MISS)).unwrap_or(MISS);
                 if index == MISS {
                     let position = (number * GROUP + i) as u32;
                     misses.push(Miss { fingerprint: name.fingerprint, position });
@@ -572,7 +360,10 @@ impl NodeIndex {
             for (chunk, misses) in misses.iter().enumerate() {
                 let mut found = std::mem::take(&mut shard.found[chunk]);
                 found.clear();
-                for miss in misses {
+                for (at, miss) in misses.iter().enumerate() {
+                    if let Some(ahead) = misses.get(at + AHEAD) {
+                        shard.prefetch(hasher.spot(ahead.fingerprint), hasher);
+                    }
                     let spot = hasher.spot(miss.fingerprint);
                     if spot.shard != shard.number {
                         continue;
@@ -655,20 +446,6 @@ fn mix(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     hash ^ hash >> 31
-}
-
-/// Returns the index of `wanted`, or [`MISS`].
-#[inline]
-fn find(slots: &[Slot], home: usize, wanted: &Slot) -> u32 {
-    for slot in slots.get(home..).unwrap_or_default() {
-        if holds(slot, wanted) {
-            return slot[4];
-        }
-        if is_empty(slot) {
-            break;
-        }
-    }
-    MISS
 }
 
 fn too_many_nodes() -> Error {

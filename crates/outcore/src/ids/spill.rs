@@ -19,9 +19,8 @@
 //! resume from it.
 
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
-use super::{
-    Hasher, LOAD_MAX, MISS, NODES_MAX, NodeIndex, OVERFLOW, Slot, Table, mix, slot, too_many_nodes,
-};
+use super::table::{Hasher, LOAD_MAX, OVERFLOW, Slot, Table, slot};
+use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::Result;
 use crate::input::{Fingerprint, ParsedChunk};

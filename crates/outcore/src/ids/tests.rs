@@ -105,9 +105,13 @@ fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
         .collect();
     for threads in [1, 3] {
         check(&names, 1000, 8, threads);
-        let mut index = NodeIndex::new(threads, 1 << 26);
-        index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
-        let bytes = index.memory_bytes() as f64 / names.len() as f64;
-        assert!((20.0..=27.5).contains(&bytes), "{bytes} bytes a name");
+        for (most_bytes, expected) in [(8 << 20, 20.0..=27.5), (64 << 20, 35.0..=42.0)] {
+            let mut index = NodeIndex::new(threads, most_bytes);
+            index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
+            let bytes = |all: u64| all as f64 / names.len() as f64;
+            let (taken, needed) = (bytes(index.memory_bytes()), bytes(index.needed_bytes()));
+            assert!(expected.contains(&taken), "{taken} bytes a name");
+            assert!((20.0..=27.5).contains(&needed), "{needed} bytes a name needed");
+        }
     }
 }

@@ -317,8 +317,8 @@ where
 
     fn save(&mut self, to: &mut StateWriter) -> Result<ReadState> {
         let (index_bytes, spill) = match &mut self.names_of {
-            NamesOf::Index(index) => (index.memory_bytes(), None),
-            NamesOf::Disk(spill) => (spill.index().memory_bytes(), Some(spill.save(to)?)),
+            NamesOf::Index(index) => (index.needed_bytes(), None),
+            NamesOf::Disk(spill) => (spill.index().needed_bytes(), Some(spill.save(to)?)),
             NamesOf::Done => unreachable!("the input has not been read to its end"),
         };
         self.sorter.write_collected()?;
@@ -353,7 +353,8 @@ where
     /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
     fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk], old: Option<&Old>) -> Result<()> {
         loop {
-            let room = self.index_room();
+            let (room, others) = (self.index_room(), self.held_beside_index());
+            let limits = self.options.limits;
             let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
             let needed = match (index.node_count() < self.cramped.names, old) {
                 (false, _) => Some(u64::MAX),
@@ -363,7 +364,6 @@ where
                 })?,
             };
             let Some(needed) = needed else { return Ok(()) };
-            let (limits, others) = (self.options.limits, self.held_beside_index());
             let sort_bytes = |index: u64| limits.sort_bytes(others.saturating_add(index));
             // Makes room for the next step as well, so that this happens rarely.
             let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
@@ -372,6 +372,7 @@ where
                     self.sort_bytes = bytes;
                     self.sorter.set_budget(bytes)?;
                 }
+                _ if index.make_dense() => {}
                 _ => {
                     let text = "names spill to disk: they no longer fit in memory";
                     notify(job.observer, Event::Detail { text })?;
