@@ -7,11 +7,13 @@
 //!          smallest weight | width | weights above it, packed
 //! ```
 
-use super::codec::GROUP;
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
 use crate::sort::{Record, U96};
+
+/// Number of arcs in a group of a run.
+const GROUP_ARCS: usize = 128;
 
 /// Arc to be sorted into the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,8 +92,8 @@ fn encode(arcs: &[ArcRecord], out: &mut Vec<u8>) {
     let scheme = WeightScheme::choose(arcs.iter().map(|arc| arc.weight));
     out.push(scheme.to_byte());
     let mut last = 0;
-    let mut column = [0u32; GROUP];
-    for group in arcs.chunks(GROUP) {
+    let mut column = [0u32; GROUP_ARCS];
+    for group in arcs.chunks(GROUP_ARCS) {
         put_varint(u64::from(group[0].source - last), out);
         last = group[0].source;
         let column = &mut column[..group.len()];
@@ -135,10 +137,11 @@ fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option
     let scheme = WeightScheme::from_byte(*bytes.first()?)?;
     let mut at = 1;
     let mut source = 0u32;
-    let (mut steps, mut targets, mut weights) = ([0u32; GROUP], [0u32; GROUP], [0u32; GROUP]);
+    let (mut steps, mut targets, mut weights) =
+        ([0u32; GROUP_ARCS], [0u32; GROUP_ARCS], [0u32; GROUP_ARCS]);
     let mut left = count;
     while left > 0 {
-        let len = left.min(GROUP);
+        let len = left.min(GROUP_ARCS);
         left -= len;
         source = source.checked_add(get_varint(bytes, &mut at)?.try_into().ok()?)?;
         get_column(bytes, &mut at, &mut steps[..len])?;

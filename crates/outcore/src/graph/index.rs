@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Version of all files of a graph.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 pub(super) const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 40;
 const TRAILER_BYTES: usize = 32;

@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// Groups of 128 arcs, look-up tables, and weights that do not fit their block's scheme.
+/// Groups of 64 arcs, look-up tables, and weights that do not fit their block's scheme.
 #[test]
 fn a_dense_graph_with_a_few_odd_weights_round_trips() {
     let limits = BlockLimits { block_nodes: 77, block_arcs: 16_384, segment_arcs: 512 };
