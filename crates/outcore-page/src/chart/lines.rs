@@ -238,7 +238,7 @@ impl Plot {
             let (from, to) = ((from + 4.0, end(each)), (self.right + 10.0, place));
             html! {
                 (line(&format!("leader c{color}"), from, to))
-                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 24)))
+                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 22)))
             }
         };
         html! { @for (number, place) in order.into_iter().zip(places) { (name(number, place)) } }
