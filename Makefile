@@ -63,7 +63,7 @@ docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: python ## A fault, a crash and a flipped bit at every place, and all tests of Spark: minutes
-	$(CARGO) test $(TESTED) --package outcore --lib --test it -- --ignored --nocapture
+	$(CARGO) test $(TESTED) --package outcore --package outcore-cli --lib --test it -- --ignored --nocapture
 	$(VENV)/bin/python -m pytest -m long
 
 bench: build ## Cluster 20 million generated edges in 512 MiB

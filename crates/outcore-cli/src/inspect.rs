@@ -4,7 +4,7 @@ use crate::args::Inspect;
 use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
-use outcore::io::{DiskProfile, Figure, Files, Mode, TransferProfile};
+use outcore::io::{DiskProfile, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, JobManifest};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count};
@@ -167,20 +167,10 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     row("read", &transfer(&profile.read));
     row("write", &transfer(&profile.write));
     if let Some(random) = &profile.random_read {
-        let micro = |figure: &Figure| format!("{:.1} us", figure.value * 1e6);
-        let (one, many) = (micro(&random.seconds_at_depth_1), micro(&random.seconds_at_depth));
-        row("random read", &format!("{one}; {many} with {} at a time", random.depth));
+        row("random read", &format!("{:.1} us", random.seconds_at_depth_1.value * 1e6));
     }
-    let derived = &profile.derived;
-    if let Some(share) = &derived.scan_instead_share {
-        row("scan instead", &format!("at {:.1} % of the pages or more", 100.0 * share.value));
-    }
-    let sizes =
-        [("read gaps below", &derived.gap_bytes), ("merge reads", &derived.merge_read_bytes)];
-    for (name, figure) in sizes {
-        if let Some(figure) = figure {
-            row(name, &format_bytes(figure.value as u64));
-        }
+    if let Some(figure) = &profile.derived.merge_read_bytes {
+        row("merge reads", &format_bytes(figure.value as u64));
     }
     Ok(text)
 }

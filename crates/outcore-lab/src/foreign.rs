@@ -192,6 +192,7 @@ fn outcome(line: &str) -> Option<Outcome> {
         child_wall_seconds: Some(seconds("wall")?),
         child_faults: count("minor").zip(count("major")),
         latencies: None,
+        times: None,
     })
 }
 

@@ -30,6 +30,7 @@ pub mod rounds;
 pub mod row;
 pub mod state;
 pub mod statistics;
+pub mod times;
 pub mod tune;
 mod workplace;
 

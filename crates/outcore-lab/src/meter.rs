@@ -3,6 +3,7 @@
 //! Cost: two calls of `getrusage` and two reads of `/proc/self/io` per run, outside the timed part; inside it only
 //! the clock.
 
+use crate::times::Times;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -43,6 +44,9 @@ pub struct Sample {
     /// Times of single operations, where each was timed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latencies: Option<Latencies>,
+    /// Histogram of the same times, until [`crate::row::Row::new`] adds up those of all runs.
+    #[serde(skip)]
+    pub times: Option<Times>,
 }
 
 /// What the ways of an experiment are compared by.
@@ -138,6 +142,8 @@ pub struct Outcome {
     pub child_faults: Option<(u64, u64)>,
     /// See [`Sample::latencies`].
     pub latencies: Option<Latencies>,
+    /// See [`Sample::times`].
+    pub times: Option<Times>,
 }
 
 /// Counters of the process at one moment.
@@ -184,6 +190,7 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
         bytes: outcome.bytes,
         checksum: outcome.checksum,
         latencies: outcome.latencies,
+        times: outcome.times,
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::meter::{Cost, Sample};
 use crate::state::State;
 use crate::statistics::{Interval, LogRatios, interval, outliers};
+use crate::times::Times;
 use serde::{Deserialize, Serialize};
 
 /// Name of the repetition of the first row of a group.
@@ -22,6 +23,9 @@ pub struct Row {
     pub point: Option<(String, f64)>,
     /// All runs, none left out.
     pub samples: Vec<Sample>,
+    /// Times of the single operations of all runs, where each was timed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub times: Option<Times>,
     /// Elapsed seconds: median and interval.
     pub wall_seconds: Option<Interval>,
     /// Number of outliers by elapsed time; they count like all other runs.
@@ -42,11 +46,26 @@ pub struct Missing {
 
 impl Row {
     /// Creates a row and summarizes its samples.
-    pub fn new(name: String, group: String, state: State, samples: Vec<Sample>) -> Self {
+    pub fn new(name: String, group: String, state: State, mut samples: Vec<Sample>) -> Self {
+        let times = samples.iter_mut().filter_map(|sample| sample.times.take());
+        let times = times.reduce(|mut all, times| {
+            all.add(&times);
+            all
+        });
         let walls: Vec<f64> = samples.iter().map(|sample| sample.wall_seconds).collect();
         let wall_seconds = (!walls.is_empty()).then(|| interval(&walls));
         let outliers = if walls.is_empty() { 0 } else { outliers(&walls) as u32 };
-        Self { name, group, state, point: None, samples, wall_seconds, outliers, ratio: None }
+        Self {
+            name,
+            group,
+            state,
+            point: None,
+            samples,
+            times,
+            wall_seconds,
+            outliers,
+            ratio: None,
+        }
     }
 
     /// Returns a figure of every run.

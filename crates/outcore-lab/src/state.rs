@@ -1,8 +1,11 @@
 //! State of a file before it is read, established and verified: without a known state, a figure means little.
 
+use crate::api::memory::PAGE;
+use outcore::io::AlignedBuffer;
 use outcore::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 /// Location of a file's bytes when a run begins.
@@ -18,6 +21,8 @@ pub enum State {
     /// None in the page cache, and the memory has been reclaimed by the host of a virtual machine: the first touch
     /// of a page is slow.
     Reclaimed,
+    /// Parts of it in the page cache; the name of the row says how much.
+    Parts,
     /// The run creates the file.
     New,
 }
@@ -30,6 +35,7 @@ impl State {
             Self::Cold => "cold",
             Self::Direct => "direct",
             Self::Reclaimed => "reclaimed",
+            Self::Parts => "parts",
             Self::New => "new",
         }
     }
@@ -44,7 +50,8 @@ const ATTEMPTS: usize = 4;
 /// `Io`; the inner `Err` is the reason why the state could not be reached or verified here.
 pub fn bring(path: &Path, state: State) -> Result<std::result::Result<(), String>> {
     match state {
-        State::New => Ok(Ok(())),
+        // The experiment brings the parts that it wants.
+        State::Parts | State::New => Ok(Ok(())),
         State::Warm => {
             let mut cached = cached_share(path)?;
             // Systems occasionally evict pages even with free memory: seen for one read in 70.
@@ -108,6 +115,66 @@ pub(crate) fn drop_cached(path: &Path) -> Result<()> {
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|e| Error::io("drop from memory", path, e.into()))?;
     Ok(())
+}
+
+/// Returns the reason why direct reads do not leave the page cache empty here; `None` if they do. Some file systems accept
+/// the flag but ignore it.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn direct_obstacle(path: &Path) -> Result<Option<String>> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Some("this system has no O_DIRECT".into()));
+    }
+    let reason = Ok(Some("the file system has no direct I/O".into()));
+    drop_cached(path)?;
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
+    let mut page = AlignedBuffer::new(PAGE);
+    let read = options
+        .open(path)
+        .and_then(|file| std::os::unix::fs::FileExt::read_at(&file, page.bytes_mut(), 0));
+    match read {
+        Ok(_) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => return reason,
+        Err(e) => return Err(Error::io("read", path, e)),
+    }
+    if cached_share(path)? == Some(0.0) { Ok(None) } else { reason }
+}
+
+/// Drops the file from the page cache, then reads the parts of it that `wanted` lists, in order and apart, and verifies
+/// that about this share is in memory.
+///
+/// # Errors
+/// `Io`; the inner `Err` is the reason why the state could not be reached or verified here.
+pub(crate) fn bring_parts(
+    path: &Path,
+    wanted: &[Range<u64>],
+) -> Result<std::result::Result<(), String>> {
+    if let Err(reason) = bring(path, State::Cold)? {
+        return Ok(Err(reason));
+    }
+    let file = open(path)?;
+    // Without this advice, the system reads more than it is asked for.
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random)
+        .map_err(|e| Error::io("advise on", path, e.into()))?;
+    let mut block = vec![0; 1 << 20];
+    let mut kept = 0;
+    for range in wanted {
+        kept += range.end - range.start;
+        for offset in range.clone().step_by(block.len()) {
+            let count = block.len().min((range.end - offset) as usize);
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut block[..count], offset)
+                .map_err(|e| Error::io("read", path, e))?;
+        }
+    }
+    let bytes = file.metadata().map_err(|e| Error::io("measure", path, e))?.len();
+    let share = kept as f64 / bytes as f64;
+    let reason = "other parts of the file are in memory than those that were read";
+    Ok(expect(cached_share(path)?, |found| (found - share).abs() < 1e-3, reason))
 }
 
 /// Returns the share of the file's pages that are in the page cache; `None` if the system does not report it.

@@ -18,7 +18,7 @@ pub const FALSE_RUNS: f64 = 0.05;
 
 /// Number of families of comparisons in a whole run: one per experiment. They share [`FALSE_RUNS`] equally, so that
 /// each can be judged when it ends, and is judged the same alone and with the others.
-pub const FAMILIES: usize = 7;
+pub const FAMILIES: usize = 12;
 
 /// Minimum number of rounds of a comparison.
 pub const ROUNDS_MIN: usize = 8;

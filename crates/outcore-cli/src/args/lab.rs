@@ -11,7 +11,9 @@ Examples:
   outcore lab all --dir /mnt/data --html disk.html
   outcore lab random-read --quick
   outcore lab compare before.json after.json
-  outcore lab report disk.html";
+  outcore lab report disk.html
+  outcore lab report here.json there.json --html both.html
+  outcore lab report disk.json --csv > disk.csv";
 
 #[derive(Debug, Args)]
 #[command(subcommand_value_name = "EXPERIMENT", after_help = EXAMPLES)]
@@ -103,8 +105,14 @@ pub(crate) struct LabShow {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables
-    #[arg(long)]
+    #[arg(long, group = "format")]
     pub(crate) json: bool,
+    /// Print every figure of every row as CSV instead of tables
+    #[arg(long, group = "format")]
+    pub(crate) csv: bool,
+    /// Print the tables as Markdown
+    #[arg(long, group = "format")]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Debug, Args)]

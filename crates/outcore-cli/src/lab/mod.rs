@@ -10,7 +10,7 @@ use outcore::error::opt::PROFILE;
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result, output};
 use outcore_lab::experiments::{LIST, Listed};
-use outcore_lab::report::{LabReport, compare, page, stored};
+use outcore_lab::report::{LabReport, compare, export, page, stored};
 use outcore_lab::tune::{self, WallClock};
 use outcore_lab::{Effort, LabOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -138,6 +138,12 @@ fn show(files: &Files, reports: &[LabReport], show: &LabShow) -> Result<()> {
     if show.json {
         let texts: Result<Vec<String>> = reports.iter().map(stored::json).collect();
         return print(texts?.concat().as_bytes());
+    }
+    if show.csv {
+        return print(export::csv(reports).as_bytes());
+    }
+    if show.markdown {
+        return print(export::markdown(reports).as_bytes());
     }
     text::print(&reports.iter().map(text::report).collect::<Vec<_>>().join("\n\n"))
 }

@@ -7,7 +7,7 @@ use outcore::cluster::MethodOption;
 use outcore::job::{CommunitiesReport, PresentReport, Report, ResultReport};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
-use outcore_page::chart::{self, Around, Axes, Bar, BarRow, Drawing, Point, Series};
+use outcore_page::chart::{self, Around, Axes, Bar, BarRow, Drawing, Marks, Point, Series};
 
 /// Result of a job.
 pub(super) struct Found<'a> {
@@ -169,7 +169,7 @@ fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
     });
     let axes = Axes {
         x: "nodes of a community, by powers of two",
-        x_is_bytes: false,
+        marks: Marks::Points,
         y: "communities, logarithmic",
         logarithmic: true,
     };

@@ -47,13 +47,50 @@ fn finished_experiments_survive_an_interruption() {
     kill("-INT", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 of 7 experiments"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 of 12 experiments"), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("random-read") && text.contains("in short"), "{text}");
     assert!(!text.contains("random-update"), "{text}");
     assert_eq!(listed(directory.path()), [report], "only the report is left");
     let shown = run(directory.path(), &["lab", "report", "report.json"]);
     assert_eq!(String::from_utf8(shown.stdout).unwrap(), text);
+}
+
+/// Starts all experiments, interrupts them after `moment`, and checks that what was finished is kept and shown, and that
+/// nothing else is left. Returns the number of finished experiments.
+fn interrupted_after(moment: Duration) -> usize {
+    let directory = tempfile::tempdir().expect("a directory");
+    let args = ["lab", "all", "--quick", "--progress", "never", "-o", "report.json"];
+    let mut command = outcore(directory.path(), &args);
+    let child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command runs");
+    std::thread::sleep(moment);
+    kill("-INT", child.id());
+    let output = child.wait_with_output().expect("it ends");
+    let reported = stderr(&output);
+    assert_eq!(output.status.code(), Some(130), "{moment:?}: {reported}");
+    let report = directory.path().join("report.json");
+    if !report.exists() {
+        assert_eq!(listed(directory.path()), Vec::<PathBuf>::new(), "{moment:?}: {reported}");
+        return 0;
+    }
+    assert_eq!(listed(directory.path()), [report], "{moment:?}: only the report is left");
+    let shown = run(directory.path(), &["lab", "report", "report.json"]);
+    assert!(shown.status.success(), "{moment:?}: {}", stderr(&shown));
+    assert_eq!(shown.stdout, output.stdout, "{moment:?}");
+    let kept = reported
+        .split("note: ")
+        .find_map(|note| note.split(" of 12 experiments").next()?.parse().ok());
+    kept.unwrap_or_else(|| panic!("{moment:?}: {reported}"))
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn interruptions_at_any_moment_keep_what_is_finished() {
+    let seconds = [0.1, 0.7, 2.0, 5.0, 9.0, 14.0, 20.0, 27.0, 35.0, 50.0];
+    let kept = seconds.map(|seconds| interrupted_after(Duration::from_secs_f64(seconds)));
+    println!("{kept:?} experiments were kept");
+    assert!(kept[9] > 0, "none was finished in {} seconds", seconds[9]);
 }
 
 #[test]
@@ -73,6 +110,15 @@ fn a_saved_report_is_shown_again_unchanged() {
         let json = run(directory.path(), &["lab", "report", "--json", file]);
         assert_eq!(json.stdout, std::fs::read(directory.path().join("report.json")).unwrap());
     }
+    let csv = run(directory.path(), &["lab", "report", "--csv", "report.json", "page.html"]);
+    let lines = String::from_utf8(csv.stdout).unwrap();
+    assert!(lines.starts_with("report,directory,experiment,group,method,state,rounds,"), "{lines}");
+    assert!(lines.lines().count() > 50 && lines.contains("\r\n2,.,random-read,warm,"), "{lines}");
+    let markdown = run(directory.path(), &["lab", "report", "--markdown", "report.json"]);
+    let page = String::from_utf8(markdown.stdout).unwrap();
+    assert!(page.contains("\n| fread, unsorted, buffered, SEEK\\_SET, rb | warm | "), "{page}");
+    let both = run(directory.path(), &["lab", "report", "--csv", "--json", "report.json"]);
+    assert_eq!(both.status.code(), Some(2), "one format at a time");
     let compared = run(directory.path(), &["lab", "compare", "report.json", "page.html"]);
     let text = String::from_utf8(compared.stdout).unwrap();
     assert!(compared.status.success() && text.contains("= ("), "{text}");

@@ -1,8 +1,9 @@
 //! Asynchronous reads of POSIX (`aio_read`).
 #![expect(unsafe_code, reason = "the C library is given addresses to write to")]
 
+use outcore::io::AlignedBuffer;
 use outcore::{Error, Result};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -18,18 +19,27 @@ pub struct Asynchronous {
 struct Slot {
     /// Allocated by [`Box`]; a raw pointer, because the C library writes through its own copy.
     control: NonNull<libc::aiocb>,
-    buffer: NonNull<u8>,
+    buffer: AlignedBuffer,
     len: usize,
     waiting: bool,
 }
 
 impl Asynchronous {
-    /// Opens `path` for reads of at most `bytes` in each of `slots` slots.
+    /// Opens `path` for reads of at most `bytes` in each of `slots` slots. With `direct`, on Linux, reads bypass the
+    /// page cache; offsets and `bytes` are then multiples of 4,096.
     ///
     /// # Errors
     /// `Io`.
-    pub fn open(path: &Path, slots: usize, bytes: usize) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    pub fn open(path: &Path, slots: usize, bytes: usize, direct: bool) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(target_os = "linux")]
+        if direct {
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = direct;
+        let file = options.open(path).map_err(|e| Error::io("open", path, e))?;
         let slots = (0..slots).map(|_| Slot::new(bytes)).collect();
         Ok(Self { file, path: path.to_owned(), slots })
     }
@@ -50,7 +60,7 @@ impl Asynchronous {
         let failed = unsafe {
             let control = slot.control.as_mut();
             control.aio_fildes = self.file.as_raw_fd();
-            control.aio_buf = slot.buffer.as_ptr().cast();
+            control.aio_buf = slot.buffer.bytes_mut().as_mut_ptr().cast();
             control.aio_nbytes = slot.len;
             control.aio_offset = offset as libc::off_t;
             libc::aio_read(control) != 0
@@ -73,9 +83,7 @@ impl Asynchronous {
         let slot = &mut self.slots[slot];
         assert!(slot.waiting, "a read must have been started");
         let count = slot.wait().map_err(|e| Error::io("read", &self.path, e))?;
-        // SAFETY: the read has ended, so the buffer is ours, and its `len` bytes were set to zero
-        // when it was allocated.
-        Ok(unsafe { std::slice::from_raw_parts(slot.buffer.as_ptr(), count.min(slot.len)) })
+        Ok(&slot.buffer.bytes()[..count.min(slot.len)])
     }
 }
 
@@ -83,10 +91,9 @@ impl Slot {
     fn new(len: usize) -> Self {
         // SAFETY: all-zero is a valid control block: numbers, and pointers that may be null.
         let control: libc::aiocb = unsafe { std::mem::zeroed() };
-        let buffer = Box::into_raw(vec![0u8; len].into_boxed_slice());
         Self {
             control: NonNull::from(Box::leak(Box::new(control))),
-            buffer: NonNull::new(buffer.cast()).expect("a box is not null"),
+            buffer: AlignedBuffer::new(len),
             len,
             waiting: false,
         }
@@ -119,12 +126,8 @@ impl Drop for Slot {
         if self.waiting {
             let _ = self.wait();
         }
-        // SAFETY: both were boxes, of these types and lengths, and no read uses them any more.
-        unsafe {
-            drop(Box::from_raw(self.control.as_ptr()));
-            let buffer = std::ptr::slice_from_raw_parts_mut(self.buffer.as_ptr(), self.len);
-            drop(Box::from_raw(buffer));
-        }
+        // SAFETY: it was a box, and no read uses it any more.
+        drop(unsafe { Box::from_raw(self.control.as_ptr()) });
     }
 }
 
@@ -143,9 +146,9 @@ mod tests {
     fn reads_return_the_bytes_of_the_file_and_may_be_dropped_while_pending() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        assert!(Asynchronous::open(&path, 1, 8).is_err());
+        assert!(Asynchronous::open(&path, 1, 8, false).is_err());
         std::fs::write(&path, b"0123456789").unwrap();
-        let mut reads = Asynchronous::open(&path, 2, 4).unwrap();
+        let mut reads = Asynchronous::open(&path, 2, 4, false).unwrap();
         reads.start(0, 0).unwrap();
         reads.start(1, 8).unwrap();
         assert_eq!(reads.wait(1).unwrap(), b"89");

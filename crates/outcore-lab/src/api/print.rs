@@ -1,4 +1,4 @@
-//! Formatted output by the C library: `fopen`, `fprintf`, `fclose`.
+//! Formatted output by the C library: `fopen`, `setvbuf`, `fprintf`, `fclose`.
 #![expect(unsafe_code, reason = "the C library's streams have no safe interface")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -9,15 +9,30 @@ use std::path::Path;
 pub(crate) struct Printer {
     /// Open stream that only this value knows; closed by `close` or `drop`.
     stream: *mut libc::FILE,
+    /// Lent to the C library until the stream is closed.
+    _buffer: Vec<u8>,
 }
 
 impl Printer {
-    /// Creates the file, or truncates it if it exists.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    /// Creates the file, or truncates it if it exists; `buffer` is the size of a buffer for `setvbuf`.
+    pub(crate) fn create(path: &Path, buffer: Option<usize>) -> io::Result<Self> {
         let path = CString::new(path.as_os_str().as_encoded_bytes())?;
         // SAFETY: both strings end in a zero byte and outlive the call, which keeps no address.
         let stream = unsafe { libc::fopen(path.as_ptr(), c"wb".as_ptr()) };
-        if stream.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self { stream }) }
+        if stream.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        let mut printer = Self { stream, _buffer: vec![0; buffer.unwrap_or(0).max(1)] };
+        if let Some(bytes) = buffer {
+            let address = printer._buffer.as_mut_ptr().cast();
+            // SAFETY: the stream is open and unused. The buffer has `bytes` bytes, or one if that is 0, is touched only by
+            // the C library, and outlives the stream: `close` and `drop` close the stream first.
+            let failed = unsafe { libc::setvbuf(stream, address, libc::_IOFBF, bytes.max(1)) } != 0;
+            if failed {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(printer)
     }
 
     /// Calls `fprintf(stream, "%s\n", text)`.
@@ -35,18 +50,19 @@ impl Printer {
     }
 
     /// Writes the rest of the buffer and closes the stream.
-    pub(crate) fn close(self) -> io::Result<()> {
-        let stream = self.stream;
-        std::mem::forget(self);
-        // SAFETY: the stream is open, and the value that owned it was forgotten.
+    pub(crate) fn close(mut self) -> io::Result<()> {
+        let stream = std::mem::replace(&mut self.stream, std::ptr::null_mut());
+        // SAFETY: the stream is open, and nobody else knows it: `drop` finds none. The buffer is freed afterwards.
         reported(unsafe { libc::fclose(stream) })
     }
 }
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        // SAFETY: the stream is open: `close` forgets the value. An earlier error is already being returned.
-        unsafe { libc::fclose(self.stream) };
+        if !self.stream.is_null() {
+            // SAFETY: the stream is open: `close` takes it away. An earlier error is already being returned.
+            unsafe { libc::fclose(self.stream) };
+        }
     }
 }
 

@@ -52,6 +52,7 @@ const SEQUENTIAL: &str = "sequential-read";
 const TRANSFER: &str = "transfer-size";
 const WRITE: &str = "write-buffer";
 const SORT: &str = "sort";
+const OVERLAP: &str = "overlap";
 const TEXT: &str = "lines of one string";
 
 /// Row of the way that the source calls naive.
@@ -563,7 +564,7 @@ pub const CLAIMS: &[Claim] = &[
         words: ("later passes over a mapping", "the first one"),
         original: "below 1x",
         rule: AtMost(0.95),
-        rows: Nothing("no row makes several passes over one mapping"),
+        rows: Rows(SEQUENTIAL, "warm", &[("mmap, second pass", "mmap")]),
         because: ("the pages are mapped already", "reading costs more than mapping"),
         is_headline: false,
     },
@@ -644,7 +645,14 @@ pub const CLAIMS: &[Claim] = &[
         words: ("reading while computing", "first one, then the other"),
         original: "below 1x",
         rule: AtMost(0.95),
-        rows: Nothing("no row computes while it reads"),
+        rows: Rows(
+            OVERLAP,
+            "",
+            &[
+                ("aio_read, direct", "read, then compute, direct"),
+                ("aio_read", "read, then compute"),
+            ],
+        ),
         because: ("the disk works meanwhile", "starting threads costs more than is overlapped"),
         is_headline: false,
     },

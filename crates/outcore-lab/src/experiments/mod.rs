@@ -1,9 +1,14 @@
 //! The experiments, one per module: each passes its methods to [`crate::rounds`] and summarizes the result.
 
+pub mod cached_share;
 mod compare;
+pub mod durable_append;
+pub mod overlap;
 pub mod positions;
+pub mod queue_depth;
 pub mod random_read;
 pub mod random_update;
+pub mod read_ahead;
 pub mod sequential_read;
 pub mod sequential_write;
 pub mod sort;
@@ -56,6 +61,21 @@ pub const LIST: &[Listed] = &[
     ),
     listed("sort", "Sorting edges by source: seeks, mappings, merges", |lab| {
         sort::run(lab, sort::SortParameters::of(lab.effort))
+    }),
+    listed("overlap", "Reading while computing: threads, POSIX and io_uring, mappings", |lab| {
+        overlap::run(lab, overlap::OverlapParameters::of(lab.effort))
+    }),
+    listed("queue-depth", "Rate and latency by the number of reads at a time", |lab| {
+        queue_depth::run(lab, &queue_depth::QueueDepthParameters::of(lab.effort))
+    }),
+    listed("read-ahead", "Reading ahead, and advice on it, by the order of reads", |lab| {
+        read_ahead::run(lab, read_ahead::ReadAheadParameters::of(lab.effort))
+    }),
+    listed("cached-share", "Reads of a file of which a part is not in memory", |lab| {
+        cached_share::run(lab, &cached_share::CachedShareParameters::of(lab.effort))
+    }),
+    listed("durable-append", "Appending records that survive a loss of power", |lab| {
+        durable_append::run(lab, durable_append::DurableAppendParameters::of(lab.effort))
     }),
 ];
 

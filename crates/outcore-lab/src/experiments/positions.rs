@@ -5,6 +5,7 @@ use crate::meter::{Latencies, Outcome};
 use crate::random::Random;
 use crate::report::three;
 use crate::state::{self, State};
+use crate::times::Times;
 use crate::workplace::{Effort, Workplace};
 use outcore::units::format_count;
 use outcore::{Error, Result};
@@ -179,6 +180,16 @@ impl OperationClock {
         self.nanoseconds.push((end - begin).as_nanos().min(u128::from(u32::MAX)) as u32);
     }
 
+    /// Records operations that other threads have timed.
+    pub(crate) fn extend(&mut self, nanoseconds: Vec<u32>) {
+        self.nanoseconds.extend(nanoseconds);
+    }
+
+    /// Returns the times so far.
+    pub(crate) fn into_nanoseconds(self) -> Vec<u32> {
+        self.nanoseconds
+    }
+
     /// Times `work`, which makes the written data durable.
     ///
     /// # Errors
@@ -200,6 +211,7 @@ impl OperationClock {
             child_wall_seconds: Some(elapsed),
             sync_seconds: self.sync_seconds,
             latencies: Latencies::of(&mut self.nanoseconds),
+            times: Times::of(&self.nanoseconds),
             ..Outcome::default()
         }
     }

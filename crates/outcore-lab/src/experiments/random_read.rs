@@ -12,7 +12,7 @@ use crate::meter::Outcome;
 use crate::report::{Chart, Column, Experiment, three};
 use crate::rounds::{self, Method};
 use crate::row::Missing;
-use crate::state::State;
+use crate::state::{State, direct_obstacle};
 use crate::workplace::Workplace;
 use outcore::io::AlignedBuffer;
 use outcore::units::{format_bytes, format_count};
@@ -70,7 +70,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         .parameter("reads, cold", format_count(cold.sorted.len() as u64))
         .parameter("reads, warm", format_count(warm.sorted.len() as u64))
         .parameter("rounds", parameters.rounds);
-    experiment.chart = Some(Chart::Bars { column: Column::Wall, logarithmic: true });
+    experiment.charts = vec![Chart::Bars { column: Column::Wall, logarithmic: true }];
     experiment.notes = cold.notes();
     experiment.notes.push("Times of single io_uring reads run from submission to arrival.".into());
     experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
@@ -139,7 +139,7 @@ fn add_direct_methods<'a>(
     }
     let run = move || by_ring_scan(path, &positions.sorted);
     rings.push(Method::new("scan, whole file, io_uring direct", State::Direct, file(), run));
-    let without_direct = probe_direct(path)?;
+    let without_direct = direct_obstacle(path)?;
     let without_ring = match &without_direct {
         None => Ring::new(path, ring_options(DEPTHS[2], PAGE as usize))?.err(),
         reason => reason.clone(),
@@ -272,16 +272,6 @@ fn open_direct(path: &Path) -> Result<std::result::Result<File, String>> {
         }
         Err(e) => Err(Error::io("open", path, e)),
     }
-}
-
-/// Returns the reason why pages cannot be read directly here; `None` if they can.
-fn probe_direct(path: &Path) -> Result<Option<String>> {
-    let file = match open_direct(path)? {
-        Ok(file) => file,
-        Err(reason) => return Ok(Some(reason)),
-    };
-    let mut page = AlignedBuffer::new(PAGE as usize);
-    Ok(file.read_at(page.bytes_mut(), 0).err().map(|e| format!("direct I/O fails: {e}")))
 }
 
 fn by_direct_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {

@@ -96,7 +96,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         .parameter("updates, cold", format_count(cold.positions.sorted.len() as u64))
         .parameter("updates, warm", format_count(warm.positions.sorted.len() as u64))
         .parameter("rounds", parameters.rounds);
-    experiment.chart = Some(Chart::Bars { column: Column::Total, logarithmic: true });
+    experiment.charts = vec![Chart::Bars { column: Column::Total, logarithmic: true }];
     experiment.notes = cold.positions.notes();
     experiment.notes.push("Ratios leave out the final sync, as the source does.".into());
     experiment.finding = finding(&experiment);

@@ -4,6 +4,7 @@
 
 use super::MIB;
 use super::written::{failed, remove, sum_of_pages, sync};
+use crate::api::memory::recycle;
 use crate::engine::{Watched, Way};
 use crate::meter::{Cost, Outcome};
 use crate::random::Random;
@@ -195,7 +196,12 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
     }
     let method = |(name, run)| {
         let method = Method::new(name, State::New, None, run);
-        method.prepare(|| remove(path)).check(|| sum_of_pages(path))
+        let method = method.prepare(move || {
+            remove(path)?;
+            recycle(bytes as usize);
+            Ok(())
+        });
+        method.check(|| sum_of_pages(path))
     };
     let methods = runs.into_iter().map(method).collect();
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
@@ -215,7 +221,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
         .compared_by(Cost::DurableByte)
         .parameter("file", format_bytes(bytes))
         .parameter("rounds", parameters.rounds);
-    experiment.chart = Some(Chart::Bars { column: Column::DurableRate, logarithmic: false });
+    experiment.charts = vec![Chart::Bars { column: Column::DurableRate, logarithmic: false }];
     experiment.finding = finding(&experiment);
     experiment.notes.push("ratios compare elapsed times that include the sync".into());
     experiment.notes.push(

@@ -4,11 +4,12 @@
 //! with {fmt}'s `output_file` and buffers of 1 KiB to 1 MiB, without sync.
 
 use super::written::{Sum, failed, remove, sum_of, sync};
+use crate::api::memory::recycle;
 use crate::api::print::Printer;
 use crate::engine::{Watched, Way};
 use crate::foreign::run_program;
 use crate::meter::{Cost, Outcome, Sample};
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::{Missing, Row};
 use crate::state::State;
@@ -21,6 +22,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Memory that is touched before a run: what most files and the buffers of a writer take.
+const POOL_BYTES: usize = 16 << 20;
 
 /// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +100,8 @@ fn write_lines(kind: BufferKind, lines: u32, mut out: impl Write) -> io::Result<
 /// Way to write the lines.
 #[derive(Debug, Clone)]
 enum How {
-    Fprintf,
+    /// `fprintf`, with the size of a buffer given to `setvbuf`.
+    Fprintf(Option<usize>),
     /// Program, its first argument if it has one, and the size of its buffer.
     Program(PathBuf, Option<&'static str>, Option<usize>),
     Writeln(usize),
@@ -109,7 +114,7 @@ impl How {
     /// Writes the lines and closes the file; for methods in this process other than the engine.
     fn write(&self, path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
         match *self {
-            Self::Fprintf => fprintf(path, kind, lines),
+            Self::Fprintf(buffer) => fprintf(path, buffer, kind, lines),
             Self::Writeln(size) => {
                 write_lines(kind, lines, BufWriter::with_capacity(size, File::create(path)?))
             }
@@ -167,8 +172,8 @@ impl Write for OneByOne {
     }
 }
 
-fn fprintf(path: &Path, kind: BufferKind, lines: u32) -> io::Result<()> {
-    let mut printer = Printer::create(path)?;
+fn fprintf(path: &Path, buffer: Option<usize>, kind: BufferKind, lines: u32) -> io::Result<()> {
+    let mut printer = Printer::create(path, buffer)?;
     for line in 0..lines {
         match kind {
             BufferKind::Text => printer.text(c"test data")?,
@@ -226,7 +231,7 @@ fn plans(
     kind: BufferKind,
     missing: &mut Vec<Missing>,
 ) -> Result<Vec<Plan>> {
-    let mut plans = vec![Plan { name: FPRINTF.into(), how: How::Fprintf, point: None }];
+    let mut plans = vec![Plan { name: FPRINTF.into(), how: How::Fprintf(None), point: None }];
     let mut miss = |name: &str, reason| {
         missing.push(Missing { name: format!("{name}, {}", kind.group()), reason });
     };
@@ -245,6 +250,7 @@ fn plans(
             point: Some((series, size)),
         }));
     };
+    by_size("fprintf with setvbuf", &|size| How::Fprintf(Some(size)));
     for (series, word) in
         [("{fmt} output_file", "print"), ("{fmt} compiled format, own buffer", "compiled")]
     {
@@ -311,7 +317,11 @@ pub fn run(workplace: &Workplace<'_>, parameters: WriteBufferParameters) -> Resu
             methods.push(
                 Method::new(name, State::New, None, run)
                     .group(kind.group())
-                    .prepare(|| remove(path))
+                    .prepare(|| {
+                        remove(path)?;
+                        recycle(POOL_BYTES);
+                        Ok(())
+                    })
                     .check(move || Ok(sum_of(path)?.wrapping_sub(sum))),
             );
         }
@@ -320,6 +330,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: WriteBufferParameters) -> Resu
     remove(path)?;
     measured.missing.extend(missing);
     let mut experiment = experiment(measured)
+        .limit(Limit::system_call())
         .parameter("lines", format_count(u64::from(lines)))
         .parameter("lines with one write each", format_count(u64::from(unbuffered_lines)))
         .parameter("buffers", format!("{} to {}", format_bytes(1 << 10), format_bytes(1 << 20)))
@@ -330,7 +341,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: WriteBufferParameters) -> Resu
         row.point = point.map(|(series, size)| (format!("{series}, {}", row.group), size as f64));
     }
     experiment.finding = finding(&experiment);
-    experiment.notes = notes(workplace)?;
+    experiment.notes.extend(notes(workplace)?);
     Ok(experiment)
 }
 
@@ -349,7 +360,7 @@ fn experiment(measured: rounds::Measured) -> Experiment {
         "How large should a buffer for formatted output be, and which interface formats fastest?";
     let mut experiment = Experiment::new("write-buffer", question, columns, measured);
     let x = "buffer size in bytes".into();
-    experiment.chart = Some(Chart::Lines { x, column: Column::PerOperation });
+    experiment.charts = vec![Chart::Lines { x, column: Column::PerOperation }];
     experiment
 }
 

@@ -5,35 +5,46 @@ use super::experiment::{Chart, Experiment};
 use crate::number::three;
 use crate::row::{AGAIN, Row};
 use crate::statistics::Interval;
+use crate::times::BEYOND;
 use outcore_page::chart::{
-    Axes, Bar, BarRow, Drawing, Point, Range, Series, Span, bars, extent, lines, size_text, spans,
+    Axes, Bar, BarRow, Drawing, Marks, Point, Range, Series, Span, bars, extent, lines, size_text,
+    spans,
 };
 
 /// Maximum number of rows in a chart of quantiles: more would fill a page of their own.
 const SPANS_MAX: usize = 40;
 
-/// Returns the charts of an experiment, one per group of rows, or one of all if groups are the sizes on its axis; bars of
-/// the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get another chart with
-/// their quantiles.
+/// Maximum number of lines in a chart of a distribution: as many as there are colors.
+const DISTRIBUTIONS_MAX: usize = 8;
+
+/// Returns the charts of an experiment, each for every group of rows, or for all if groups are the sizes on its axis; bars
+/// of the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get two more, with
+/// their quantiles and with their distribution.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (group, rows) in panels(experiment) {
         let of = if group.is_empty() { String::new() } else { format!(": {group}") };
-        let chart = experiment.chart.clone().unwrap_or_else(|| own_bars(&rows));
-        let is_lines = matches!(chart, Chart::Lines { .. });
-        drawings.extend(match chart {
+        let own = [own_bars(&rows)];
+        let specified = experiment.charts.as_slice();
+        let specified = if specified.is_empty() { own.as_slice() } else { specified };
+        drawings.extend(specified.iter().filter_map(|chart| match chart {
             Chart::Bars { column, logarithmic } => {
-                intervals(&format!("{}, by method{of}", column.title()), &rows, column, logarithmic)
+                let title = format!("{}, by method{of}", column.title());
+                intervals(&title, &rows, *column, *logarithmic)
             }
             Chart::Lines { x, column } => {
-                over_sizes(&format!("{}, by {x} and method{of}", column.title()), &rows, &x, column)
+                let title = format!("{}, by {x} and method{of}", column.title());
+                let limits = experiment.limits.iter().filter(|limit| limit.column == *column);
+                let limits = limits.map(|limit| (limit.name.clone(), limit.value.into()));
+                over_sizes(&title, &rows, (x, *column), limits.collect())
             }
-        });
-        if is_lines || rows.len() > SPANS_MAX {
-            continue;
+        }));
+        let has_lines = specified.iter().any(|chart| matches!(chart, Chart::Lines { .. }));
+        if !has_lines && rows.len() <= SPANS_MAX {
+            let title = format!("Single operations in µs, from the fastest to the slowest{of}");
+            drawings.extend(quantiles(&title, &rows));
         }
-        let title = format!("Single operations in µs, from the fastest to the slowest{of}");
-        drawings.extend(quantiles(&title, &rows));
+        drawings.extend(distribution(&of, &rows));
     }
     drawings
 }
@@ -138,9 +149,62 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
     spans(title, &rows.collect::<Vec<_>>(), words)
 }
 
-/// Draws lines of `column` over the numbers in the rows; rows without a number become horizontal lines.
-fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Drawing> {
-    let (mut series, mut levels): (Vec<Series>, _) = (Vec::new(), Vec::new());
+/// Draws the share of the operations that take longer than a time, for the first row and others, from the fastest to the
+/// slowest, as far as there are enough operations for a share to mean something.
+fn distribution(of: &str, rows: &[&Row]) -> Option<Drawing> {
+    let mut timed: Vec<&Row> =
+        rows.iter().copied().filter(|row| row.times.is_some() && !row.is_again()).collect();
+    let all = timed.len();
+    let median = |row: &Row| Column::OperationMedian.value(row).unwrap_or(f64::NAN);
+    if let [_, others @ ..] = timed.as_mut_slice() {
+        others.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    }
+    if all > DISTRIBUTIONS_MAX {
+        // The first, then evenly from the fastest to the slowest.
+        let last = (DISTRIBUTIONS_MAX - 2) as f64;
+        let at = |number: usize| 1 + (number as f64 * (all - 2) as f64 / last).round() as usize;
+        let chosen = (0..DISTRIBUTIONS_MAX - 1).map(|number| timed[at(number)]);
+        timed = timed[..1].iter().copied().chain(chosen).collect();
+    }
+    let names = names(timed.iter().copied());
+    let series: Vec<Series> =
+        timed.iter().zip(names).filter_map(|(row, name)| shares(row, name)).collect();
+    let some = if all > series.len() {
+        format!(" ({} of {all} methods)", series.len())
+    } else {
+        String::new()
+    };
+    let title = format!("Share of the operations that take longer than a time{of}{some}");
+    let y = "share that takes longer, logarithmic";
+    let axes = Axes { x: "µs, logarithmic", marks: Marks::Round, y, logarithmic: true };
+    lines(&title, &series, &[], axes)
+}
+
+/// Returns the points of a distribution.
+fn shares(row: &Row, name: String) -> Option<Series> {
+    let times = row.times.as_ref()?;
+    let all = times.operations();
+    let mut beyond = all;
+    let mut points = Vec::new();
+    for (nanoseconds, operations) in times.counts() {
+        beyond -= operations;
+        if beyond < BEYOND {
+            break;
+        }
+        let (x, share) = (nanoseconds as f64 / 1e3, beyond as f64 / all as f64);
+        points.push(Point { x, at: share.into(), reported: String::new() });
+    }
+    (!points.is_empty()).then_some(Series { name, points })
+}
+
+/// Draws lines of a column over the numbers in the rows; rows without a number become horizontal lines, as `levels` are.
+fn over_sizes(
+    title: &str,
+    rows: &[&Row],
+    (x, column): (&str, Column),
+    mut levels: Vec<(String, Range)>,
+) -> Option<Drawing> {
+    let mut series: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.is_again()) {
         let Some(Interval { middle, low, high }) = column.interval(row) else { continue };
         if !middle.is_finite() {
@@ -163,7 +227,8 @@ fn over_sizes(title: &str, rows: &[&Row], x: &str, column: Column) -> Option<Dra
     for each in &mut series {
         each.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
-    let x_is_bytes = x.contains("byte") || x.contains("transfer");
-    let axes = Axes { x, x_is_bytes, y: column.heading(), logarithmic: false };
+    let are_bytes = x.contains("byte") || x.contains("transfer");
+    let marks = if are_bytes { Marks::Bytes } else { Marks::Points };
+    let axes = Axes { x, marks, y: column.heading(), logarithmic: false };
     lines(title, &series, &levels, axes)
 }

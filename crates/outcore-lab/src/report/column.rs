@@ -19,6 +19,10 @@ pub enum Column {
     OperationMedian,
     /// 99th percentile of operations, microseconds.
     OperationP99,
+    /// 99.9th percentile of the operations of all runs, microseconds.
+    OperationP999,
+    /// 99.99th percentile of the operations of all runs, microseconds.
+    OperationP9999,
     /// Slowest operation, microseconds.
     OperationMax,
     /// Elapsed time over operations, nanoseconds.
@@ -41,12 +45,16 @@ pub enum Column {
     ProcessorRate,
     /// Page faults, minor and major.
     Faults,
+    /// Context switches: waits and interruptions.
+    Switches,
     /// System calls.
     SystemCalls,
     /// Bytes read from the disk.
     ReadBytes,
     /// Bytes written to the disk.
     WriteBytes,
+    /// Bytes read from the disk over bytes that the program read: above 1, some were read ahead in vain.
+    Amplification,
     /// Bytes that the program read or wrote.
     Bytes,
     /// Cost over that of the first row, with its interval; `=` if no difference was shown.
@@ -62,6 +70,8 @@ impl Column {
         ("mean", Self::OperationTrimmedMean),
         ("median", Self::OperationMedian),
         ("p99", Self::OperationP99),
+        ("p99.9", Self::OperationP999),
+        ("p99.99", Self::OperationP9999),
         ("max", Self::OperationMax),
         ("wall", Self::Wall),
         ("sync", Self::Sync),
@@ -72,9 +82,11 @@ impl Column {
         ("durable-rate", Self::DurableRate),
         ("processor-rate", Self::ProcessorRate),
         ("faults", Self::Faults),
+        ("switches", Self::Switches),
         ("system-calls", Self::SystemCalls),
         ("read-bytes", Self::ReadBytes),
         ("write-bytes", Self::WriteBytes),
+        ("amplification", Self::Amplification),
     ];
 
     /// Returns the heading.
@@ -84,6 +96,8 @@ impl Column {
             Self::OperationTrimmedMean => "mean 90 % µs",
             Self::OperationMedian => "median µs",
             Self::OperationP99 => "p99 µs",
+            Self::OperationP999 => "p99.9 µs",
+            Self::OperationP9999 => "p99.99 µs",
             Self::OperationMax => "max µs",
             Self::PerOperation => "ns/op",
             Self::Wall => "wall ms",
@@ -95,9 +109,11 @@ impl Column {
             Self::DurableRate => "MB/s synced",
             Self::ProcessorRate => "MB/s of CPU",
             Self::Faults => "faults",
+            Self::Switches => "switches",
             Self::SystemCalls => "syscalls",
             Self::ReadBytes => "disk read",
             Self::WriteBytes => "disk written",
+            Self::Amplification => "disk / used",
             Self::Bytes => "moved",
             Self::Ratio => "time / first",
             Self::Speedup => "speed-up",
@@ -108,6 +124,7 @@ impl Column {
     pub fn title(self) -> &'static str {
         match self {
             Self::PerOperation => "Time of an operation in ns",
+            Self::OperationMedian => "Median time of single operations in µs",
             Self::Wall => "Elapsed time of a run in ms",
             Self::Total => "Elapsed time of a run in ms until its data is durable",
             Self::Rate => "Rate in MB/s",
@@ -139,11 +156,15 @@ impl Column {
         let latency = |pick: fn(&Latencies) -> f64| {
             of(&|sample| sample.latencies.as_ref().map(|times| pick(times) / 1e3))
         };
+        let pooled =
+            |share| Some(vec![row.times.as_ref()?.quantile_nanoseconds(share)? as f64 / 1e3]);
         match self {
             Self::OperationMin => latency(|times| times.min),
             Self::OperationTrimmedMean => latency(|times| times.trimmed_mean),
             Self::OperationMedian => latency(|times| times.median),
             Self::OperationP99 => latency(|times| times.p99),
+            Self::OperationP999 => pooled(0.999),
+            Self::OperationP9999 => pooled(0.9999),
             Self::OperationMax => latency(|times| times.max),
             Self::PerOperation => {
                 of(&|s| (s.operations > 0).then(|| s.wall_seconds * 1e9 / s.operations as f64))
@@ -161,9 +182,11 @@ impl Column {
                 of(&|s| Some(s.bytes as f64 / (s.user_seconds + s.system_seconds).max(1e-6) / 1e6))
             }
             Self::Faults => of(&|s| Some((s.minor_faults + s.major_faults) as f64)),
+            Self::Switches => of(&|s| Some((s.voluntary_switches + s.involuntary_switches) as f64)),
             Self::SystemCalls => of(&|s| s.system_calls.map(|calls| calls as f64)),
             Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
             Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
+            Self::Amplification => of(&|s| s.read_bytes.map(|bytes| bytes as f64 / s.bytes as f64)),
             Self::Bytes => of(&|s| Some(s.bytes as f64)),
             Self::Ratio => row.ratio.map(|ratio| vec![ratio.middle]),
             Self::Speedup => row.ratio.map(|ratio| vec![1.0 / ratio.middle]),
@@ -175,7 +198,7 @@ impl Column {
         let Some(value) = self.value(row) else { return String::new() };
         match self {
             Self::ReadBytes | Self::WriteBytes | Self::Bytes => format_bytes(value as u64),
-            Self::Faults | Self::SystemCalls => format_count(value as u64),
+            Self::Faults | Self::Switches | Self::SystemCalls => format_count(value as u64),
             Self::Ratio => match row.ratio {
                 Some(ratio) if ratio.differs() => {
                     format!("{} ({}-{})", three(value), three(ratio.low), three(ratio.high))

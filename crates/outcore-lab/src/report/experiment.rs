@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use super::judge::{Control, judge};
+use super::limits::Limit;
 use crate::claims::Judged;
 use crate::meter::Cost;
 use crate::rounds::Measured;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the JSON file.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Report of one call: all its experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,9 +76,12 @@ pub struct Experiment {
     pub canary_seconds: Vec<f64>,
     /// Number of runs that were repeated because the machine was disturbed.
     pub repeated: u64,
-    /// Specification of its chart, if it has one.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub chart: Option<Chart>,
+    /// Specifications of its charts, if it has any.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub charts: Vec<Chart>,
+    /// Limits of the machine that charts show.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<Limit>,
 }
 
 /// Chart of an experiment.
@@ -129,7 +133,8 @@ impl Experiment {
             notes: Vec::new(),
             canary_seconds,
             repeated,
-            chart: None,
+            charts: Vec::new(),
+            limits: Vec::new(),
         };
         experiment.judge();
         experiment
@@ -151,6 +156,14 @@ impl Experiment {
     #[must_use]
     pub fn parameter(mut self, name: &str, value: impl ToString) -> Self {
         self.parameters.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// Adds a limit of the machine.
+    #[must_use]
+    pub(crate) fn limit(mut self, limit: Limit) -> Self {
+        self.notes.push(limit.note());
+        self.limits.push(limit);
         self
     }
 

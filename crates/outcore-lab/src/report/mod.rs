@@ -1,8 +1,9 @@
 //! Reports: results of the laboratory and their presentation.
 //!
 //! ```text
-//!  Experiment --Column--> table --> the terminal
+//!  Experiment --Column--> table --> the terminal, Markdown
 //!      |                    `-----> page <-- charts
+//!      |---> CSV, with every figure
 //!      `---> stored (JSON), compare
 //! ```
 
@@ -10,7 +11,9 @@ mod charts;
 mod column;
 pub mod compare;
 mod experiment;
+pub mod export;
 mod judge;
+mod limits;
 pub mod page;
 pub mod stored;
 mod table;
@@ -20,4 +23,5 @@ pub use charts::charts;
 pub use column::Column;
 pub use experiment::{Chart, Experiment, LabReport, SCHEMA};
 pub use judge::Control;
+pub use limits::Limit;
 pub use table::{Table, tables};

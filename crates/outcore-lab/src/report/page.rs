@@ -31,10 +31,63 @@ pub(super) fn data(page: &str) -> Option<&str> {
 /// Renders all reports as one page.
 pub fn html(reports: &[LabReport]) -> String {
     let body = html! {
+        @if reports.len() > 1 { (side_by_side(reports)) }
         @for (number, each) in reports.iter().enumerate() { (report(number, each)) }
     };
     let json = serde_json::to_string(reports).unwrap_or_else(|_| "[]".into());
     document("outcore laboratory: file I/O", body, DATA, &json)
+}
+
+/// Renders the judgements of all claims, with a column for each report, and links to the reports.
+fn side_by_side(reports: &[LabReport]) -> Markup {
+    let fact = |report: &LabReport, name: &str| {
+        report.environment.get(name).cloned().unwrap_or_else(|| "?".into())
+    };
+    let title = |(number, report): (usize, &LabReport)| {
+        format!("{}: {}", number + 1, fact(report, "directory"))
+    };
+    let titles: Vec<String> = reports.iter().enumerate().map(title).collect();
+    let mut claims: Vec<&Judged> = Vec::new();
+    for claim in reports.iter().flat_map(|report| &report.claims) {
+        if claims.iter().all(|known| known.name != claim.name) {
+            claims.push(claim);
+        }
+    }
+    let here = |report: &LabReport, name: &str| {
+        let claim = report.claims.iter().find(|claim| claim.name == name);
+        claim.map_or_else(String::new, |claim| match claim.ratio {
+            Some(ratio) => format!("{}: {}x", claim.judgement.name(), three(ratio.middle)),
+            None => claim.judgement.name().into(),
+        })
+    };
+    let cells = |claim: &&Judged| {
+        let (subject, object) = &claim.words;
+        let mut cells = vec![format!("{subject} against {object}"), claim.source.clone()];
+        cells.push(claim.original.clone());
+        cells.extend(reports.iter().map(|report| here(report, &claim.name)));
+        cells
+    };
+    let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
+    let mut headings = vec!["claim", "source", "there"];
+    headings.extend(titles.iter().map(String::as_str));
+    let words: Vec<usize> = (1..headings.len()).collect();
+    let (rows, headings, words) = (rows.as_slice(), headings.as_slice(), words.as_slice());
+    let table = outcore_page::Table { caption: "", headings, rows, words, muted: None };
+    html! {
+        section.report {
+            h1 { "File I/O of " (reports.len()) " reports" }
+            ul {
+                @for (number, (report, title)) in reports.iter().zip(&titles).enumerate() {
+                    li {
+                        a href={ "#r" (number) } { (title) }
+                        " · " (fact(report, "file system")) " · " (fact(report, "system"))
+                        " · " (fact(report, "processor"))
+                    }
+                }
+            }
+            @if !claims.is_empty() { (table) }
+        }
+    }
 }
 
 fn report(number: usize, report: &LabReport) -> Markup {
@@ -46,7 +99,7 @@ fn report(number: usize, report: &LabReport) -> Markup {
     let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
     let [before, after] = METHOD;
     html! {
-        section.report {
+        section.report id={ "r" (number) } {
             h1 { "File I/O of " code { (fact("directory")) } }
             p.faint {
                 (fact("file system")) " · " (fact("system")) " · " (fact("processor"))

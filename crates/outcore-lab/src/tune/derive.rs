@@ -1,14 +1,10 @@
-//! Settings derived from rates and times (scans, gaps, merges), and the table that is printed.
+//! The setting that is derived from a rate and a time, the reads of a merge, and the table that is printed.
 
 use outcore::io::{Confidence, DerivedSettings, DiskProfile, Figure, TransferProfile, Tuning};
 use outcore::units::format_bytes;
 
-const PAGE: f64 = 4096.0;
-const GIB: f64 = (1u64 << 30) as f64;
 /// Bounds of the reads of a merge: no larger, since every run has such a buffer.
 const MERGE_BYTES: std::ops::RangeInclusive<f64> = 262_144.0..=4_194_304.0;
-/// Bounds of line buffers: smaller ones cost calls, larger ones do not fit into the caches.
-const LINE_BYTES: std::ops::RangeInclusive<f64> = 65_536.0..=1_048_576.0;
 
 /// Multiplies `one` by `two` to the power of `power`.
 fn times(one: &Figure, two: &Figure, power: i32) -> Figure {
@@ -34,20 +30,8 @@ pub(super) fn settings(profile: &DiskProfile) -> DerivedSettings {
     let (Some(rate), Some(random)) = (&profile.read.bytes_per_second, &profile.random_read) else {
         return DerivedSettings::default();
     };
-    // Bytes that could be read sequentially in the time of one random page read.
-    let gap = times(rate, &random.seconds_at_depth, 1);
     let merge = merge_read(&times(rate, &random.seconds_at_depth_1, 1));
-    let line = profile.write.block_bytes as f64;
-    let line = line.clamp(*LINE_BYTES.start(), *LINE_BYTES.end());
-    let confidence = profile.write.confidence;
-    DerivedSettings {
-        scan_instead_share: Some(map(&gap, |gap| (PAGE / gap).min(1.0))),
-        gap_bytes: Some(gap),
-        fan_in: Some(map(&merge, |bytes| (GIB / (2.0 * bytes)).floor())),
-        merge_read_bytes: Some(merge),
-        run_bytes: None,
-        line_buffer_bytes: Some(Figure { value: line, low: line, high: line, confidence }),
-    }
+    DerivedSettings { merge_read_bytes: Some(merge) }
 }
 
 /// Returns the size of a merge's reads for which seeks take a tenth of the time: nine times the bytes that could be
@@ -82,25 +66,10 @@ pub(super) fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
     if let Some(random) = &profile.random_read {
         let one = &random.seconds_at_depth_1;
         row("random read", micro(one.value), ends(one, micro), one.confidence);
-        let many = &random.seconds_at_depth;
-        let name = format!("random read, {} at a time", random.depth);
-        row(&name, micro(many.value), ends(many, micro), many.confidence);
     }
     let bytes = |bytes: f64| format_bytes(bytes as u64);
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let derived = &profile.derived;
-    if let Some(share) = &derived.scan_instead_share {
-        row("scan instead, from", percent(share.value), ends(share, percent), share.confidence);
-    }
-    let sizes = [
-        ("read gaps below", &derived.gap_bytes),
-        ("merge reads", &derived.merge_read_bytes),
-        ("line buffer", &derived.line_buffer_bytes),
-    ];
-    for (name, figure) in sizes {
-        if let Some(figure) = figure {
-            row(name, bytes(figure.value), ends(figure, bytes), figure.confidence);
-        }
+    if let Some(figure) = &profile.derived.merge_read_bytes {
+        row("merge reads", bytes(figure.value), ends(figure, bytes), figure.confidence);
     }
     rows
 }

@@ -46,8 +46,6 @@ const BLOCKS: [usize; 8] =
 const DEPTHS: [usize; 4] = [1, 2, 4, 8];
 /// Maximum number of bytes in flight: more do not fit into the caches of processors.
 const IN_FLIGHT_BYTES: usize = 16 << 20;
-/// Numbers of concurrent random reads.
-const RANDOM_DEPTHS: [usize; 4] = [1, 4, 16, 64];
 
 /// Measures the disk of `directory`.
 ///
@@ -146,20 +144,14 @@ fn transfer(
     })
 }
 
-/// Measures small reads at random places.
+/// Measures small reads at random places, one at a time: the seeks of a merge.
 fn random_read(bench: &Bench<'_>, random: &mut Random) -> Result<RandomReadProfile> {
-    let setting = |depth| Setting { block: 4096, depth, direct: true };
-    let settings = RANDOM_DEPTHS.map(setting).to_vec();
+    let settings = vec![Setting { block: 4096, depth: 1, direct: true }];
     let mut options = Options { settings, samples: Vec::new(), again: Vec::new(), gain: 1.1 };
     bench.rounds(MeasureKind::Random, &mut options, random)?;
-    let Choice { at, confidence } = options.choose();
-    let seconds =
-        |at: usize| -> Vec<f64> { options.samples[at].iter().map(|rate| 4096.0 / rate).collect() };
-    Ok(RandomReadProfile {
-        seconds_at_depth_1: figure(&seconds(0), confidence),
-        depth: options.settings[at].depth,
-        seconds_at_depth: figure(&seconds(at), confidence),
-    })
+    let confidence = options.choose().confidence;
+    let seconds: Vec<f64> = options.samples[0].iter().map(|rate| 4096.0 / rate).collect();
+    Ok(RandomReadProfile { seconds_at_depth_1: figure(&seconds, confidence) })
 }
 
 fn figure(values: &[f64], confidence: Confidence) -> Figure {

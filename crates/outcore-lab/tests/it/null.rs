@@ -100,11 +100,16 @@ fn rows() -> BTreeMap<&'static str, Vec<(String, String)>> {
     let counts = [
         ("random-read", 57),
         ("random-update", 40),
-        ("sequential-read", 38),
+        ("sequential-read", 39),
         ("sequential-write", 12),
         ("transfer-size", 90),
-        ("write-buffer", 36),
+        ("write-buffer", 44),
         ("sort", 12),
+        ("overlap", 18),
+        ("queue-depth", 12),
+        ("read-ahead", 18),
+        ("cached-share", 10),
+        ("durable-append", 8),
     ];
     let mut rows: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
     for claim in CLAIMS {

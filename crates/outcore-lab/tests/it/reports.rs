@@ -4,10 +4,13 @@ use outcore::io::Files;
 use outcore::progress::Silent;
 use outcore_lab::meter::{Latencies, Sample};
 use outcore_lab::report::compare::compare;
-use outcore_lab::report::{Chart, Column, Experiment, LabReport, SCHEMA, charts, page, stored};
+use outcore_lab::report::{
+    Chart, Column, Experiment, LabReport, SCHEMA, charts, export, page, stored, tables,
+};
 use outcore_lab::rounds::Measured;
 use outcore_lab::row::{AGAIN, Missing, Row};
 use outcore_lab::state::State;
+use outcore_lab::times::Times;
 use outcore_lab::{Effort, Random, Workplace};
 use std::path::Path;
 
@@ -26,7 +29,11 @@ fn row(name: &str, group: &str, seconds: f64, random: &mut Random) -> Row {
             max: nanoseconds * 60.0,
         });
         let bytes = 1 << 30;
-        Sample { round, wall_seconds, bytes, latencies, operations: 10_000, ..Sample::default() }
+        let single: Vec<u32> =
+            (1..=200u32).map(|at| (nanoseconds * f64::from(at) / 100.0) as u32).collect();
+        let times = Times::of(&single);
+        let operations = 10_000;
+        Sample { round, wall_seconds, bytes, latencies, times, operations, ..Sample::default() }
     });
     Row::new(name.into(), group.into(), State::Warm, samples.collect())
 }
@@ -64,9 +71,9 @@ fn report(factor: f64) -> LabReport {
         }
     }
     let mut lines = experiment("write-buffer", lines);
-    lines.chart = Some(Chart::Lines { x: "buffer size in bytes".into(), column: Column::Wall });
+    lines.charts = vec![Chart::Lines { x: "buffer size in bytes".into(), column: Column::Wall }];
     let mut bars = experiment("random-read", bars);
-    bars.chart = Some(Chart::Bars { column: Column::Wall, logarithmic: true });
+    bars.charts = vec![Chart::Bars { column: Column::Wall, logarithmic: true }];
     let facts = [("directory", "/mnt/data"), ("file system", "ext4"), ("processor", NASTY)];
     let mut report = LabReport {
         schema: SCHEMA,
@@ -109,7 +116,11 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
         assert!(!html.contains(door), "{door}");
     }
     let drawings: usize = report(1.0).experiments.iter().map(|each| charts(each).len()).sum();
-    assert_eq!(drawings, 2 + 2 + 1, "bars and quantiles of two groups; lines");
+    assert_eq!(
+        drawings,
+        3 * 2 + 2,
+        "bars, quantiles, distribution of two groups; lines, distribution"
+    );
     assert_eq!(html.matches("<svg class=\"wide\"").count(), drawings);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), drawings);
     assert!(!html.contains("NaN") && !html.contains("\"inf"), "coordinates are numbers");
@@ -125,6 +136,57 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
     }
 }
 
+/// Splits a line of CSV into its cells.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut is_quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(String::new()),
+            _ => cells.last_mut().expect("there is one").push(letter),
+        }
+    }
+    cells
+}
+
+#[test]
+fn exports_have_every_row() {
+    let both = [report(1.0), report(1.5)];
+    let rows: Vec<&Row> =
+        both.iter().flat_map(|one| &one.experiments).flat_map(|each| &each.rows).collect();
+    let text = export::csv(&both);
+    let mut lines = text.lines();
+    let headings = cells(lines.next().unwrap());
+    let at = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
+    let lines: Vec<Vec<String>> = lines.map(cells).collect();
+    assert_eq!(lines.len(), rows.len());
+    for (line, row) in lines.iter().zip(&rows) {
+        assert_eq!(line.len(), headings.len());
+        assert_eq!(line[at("method")], row.name.replace('"', ""));
+        assert_eq!(line[at("wall")].parse::<f64>().ok(), Column::Wall.value(row));
+        assert_eq!(line[at("ratio")].parse::<f64>().ok(), row.ratio.map(|ratio| ratio.middle));
+        assert_eq!(line[at("p99.9")].parse::<f64>().ok(), Column::OperationP999.value(row));
+    }
+    assert_eq!((lines[0][0].as_str(), lines.last().unwrap()[0].as_str()), ("1", "2"));
+    let text = export::markdown(&both);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    let claims = both.iter().map(|one| 2 + one.claims.len()).sum::<usize>();
+    let tables: usize =
+        both.iter().flat_map(|one| &one.experiments).map(|each| tables(each).len()).sum();
+    assert_eq!(lines.len(), rows.len() + 2 * tables + claims);
+    let tags = |tag: &str| text.matches(tag).count();
+    assert!(tags("<script") > 0 && tags("<script") == tags("\\<script"), "no markup");
+}
+
+#[test]
+fn a_page_of_several_reports_compares_their_judgements() {
+    let html = page::html(&[report(1.0), report(1.5)]);
+    assert!(html.contains("File I/O of 2 reports"));
+    assert!(html.contains("1: /mnt/data") && html.contains("2: /mnt/data"));
+    assert!(html.contains("href=\"#r1\"") && html.contains("id=\"r1\""));
+    assert!(!page::html(&[report(1.0)]).contains("File I/O of 1 reports"));
+}
+
 #[test]
 fn groups_that_are_sizes_share_a_chart() {
     let random = &mut Random(1);
@@ -137,9 +199,9 @@ fn groups_that_are_sizes_share_a_chart() {
         }
     }
     let mut sizes = experiment("transfer-size", rows);
-    sizes.chart = Some(Chart::Lines { x: "transfer size".into(), column: Column::Rate });
+    sizes.charts = vec![Chart::Lines { x: "transfer size".into(), column: Column::Rate }];
     let drawn = charts(&sizes);
-    assert_eq!(drawn.len(), 1);
+    assert_eq!(drawn.len(), 2, "lines, distribution");
     let wide = &drawn[0].wide.0;
     assert_eq!(wide.matches("<polyline").count(), 2, "a line for each method");
     assert!(wide.contains("Rate in MB/s, by transfer size and method"), "{wide}");
@@ -147,7 +209,7 @@ fn groups_that_are_sizes_share_a_chart() {
     for row in sizes.rows.iter_mut().filter(|row| row.group == "64 B") {
         row.group = "8 B".into();
     }
-    assert_eq!(charts(&sizes).len(), 2);
+    assert_eq!(charts(&sizes).len(), 4);
 }
 
 #[test]
@@ -169,7 +231,7 @@ fn charts_tolerate_any_measurement() {
         Chart::Lines { x: "bytes".into(), column: Column::Wall },
     ] {
         let mut odd = experiment("odd", vec![zero.clone(), empty.clone()]);
-        odd.chart = Some(chart);
+        odd.charts = vec![chart];
         for drawing in charts(&odd) {
             assert!(!drawing.wide.0.contains("NaN") && !drawing.narrow.0.contains("inf"));
         }
@@ -180,14 +242,14 @@ fn charts_tolerate_any_measurement() {
 fn damaged_reports_are_errors_with_their_path() {
     let json = stored::json(&report(1.0)).unwrap();
     let html = page::html(&[report(1.0)]);
-    let later = json.replacen("\"schema\": 2", "\"schema\": 3", 1);
+    let later = json.replacen("\"schema\": 3", "\"schema\": 4", 1);
     let cut_page = html.replace("id=\"outcore-lab\"", "");
     for bytes in [
         b"\xff\xfe".as_slice(),
         b"",
         b"{}",
         b"[]",
-        b"{\"schema\": 2}",
+        b"{\"schema\": 3}",
         &json.as_bytes()[..json.len() / 2],
         &html.as_bytes()[..html.len() / 2],
         cut_page.as_bytes(),

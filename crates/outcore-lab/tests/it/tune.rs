@@ -105,12 +105,6 @@ fn check_all(speed: Speed, noise: f64, is_line: bool) {
     check(&profile.write, &speed.write, Tuning::WRITE_BYTES, is_line);
     let random = profile.random_read.unwrap();
     assert_near(random.seconds_at_depth_1.value, speed.read.seconds(4096, 1), "random read");
-    assert_near(random.seconds_at_depth.value, speed.read.seconds(4096, random.depth), "many");
-    let gap = profile.derived.gap_bytes.unwrap().value;
-    let rate = profile.read.bytes_per_second.unwrap().value;
-    assert_near(gap, rate * random.seconds_at_depth.value, "gap");
-    let share = profile.derived.scan_instead_share.unwrap().value;
-    assert_near(share, (4096.0 / gap).min(1.0), "share");
 }
 
 #[test]

@@ -50,12 +50,23 @@ impl From<f64> for Range {
 pub struct Axes<'a> {
     /// Label below the chart.
     pub x: &'a str,
-    /// Whether horizontal positions are bytes.
-    pub x_is_bytes: bool,
+    /// What the marks of the horizontal axis are.
+    pub marks: Marks,
     /// Label above the chart.
     pub y: &'a str,
     /// Whether the vertical axis is always logarithmic; otherwise only if low points would be invisible without it.
     pub logarithmic: bool,
+}
+
+/// Marks of a horizontal axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marks {
+    /// The positions of points, which are bytes.
+    Bytes,
+    /// The positions of points.
+    Points,
+    /// Round values: points are many, and their positions are measured.
+    Round,
 }
 
 /// Draws `series`, and horizontal lines with their names; `None` if there is no point.
@@ -117,10 +128,10 @@ impl Plot {
         let legend = self.layout.pick([0.0, series.len() as f64 * 18.0]);
         let inside = html! {
             (level_grid(&self.y, self.left, self.right))
-            (self.sizes(series, axes.x_is_bytes))
+            (self.sizes(series, axes.marks))
             @for (name, at) in levels { (self.level(name, at.middle)) }
             @for (number, each) in series.iter().enumerate() {
-                (self.series(number % COLORS, each))
+                (self.series(number % COLORS, each, axes.marks != Marks::Round))
             }
             @match self.layout {
                 Layout::Wide => { (self.names_at_ends(series)) }
@@ -132,10 +143,11 @@ impl Plot {
         svg(title, self.layout, self.bottom + 42.0 + legend, &inside)
     }
 
-    /// Draws vertical lines at sizes of points, as many as there is room for.
-    fn sizes(&self, series: &[Series], are_bytes: bool) -> Markup {
+    /// Draws vertical lines at the marks, as many as there is room for.
+    fn sizes(&self, series: &[Series], marks: Marks) -> Markup {
+        let points = series.iter().flat_map(|each| each.points.iter().map(|point| point.x));
         let mut sizes: Vec<f64> =
-            series.iter().flat_map(|each| each.points.iter().map(|point| point.x)).collect();
+            if marks == Marks::Round { self.x.ticks() } else { points.collect() };
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
         let room = self.layout.pick([46.0, 40.0]);
@@ -148,7 +160,7 @@ impl Plot {
             }
             has_room
         });
-        let words = |size| if are_bytes { size_text(size) } else { short(size) };
+        let words = |size| if marks == Marks::Bytes { size_text(size) } else { short(size) };
         html! {
             @for (x, size) in sizes.into_iter().map(|size| (self.x.at(size), size)) {
                 (line("grid", (x, self.top), (x, self.bottom)))
@@ -166,7 +178,7 @@ impl Plot {
         }
     }
 
-    fn series(&self, color: usize, series: &Series) -> Markup {
+    fn series(&self, color: usize, series: &Series, shows_points: bool) -> Markup {
         let place = |x: f64, y: f64| format!("{},{}", At(self.x.at(x)), At(self.y.at(y)));
         let points = &series.points;
         let upper = points.iter().map(|point| place(point.x, point.at.high));
@@ -175,8 +187,10 @@ impl Plot {
         let middle: Vec<_> = points.iter().map(|point| place(point.x, point.at.middle)).collect();
         html! {
             polygon class={ "ribbon f" (color) } points=(ribbon) {}
-            polyline class={ "line c" (color) } points=(middle.join(" ")) {}
-            @for point in points {
+            polyline class={ "line c" (color) } points=(middle.join(" ")) {
+                title { (series.name) }
+            }
+            @for point in points.iter().filter(|_| shows_points) {
                 circle class={ "f" (color) } cx=(At(self.x.at(point.x)))
                     cy=(At(self.y.at(point.at.middle))) r="3"
                 {
@@ -224,7 +238,7 @@ impl Plot {
             let (from, to) = ((from + 4.0, end(each)), (self.right + 10.0, place));
             html! {
                 (line(&format!("leader c{color}"), from, to))
-                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 24)))
+                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 22)))
             }
         };
         html! { @for (number, place) in order.into_iter().zip(places) { (name(number, place)) } }

@@ -13,7 +13,7 @@ mod svg;
 
 pub use bars::{Bar, BarRow, bars};
 pub use columns::{Around, Upright, columns};
-pub use lines::{Axes, Point, Range, Series, lines};
+pub use lines::{Axes, Marks, Point, Range, Series, lines};
 pub use scale::{extent, size_text};
 pub use spans::{Span, spans};
 pub use svg::Drawing;

@@ -74,27 +74,13 @@ pub struct TransferProfile {
 pub struct RandomReadProfile {
     /// Time per read, one at a time.
     pub seconds_at_depth_1: Figure,
-    /// Concurrent reads: the smallest depth that is about as good as the best.
-    pub depth: usize,
-    /// Time between two completed reads at that depth.
-    pub seconds_at_depth: Figure,
 }
 
 /// Settings derived from the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DerivedSettings {
-    /// Share of pages from which on reading all is faster than reading only the wanted ones.
-    pub scan_instead_share: Option<Figure>,
-    /// Gap in bytes below which two wanted ranges are better read as one.
-    pub gap_bytes: Option<Figure>,
     /// Minimum bytes that a merge reads from a run per request, so that seeks cost a tenth of its time.
     pub merge_read_bytes: Option<Figure>,
-    /// Runs merged at a time per GiB of memory, with two such buffers each.
-    pub fan_in: Option<Figure>,
-    /// Size of runs, where the disk demands larger ones than memory does.
-    pub run_bytes: Option<Figure>,
-    /// Buffer size of a program that writes lines.
-    pub line_buffer_bytes: Option<Figure>,
 }
 
 /// Conditions under which a profile is valid.

@@ -8,8 +8,9 @@ mod blocks;
 mod ways;
 
 use super::compare::{fastest, rate, relation, row, times};
-use crate::api::memory::Touched;
-use crate::meter::Cost;
+use crate::api::map::Map;
+use crate::api::memory::{Touched, recycle};
+use crate::meter::{Cost, Outcome};
 use crate::report::{Column, Experiment, three};
 use crate::rounds::{self, Measured, Method};
 use crate::row::Missing;
@@ -91,6 +92,7 @@ fn main(
     parameters: SequentialReadParameters,
 ) -> Result<Measured> {
     let pool = blocks::file_bytes(parameters.blocks) as usize;
+    let mapped = RefCell::new(None);
     let mut methods = Vec::new();
     let mut missing = Vec::new();
     for (group, states) in [("warm", &[State::Warm][..]), ("cold", &[State::Cold, State::Direct])] {
@@ -101,8 +103,7 @@ fn main(
             match way.obstacle(input) {
                 None => methods.push(method(input, way, state).group(group).prepare(move || {
                     if state == State::Cold {
-                        // Once touched and freed, these pages are the next ones that the system hands out.
-                        drop(Touched::new(pool));
+                        recycle(pool);
                     }
                     Ok(())
                 })),
@@ -113,6 +114,7 @@ fn main(
             }
         }
     }
+    methods.push(second_pass(input, &mapped));
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.append(&mut missing);
     Ok(measured)
@@ -120,6 +122,19 @@ fn main(
 
 fn method<'a>(input: &'a ReadInput, way: &'static ReadWay, state: State) -> Method<'a> {
     Method::new(way.name, state, Some(input.path.clone()), move || (way.run)(input))
+}
+
+/// Returns the method that sums a file which a first pass has mapped.
+fn second_pass<'a>(input: &'a ReadInput, mapped: &'a RefCell<Option<Map>>) -> Method<'a> {
+    let run = || match mapped.take() {
+        Some(map) => ways::second_pass(input, map),
+        None => Ok(Outcome::default()),
+    };
+    let method = Method::new("mmap, second pass", State::Warm, Some(input.path.clone()), run);
+    method.group("warm").prepare(|| {
+        mapped.replace(Some(ways::first_pass(input)?));
+        Ok(())
+    })
 }
 
 /// Measures two ways in memory that the host of a virtual machine has reclaimed, if there is such memory.

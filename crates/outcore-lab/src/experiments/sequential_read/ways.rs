@@ -12,11 +12,13 @@ use outcore::io::{ALIGNMENT, AlignedBuffer, Files, Mode, ReadAhead};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
+use std::hint::black_box;
 use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Approximate size of the engine's blocks.
 const ENGINE_BYTES: usize = 4 * MIB;
@@ -132,7 +134,7 @@ impl ReadInput {
         files: &Files,
         program: std::result::Result<PathBuf, String>,
     ) -> Result<Self> {
-        let direct = direct_works(&path)?;
+        let direct = crate::state::direct_obstacle(&path)?.map_or(Ok(()), Err);
         let ring = match &direct {
             Ok(()) => Ring::new(&path, options(MIB))?.map(|_| ()),
             Err(reason) => Err(reason.clone()),
@@ -161,20 +163,6 @@ impl ReadInput {
             ..Outcome::default()
         })
     }
-}
-
-/// Checks whether a direct read leaves nothing in the page cache: some file systems accept the flag but ignore it.
-fn direct_works(path: &Path) -> Result<std::result::Result<(), String>> {
-    let reason = Err("the file system has no direct I/O".to_owned());
-    crate::state::drop_cached(path)?;
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
-    let mut buffer = AlignedBuffer::new(4096);
-    match opened.and_then(|file| file.read_at(buffer.bytes_mut(), 0)) {
-        Ok(_) => {}
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => return Ok(reason),
-        Err(e) => return Err(Error::io("read", path, e)),
-    }
-    Ok(if crate::state::cached_share(path)? == Some(0.0) { Ok(()) } else { reason })
 }
 
 fn two_calls(input: &ReadInput) -> Result<Outcome> {
@@ -225,6 +213,24 @@ fn map(input: &ReadInput, sharing: Sharing, populate: bool, advice: &[Advice]) -
     summer.feed(map.bytes());
     drop(map);
     input.outcome(&summer, 5 + advice.len() as u64)
+}
+
+/// Maps the file and sums it once, so that all its pages are mapped.
+pub(super) fn first_pass(input: &ReadInput) -> Result<Map> {
+    let map = Map::open(&input.path, Sharing::Private, false, &[])?;
+    Summer::default().feed(black_box(map.bytes()));
+    Ok(map)
+}
+
+/// Sums a file that is mapped already; its time ends before the file is unmapped.
+pub(super) fn second_pass(input: &ReadInput, map: Map) -> Result<Outcome> {
+    let start = Instant::now();
+    let mut summer = Summer::default();
+    summer.feed(map.bytes());
+    let seconds = start.elapsed().as_secs_f64();
+    drop(map);
+    let outcome = input.outcome(&summer, 0)?;
+    Ok(Outcome { child_wall_seconds: Some(seconds), ..outcome })
 }
 
 /// Reads in a loop that accepts any number of bytes per call.

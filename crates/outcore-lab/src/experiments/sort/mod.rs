@@ -110,7 +110,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
         .parameter("edges per node", DENSITY)
         .parameter("memory of the engine's sort", format_bytes(budget_bytes))
         .parameter("rounds", rounds);
-    experiment.chart = Some(Chart::Bars { column: Column::PerOperation, logarithmic: true });
+    experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
     experiment.finding = finding(&experiment, &engine);
     experiment.notes = notes();
     Ok(experiment)

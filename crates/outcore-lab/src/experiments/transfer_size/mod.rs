@@ -8,7 +8,7 @@ mod ways;
 
 use super::compare::{fastest, rate, row, seconds, times};
 use crate::meter::Cost;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::{Missing, Row};
 use crate::state::State;
@@ -21,6 +21,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use ways::{TransferInput, TransferWay, WAYS};
+
+/// Bytes of the copy that is a limit of all transfers: they fit into a cache, as buffers do.
+const LIMIT_BYTES: usize = 256 << 10;
 
 /// Amount of measurement.
 #[derive(Debug, Clone)]
@@ -91,14 +94,15 @@ pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Re
         .compared_by(Cost::Byte)
         .parameter("file", format_bytes(parameters.file_bytes))
         .parameter("transfers at most", parameters.operations_max)
+        .limit(Limit::copy(LIMIT_BYTES))
         .parameter("rounds", parameters.rounds);
     for row in &mut experiment.rows {
         row.point = points.get(&row.name).cloned();
     }
     let x = "transfer size in bytes".into();
-    experiment.chart = Some(Chart::Lines { x, column: Column::Rate });
+    experiment.charts = vec![Chart::Lines { x, column: Column::Rate }];
     experiment.finding = finding(&experiment, &parameters.sizes);
-    experiment.notes = workplace.foreign().notes();
+    experiment.notes.extend(workplace.foreign().notes());
     Ok(experiment)
 }
 

@@ -225,7 +225,7 @@ fn unlocked(input: &TransferInput) -> Result<Outcome> {
 
 /// Reads asynchronously: waits for one read while the next one is in flight.
 fn asynchronous(input: &TransferInput) -> Result<Outcome> {
-    let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size)?;
+    let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size, false)?;
     let mut sum = TransferSum::default();
     let mut offsets = input.offsets().enumerate();
     for (number, offset) in offsets.by_ref().take(FLIGHTS) {
