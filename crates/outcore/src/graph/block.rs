@@ -25,7 +25,7 @@ use super::codec::{Codes, Cursor};
 use super::index::{BlockEntry, get_u64};
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::io::{ReadAhead, StoredFile};
+use crate::io::{ReadAhead, StoredFile, prefetch};
 use crate::pack::{PADDING, WeightScheme};
 use crate::weight::Weight;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub(crate) const SEGMENT_ARCS: usize = 65_536;
 /// Bytes of a hub's directory before its segments, and bytes per segment.
 const HUB_HEADER_BYTES: usize = 8;
 const HUB_SEGMENT_BYTES: usize = 12;
+/// Bytes that a prefetch fetches.
+const CACHE_LINE: usize = 64;
 /// Number of a hub's segments that are read ahead.
 const HUB_DEPTH: usize = 2;
 
@@ -326,6 +328,39 @@ impl Block {
             start = part.end;
             let weights = if self.is_weighted { &arcs.weights[part.clone()] } else { &[] };
             f(&arcs.targets[part], weights);
+        }
+    }
+
+    /// Prefetches the place of a node's arcs.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, local: usize) {
+        match &self.body {
+            BlockBody::Plain(plain) => {
+                prefetch(&plain.offsets, local);
+                prefetch(&plain.degrees, local);
+            }
+            BlockBody::Decoded(arcs) => prefetch(&arcs.starts, local),
+            BlockBody::Hub(_) => {}
+        }
+    }
+
+    /// Prefetches the first arcs of a node, from their place.
+    #[inline]
+    pub(crate) fn prefetch_arcs(&self, local: usize) {
+        match &self.body {
+            BlockBody::Plain(plain) => {
+                let start = plain.offsets[local] as usize;
+                prefetch(&plain.bytes, start);
+                prefetch(&plain.bytes, start + CACHE_LINE);
+            }
+            BlockBody::Decoded(arcs) => {
+                let start = arcs.starts[local] as usize;
+                for values in [&arcs.targets, &arcs.weights] {
+                    prefetch(values, start);
+                    prefetch(values, start + CACHE_LINE / 4);
+                }
+            }
+            BlockBody::Hub(_) => {}
         }
     }
 

@@ -544,7 +544,7 @@ mod tests {
             let weight = |&(a, b, odd): &(u32, u32, u8)| {
                 let scale = 10f64.powi(decimals as i32);
                 let first = Weight::new(f64::from(a) / scale).value();
-                let second = f64::from(b) / scale;
+                let second = if b == 0 { 0.0 } else { Weight::new(f64::from(b) / scale).value() };
                 let sum = if odd == 0 { first * 1e-7 } else { first + second };
                 Weight::new(sum).code()
             };

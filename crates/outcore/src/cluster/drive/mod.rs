@@ -3,6 +3,7 @@
 pub(crate) mod components;
 pub(crate) mod contract;
 pub(crate) mod cost;
+pub(crate) mod gather;
 pub(crate) mod groups;
 pub(crate) mod intervals;
 pub(crate) mod job;

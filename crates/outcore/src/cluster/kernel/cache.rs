@@ -56,6 +56,20 @@ impl<'g> BlockSource<'g> {
         self.kept_bytes
     }
 
+    /// Returns all blocks in the order of their nodes, if all are cached.
+    pub fn all_kept(&self) -> Option<Vec<Arc<Block>>> {
+        if self.kept.len() < self.graph.blocks().len() {
+            return None;
+        }
+        self.kept.iter().cloned().collect()
+    }
+
+    /// Counts a visit of all blocks, in any order, as a scan.
+    pub fn count_scan(&mut self) {
+        self.scans += 1;
+        self.graph.blocks().iter().for_each(|entry| self.go(entry));
+    }
+
     /// Frees the cached blocks, and caches none from now on.
     pub fn forget(&mut self) {
         (self.kept, self.kept_bytes, self.budget) = (Vec::new(), 0, 0);

@@ -82,7 +82,7 @@ pub trait Objective: Sync {
 }
 
 /// Objective with sums over the communities, which moves keep up to date.
-pub trait Sums: Objective + Sized {
+pub trait Sums: Objective + Sized + Send {
     /// Parameters of the objective.
     type Rule: Copy;
     /// Bytes per community.

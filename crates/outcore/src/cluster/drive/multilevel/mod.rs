@@ -620,7 +620,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let files = self.job.graph.files();
         let place = LevelPlace { files, directory: &directory, sort_bytes };
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let tick = || notify(self.job.observer, Event::Advance { done });
         if level.graph().is_weighted() {
             contract::<f64, O>(level.source, division, self.rule, &place, tick)
         } else {
