@@ -188,6 +188,14 @@ pub(super) fn too_many_nodes(path: &Path) -> Error {
         .note("a graph has at most 4,294,967,296 nodes")
 }
 
+/// Creates the error of a file that another version of outcore has written.
+pub(super) fn other_version(path: &Path, found: u32) -> Error {
+    let path = path.display();
+    let message =
+        format!("`{path}` has version {found} of the format, and this program reads {VERSION}");
+    Error::new(ErrorKind::CorruptFile, message).hint("build the graph again from its edges")
+}
+
 /// Reads and verifies the index.
 pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<BlockEntry>, Sealed)> {
     let corrupt = |message: &str| Err(Error::corrupt(file.path(), message));
@@ -199,8 +207,12 @@ pub(super) fn read_index(file: &StoredFile, magic: [u8; 8]) -> Result<(Vec<Block
     if found[..8] != magic {
         return corrupt("it is another kind of file");
     }
+    let version = u32::from_le_bytes(found[8..12].try_into().expect("four bytes"));
+    if version != VERSION {
+        return Err(other_version(file.path(), version));
+    }
     if found != header(magic) {
-        return corrupt("it was written by another version");
+        return corrupt("its header is changed");
     }
     let trailer_offset = file_bytes - TRAILER_BYTES as u64;
     let trailer = file.read_range(trailer_offset, TRAILER_BYTES)?;

@@ -2,7 +2,7 @@
 
 use super::BlockLimits;
 use super::histogram::{Bin, Histograms, degree_bins, weight_bins};
-use super::index::{Sealed, VERSION};
+use super::index::{Sealed, VERSION, other_version};
 use crate::error::{Error, Result};
 use crate::input::WeightTransform;
 use crate::io::Files;
@@ -288,7 +288,7 @@ impl GraphManifest {
             return Err(corrupt("it is another kind of file"));
         }
         if head.version != VERSION {
-            return Err(corrupt("it was written by another version"));
+            return Err(other_version(path, head.version));
         }
         let manifest: Self =
             serde_json::from_slice(&bytes).map_err(|_| corrupt("its fields are changed"))?;

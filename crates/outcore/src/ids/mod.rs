@@ -44,7 +44,7 @@ use table::{Hasher, SPARSE_PART, Slot, Spot, Table, find, fingerprint_of_number,
 /// Number of lookups in flight.
 const GROUP: usize = 32;
 /// Number of names by which prefetching is ahead of inserting.
-const AHEAD: usize = 16;
+const INSERTS_AHEAD: usize = 16;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
 /// Numbers are places while the largest is below this multiple of the number of names...
@@ -361,7 +361,7 @@ impl NodeIndex {
                 let mut found = std::mem::take(&mut shard.found[chunk]);
                 found.clear();
                 for (at, miss) in misses.iter().enumerate() {
-                    if let Some(ahead) = misses.get(at + AHEAD) {
+                    if let Some(ahead) = misses.get(at + INSERTS_AHEAD) {
                         shard.prefetch(hasher.spot(ahead.fingerprint), hasher);
                     }
                     let spot = hasher.spot(miss.fingerprint);

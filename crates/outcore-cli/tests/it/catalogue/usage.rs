@@ -331,9 +331,9 @@ fn graphs() -> Vec<Case> {
             |graph| {
                 let path = graph.join("graph.json");
                 let text = std::fs::read_to_string(&path).unwrap();
-                std::fs::write(&path, text.replace("\"version\": 1,", "\"version\": 99,")).unwrap();
+                std::fs::write(&path, text.replace("\"version\": 2,", "\"version\": 99,")).unwrap();
             },
-            bad("it was written by another version"),
+            bad("has version 99 of the format"),
         ),
         Case::made(
             "graph: empty directory",
