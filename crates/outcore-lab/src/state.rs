@@ -1,5 +1,6 @@
 //! State of a file before it is read, established and verified: without a known state, a figure means little.
 
+use crate::api::direct::open_to_read;
 use crate::api::memory::PAGE;
 use outcore::io::AlignedBuffer;
 use outcore::{Error, Result};
@@ -128,13 +129,8 @@ pub(crate) fn direct_obstacle(path: &Path) -> Result<Option<String>> {
     }
     let reason = Ok(Some("the file system has no direct I/O".into()));
     drop_cached(path)?;
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
     let mut page = AlignedBuffer::new(PAGE);
-    let read = options
-        .open(path)
+    let read = open_to_read(path, true)
         .and_then(|file| std::os::unix::fs::FileExt::read_at(&file, page.bytes_mut(), 0));
     match read {
         Ok(_) => {}

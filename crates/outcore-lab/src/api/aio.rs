@@ -1,9 +1,10 @@
 //! Asynchronous reads of POSIX (`aio_read`).
 #![expect(unsafe_code, reason = "the C library is given addresses to write to")]
 
+use super::direct::open_to_read;
 use outcore::io::AlignedBuffer;
 use outcore::{Error, Result};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -31,15 +32,7 @@ impl Asynchronous {
     /// # Errors
     /// `Io`.
     pub fn open(path: &Path, slots: usize, bytes: usize, direct: bool) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(target_os = "linux")]
-        if direct {
-            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = direct;
-        let file = options.open(path).map_err(|e| Error::io("open", path, e))?;
+        let file = open_to_read(path, direct).map_err(|e| Error::io("open", path, e))?;
         let slots = (0..slots).map(|_| Slot::new(bytes)).collect();
         Ok(Self { file, path: path.to_owned(), slots })
     }

@@ -3,6 +3,7 @@
 
 pub mod aio;
 pub(crate) mod cache;
+pub(crate) mod direct;
 pub mod map;
 pub mod memory;
 pub(crate) mod print;

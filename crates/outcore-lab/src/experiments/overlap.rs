@@ -12,6 +12,7 @@
 use super::MIB;
 use super::compare::{row, rows, seconds};
 use crate::api::aio::Asynchronous;
+use crate::api::direct::open_to_read;
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::memory::recycle;
 use crate::api::uring::{Ring, RingOptions};
@@ -24,7 +25,7 @@ use crate::workplace::{Effort, Workplace};
 use outcore::io::AlignedBuffer;
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -101,13 +102,7 @@ fn compute(block: &[u8], passes: u32) -> u64 {
 
 impl OverlapInput {
     fn open(&self) -> Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(target_os = "linux")]
-        if self.direct {
-            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
-        }
-        options.open(&self.path).map_err(|e| Error::io("open", &self.path, e))
+        open_to_read(&self.path, self.direct).map_err(|e| Error::io("open", &self.path, e))
     }
 
     fn fail(&self, error: std::io::Error) -> Error {

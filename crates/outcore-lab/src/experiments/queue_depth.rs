@@ -6,6 +6,7 @@
 
 use super::compare::{cost, rows};
 use super::positions::{OperationClock, PAGE, value};
+use crate::api::direct::open_to_read;
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
 use crate::random::Random;
@@ -18,7 +19,6 @@ use outcore::io::AlignedBuffer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
@@ -125,16 +125,8 @@ fn options(depth: u32) -> RingOptions {
     RingOptions { depth, buffer_bytes: PAGE as usize, direct: true, registered: false }
 }
 
-fn open(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
-    options.open(path).map_err(|e| Error::io("open", path, e))
-}
-
 fn by_pread(path: &Path, positions: &[u64], clock: &mut OperationClock) -> Result<u64> {
-    let file = open(path)?;
+    let file = open_to_read(path, true).map_err(|e| Error::io("open", path, e))?;
     let mut page = AlignedBuffer::new(PAGE as usize);
     let mut sum = 0;
     clock.begin();

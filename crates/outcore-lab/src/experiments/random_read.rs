@@ -5,6 +5,7 @@
 
 use super::compare::{fastest, fastest_in_words, rows, seconds};
 use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
+use crate::api::direct::open_to_read;
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::api::uring::{Ring, RingOptions};
@@ -18,7 +19,7 @@ use outcore::io::AlignedBuffer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, Result};
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -256,28 +257,9 @@ fn by_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
     Ok(clock.outcome(checksum, next))
 }
 
-/// Opens `path` for direct reads; the inner `Err` is the reason why that is not possible.
-fn open_direct(path: &Path) -> Result<std::result::Result<File, String>> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
-    if !cfg!(target_os = "linux") {
-        return Ok(Err("this system has no O_DIRECT".into()));
-    }
-    match options.open(path) {
-        Ok(file) => Ok(Ok(file)),
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
-            Ok(Err("the file system has no direct I/O".into()))
-        }
-        Err(e) => Err(Error::io("open", path, e)),
-    }
-}
-
 fn by_direct_pread(path: &Path, positions: &[u64]) -> Result<Outcome> {
     let mut clock = OperationClock::start(positions.len());
-    let not_here = |reason: String| read_error(path)(std::io::Error::other(reason));
-    let file = open_direct(path)?.map_err(not_here)?;
+    let file = open_to_read(path, true).map_err(|e| Error::io("open", path, e))?;
     let mut page = AlignedBuffer::new(PAGE as usize);
     let mut checksum = 0;
     clock.begin();
