@@ -111,6 +111,26 @@ def uniform(nodes: int, degree: int, seed: int) -> Edges:
     return merged(nodes, *random.integers(0, nodes, (2, nodes * degree // 2)))
 
 
+def core_and_periphery(core: int, nodes: int, density: float, degree: int, seed: int) -> Edges:
+    """A dense core, and around it nodes of a few edges to the core each."""
+    random = np.random.default_rng(seed)
+    left, right = np.triu_indices(core, 1)
+    kept = random.random(len(left)) < density
+    outer = np.repeat(np.arange(core, nodes), degree)
+    sources = np.concatenate([left[kept], outer])
+    targets = np.concatenate([right[kept], random.integers(0, core, len(outer))])
+    edges = merged(nodes, sources, targets)
+    return Edges(nodes, edges.sources, edges.targets, np.ones(len(edges.sources)))
+
+
+def barbell(size: int) -> Edges:
+    """Two complete graphs with one edge between them."""
+    left, right = np.triu_indices(size, 1)
+    sources = np.concatenate([left, left + size, [size - 1]])
+    targets = np.concatenate([right, right + size, [size]])
+    return merged(2 * size, sources, targets)
+
+
 TWO_LEVELS = ((20, 10.0), (400, 5.0), (20_000, 1.0))
 THREE_LEVELS = ((20, 10.0), (200, 5.0), (2_000, 2.0), (20_000, 1.0))
 

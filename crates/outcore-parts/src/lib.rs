@@ -34,7 +34,7 @@ mod tests;
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
 mod edges;
 #[cfg(test)]
-#[path = "../../outcore/src/cluster/tests/oracle_levels.rs"]
+#[path = "../../outcore/src/cluster/tests/oracle_levels/mod.rs"]
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
 mod oracle_levels;
 #[cfg(test)]

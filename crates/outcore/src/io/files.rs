@@ -2,6 +2,7 @@
 
 use super::cramped::Cramped;
 use super::held::Held;
+use super::ram::Ram;
 use super::tuning::Tuning;
 use super::{Device, Disk, Entry, File, Mode, Storage};
 use crate::budget::Limits;
@@ -60,6 +61,11 @@ impl Files {
     pub fn new(storage: Arc<dyn Storage>) -> Self {
         let (counters, tuning, held) = (Arc::default(), Arc::default(), Arc::default());
         Self { storage, counters, tuning, cramped: Arc::new(Cramped::NOT), held }
+    }
+
+    /// Creates files in memory, for temporary ones too small to be worth a disk.
+    pub fn in_memory() -> Self {
+        Self::new(Arc::new(Ram::default())).with_tuning(Tuning::MEMORY)
     }
 
     /// Returns the same files and counters with other transfer settings.

@@ -16,6 +16,7 @@ pub struct ClusterProgress<'a> {
     observer: &'a dyn Observer,
     /// Arcs of the blocks scanned so far, on all levels.
     scanned: AtomicU64,
+    /// Locked while the observer is called, which several threads never do at the same time.
     expected: Mutex<ExpectedWork>,
 }
 
@@ -47,27 +48,17 @@ impl<'a> ClusterProgress<'a> {
     pub fn expect(&self, part: Option<f64>, after: f64) -> Result<()> {
         let part_ends = self.scanned.load(Relaxed) + part.unwrap_or_default() as u64;
         let total = part.map(|_| part_ends + after as u64);
-        let changed = {
-            let mut expected = self.expected();
-            let changed = expected.total != total;
-            *expected = ExpectedWork { part_ends, total };
-            changed
-        };
+        let mut expected = self.expected();
+        let changed = expected.total != total;
+        *expected = ExpectedWork { part_ends, total };
         if changed { notify(self.observer, Event::Expect { total }) } else { Ok(()) }
     }
 
     /// Reports the progress.
-    fn advance(&self) -> ControlFlow<()> {
+    fn advance(&self, expected: &mut ExpectedWork) -> ControlFlow<()> {
         let done = self.scanned.load(Relaxed);
-        let is_late = {
-            let mut expected = self.expected();
-            let is_late = expected.total.is_some() && done > expected.part_ends;
-            if is_late {
-                expected.total = None;
-            }
-            is_late
-        };
-        if is_late {
+        if expected.total.is_some() && done > expected.part_ends {
+            expected.total = None;
             self.observer.event(Event::Expect { total: None })?;
         }
         self.observer.event(Event::Advance { done })
@@ -81,8 +72,9 @@ impl<'a> ClusterProgress<'a> {
 impl Observer for ClusterProgress<'_> {
     /// Replaces the position of an `Advance` event by the actual progress, which its sender need not know.
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        let mut expected = self.expected();
         match event {
-            Event::Advance { .. } => self.advance(),
+            Event::Advance { .. } => self.advance(&mut expected),
             event => self.observer.event(event),
         }
     }

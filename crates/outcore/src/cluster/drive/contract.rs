@@ -25,13 +25,13 @@ use crate::error::Result;
 use crate::graph::{
     ArcRecord, ArcScratch, Block, BlockEntry, Duplicates, Graph, GraphOptions, GraphWriter,
 };
-use crate::io::{Files, Ram, Tuning};
+use crate::io::Files;
 use crate::sort::Sorter;
 use crate::weight::Weight;
 use std::iter::repeat;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Maximum number of arcs of a level in memory.
 pub(crate) const SMALL_ARCS: u64 = 1 << 18;
@@ -101,7 +101,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
 ) -> Result<Contracted<O>> {
     let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
     let is_small = source.graph().arc_count() <= small_arcs;
-    let ram = Files::new(Arc::new(Ram::default())).with_tuning(Tuning::MEMORY);
+    let ram = Files::in_memory();
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
     let counts = match (&division.within, O::asks_for_counts(rule)) {

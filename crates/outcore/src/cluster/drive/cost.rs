@@ -8,7 +8,7 @@
 
 use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
-use super::multilevel::StartCounts;
+use super::multilevel::{StartCounts, width};
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::finish::cuts::Room;
@@ -211,6 +211,9 @@ impl ClusterOptions {
             self.separated(&graph, memory.saturating_sub(needed + kept_bytes), limits, tuning);
         state = state.max(separated.memory_bytes);
         let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
+        if starts.on_graph > 0 {
+            memory_bytes += self.parallel_bytes(&graph, memory - kept_bytes, starts, limits);
+        }
         if kept < 1.0 && !self.method.is_multilevel() {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
@@ -246,6 +249,23 @@ impl ClusterOptions {
         }
         let limits = ScratchLimits::default();
         StartCounts::of(self, limits.size_class(graph.node_count, graph.arc_count))
+    }
+
+    /// Returns the memory of the starts that are tried on the graph in parallel to another one.
+    fn parallel_bytes(
+        &self,
+        graph: &GraphSize,
+        memory: u64,
+        starts: StartCounts,
+        limits: &Limits,
+    ) -> u64 {
+        let node_bytes = self.node_bytes(graph.node_count, graph.is_directed);
+        let alone = ClusterMemory::expected(graph, Some(self.method), 1);
+        let needed = ClusterMemory { node_bytes, ..alone }.total_bytes();
+        let count = starts.on_graph as usize + 1;
+        let width = width(count, limits.threads, graph.arc_count, memory / needed) as u64;
+        let scratch = alone.scratch_bytes.min(MIB).min(32 * graph.arc_count);
+        (width - 1) * (node_bytes + scratch + alone.block_bytes)
     }
 
     /// Returns the minimum memory for edges inside communities of a graph with so many arcs, if they are separated.

@@ -14,7 +14,7 @@ use crate::cluster::methods::options::{ClusterOptions, Seeding};
 use crate::cluster::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::cluster::objectives::cap::Capped;
 use crate::cluster::objectives::map_equation::CodeLength;
-use crate::cluster::objectives::modularity::{Density, Null};
+use crate::cluster::objectives::modularity::Density;
 use crate::cluster::store::given::Given;
 use crate::cluster::store::saves::{SAVED, Saves};
 use crate::error::opt::{DIRECTED, FIXED, INITIAL, METHOD, RESOLUTION};
@@ -210,14 +210,14 @@ impl ClusterJob<'_> {
         let most = self.most();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
-                let starts = Starts::new(self, start, Null::Strength(1.0));
+                let starts = Starts::new(self, start, None);
                 let rules = [((), most)];
                 multilevel::find::<Capped<CodeLength>>(self, &rules, starts, given, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
-                let starts = Starts::new(self, start, rules[0].0);
+                let starts = Starts::new(self, start, Some(rules[0].0));
                 multilevel::find::<Capped<Density>>(self, &rules, starts, given, source, saves)?
             }
         };

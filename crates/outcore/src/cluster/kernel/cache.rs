@@ -46,6 +46,12 @@ impl<'g> BlockSource<'g> {
         Self { pace: Some(pace), ..self }
     }
 
+    /// Returns another source that shares the cached blocks, and caches no others.
+    pub fn shared(&self) -> Self {
+        let (kept, kept_bytes) = (self.kept.clone(), self.kept_bytes);
+        Self { kept, kept_bytes, budget: kept_bytes, scans: 0, ..*self }
+    }
+
     /// Returns the graph.
     pub fn graph(&self) -> &'g Graph {
         self.graph

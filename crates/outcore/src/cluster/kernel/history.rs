@@ -81,6 +81,20 @@ impl History {
         }
     }
 
+    /// Adds a search that ran in parallel with others on the same level.
+    pub(crate) fn include(&mut self, other: Self) {
+        self.sweeps += other.sweeps;
+        self.arcs += other.arcs;
+        self.scans += other.scans;
+        self.levels = self.levels.max(other.levels);
+        self.last_moved = other.last_moved;
+        if other.trials > 0 {
+            self.trials = self.trials.max(1) + other.trials - 1;
+            (self.losses, self.agreement) = (other.losses, other.agreement);
+        }
+        other.reported.into_iter().for_each(|sweep| self.notify(sweep));
+    }
+
     /// Adds a run of a consensus.
     pub(crate) fn add(&mut self, run: u32, other: &Self) {
         self.sweeps += other.sweeps;

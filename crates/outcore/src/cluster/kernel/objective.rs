@@ -84,7 +84,7 @@ pub trait Objective: Sync {
 /// Objective with sums over the communities, which moves keep up to date.
 pub trait Sums: Objective + Sized + Send {
     /// Parameters of the objective.
-    type Rule: Copy;
+    type Rule: Copy + Send + Sync;
     /// Bytes per community.
     const COMMUNITY_BYTES: u64;
     /// Whether it needs cuts.

@@ -69,6 +69,11 @@ impl Hierarchy {
         Self::new(&self.files, prefix, self.groupings.clone())
     }
 
+    /// Returns the storage of the files.
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// Discards the groups of this level and of those above it. Returns the files that are no longer needed.
     pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
         let first = (level as usize).min(self.groupings.len());

@@ -19,11 +19,14 @@
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
 //! number of input nodes.
 
+mod combine;
 mod divide;
 mod saved;
+mod searches;
 mod trials;
 mod warm;
 
+pub(crate) use searches::width;
 pub(crate) use trials::{StartCounts, Starts};
 
 use super::contract::{Contracted, Division, LevelPlace, contract};
@@ -50,6 +53,7 @@ use crate::graph::Graph;
 use crate::io::give_back_freed;
 use crate::progress::{Event, notify};
 use crate::units::format_counted;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warm::WarmStep;
@@ -61,10 +65,10 @@ const FIRST_SWEEPS: u32 = 5;
 const POLISH_SWEEPS: u32 = 2;
 /// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
-/// A level is the last one if at most this share of its nodes moves in its first sweep although most of its
-/// communities are single nodes, which were free to merge.
+/// A large level is the last one if at most this share of its nodes moves in its first sweep although most of its
+/// communities are single nodes, which were free to merge. On others, a few large nodes among many single ones may still merge.
 const SETTLED: f64 = 0.005;
-/// A level has at most this share of the nodes of the one below; otherwise it would be almost the same.
+/// A level has at most this share of the nodes of a large one below; otherwise it would be almost the same.
 const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if polishing the result on a large graph moves more than this share of the nodes.
 const CYCLE_TOLERANCE: f64 = 0.02;
@@ -95,6 +99,12 @@ impl<'g> Level<'_, 'g> {
 
     fn node_count(&self) -> usize {
         self.graph().node_count() as usize
+    }
+
+    /// Returns whether it costs too much time for few moves.
+    fn is_large(&self, job: &ClusterJob<'_>) -> bool {
+        let (nodes, arcs) = (self.graph().node_count(), self.graph().arc_count());
+        job.limits.size_class(nodes, arcs) == SizeClass::Large
     }
 }
 
@@ -175,6 +185,10 @@ struct Multilevel<'a, 'j, O: Sums> {
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Starts,
+    /// Number of searches that have begun in parallel, each with another seed.
+    searches: u64,
+    /// Beginning of the names of its files.
+    prefix: String,
     /// Labels on the graph from each start, if they are requested.
     divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
@@ -220,10 +234,8 @@ pub(crate) fn find<O: Sums>(
     let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
     let mut first = Multilevel::<O>::new(job, rule, starts, hierarchy);
     first.saves = Some(saves);
-    first.divisions = job
-        .options
-        .stability
-        .then(|| Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new()));
+    let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
+    first.divisions = job.options.stability.then_some(divisions);
     first.waiting = others.to_vec();
     let state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
@@ -246,6 +258,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             job,
             rule,
             starts,
+            searches: 0,
+            prefix: String::new(),
             divisions: None,
             most_cycles: job.options.cycles,
             step: None,
@@ -293,8 +307,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Discards the groups of this level and of those above it.
     fn forget_from(&mut self, level: u64) {
         for path in self.hierarchy.forget_from(level) {
-            self.job.graph.files().discard(&path);
+            self.hierarchy.files().discard(&path);
         }
+    }
+
+    /// Returns the path of a temporary file.
+    fn scratch(&self, name: impl Display) -> PathBuf {
+        self.job.scratch.join(format!("{}{name}", self.prefix))
     }
 
     fn detail(&self, text: &str) -> Result<()> {
@@ -466,7 +485,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let memory = base.memory - base.source.kept_bytes();
         self.scans = base.source.scans();
         let mut upper = first;
-        let (LevelState { labels, sums }, top) = loop {
+        let (LevelState { labels, mut sums }, top) = loop {
             let number = upper.number;
             match self.solve(upper, memory)? {
                 NextStep::Top(state) => break (state, number),
@@ -480,6 +499,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         for below in (base.number..top).rev() {
             labels = self.hierarchy.project(below, &labels)?;
         }
+        sums.free_below(base.node_count());
         Ok(LevelState { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
     }
 
@@ -520,7 +540,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
         let first_moved =
             self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
-        let few = SETTLED * level.node_count() as f64;
+        let few = if level.is_large(self.job) { SETTLED * level.node_count() as f64 } else { 0.0 };
         let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
         let next = if is_settled { NextStep::Top(state) } else { self.lift(&mut level, state)? };
         drop(level);
@@ -561,7 +581,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             counts: &below,
             within: None,
         };
-        let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
+        let Contracted { graph, is_on_disk, counts, mut sums } = self.contract(level, &division)?;
+        sums.free_below(classes.len());
         if level.number == self.base {
             level.counts = below;
         }
@@ -585,7 +606,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if O::COMMUNITY_BYTES * sums.label_bound() as u64 <= room {
             return Ok(Aside::InMemory(sums));
         }
-        let path = self.job.scratch.join(format!("sums-{}", level.number));
+        let path = self.scratch(format_args!("sums-{}", level.number));
         let mut to = StateWriter::create(self.job.graph.files(), &path)?;
         sums.save(&mut to)?;
         to.finish()?;
@@ -613,7 +634,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     ) -> Result<Contracted<O>> {
         // The directory of the previous cycle may still be needed.
         let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
-        let directory = self.job.scratch.join(name);
+        let directory = self.scratch(name);
         let spare = level.memory - level.needed - level.source.kept_bytes();
         // The rest covers memory of the levels below that the allocator retains.
         let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
@@ -654,7 +675,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         drop((progress, classes));
         let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
         let numbers = renumber(&mut groups, count);
-        if numbers as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
+        let most = if level.is_large(self.job) { LEVEL_SHRINKS } else { 1.0 };
+        if numbers as f64 >= most * level.node_count() as f64 {
             return Ok(None);
         }
         // The class of a group is that of any of its nodes.

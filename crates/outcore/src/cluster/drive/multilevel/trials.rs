@@ -6,19 +6,19 @@
 //! | Nodes and arcs | Starts | on the graph itself | on a contracted level |
 //! | --- | ---: | ---: | ---: |
 //! | small | 10 | 10 | |
-//! | medium: up to a million edges | 8 | 3 | the first of these, and 5 more |
+//! | medium: up to a million edges | 8 | 5 | the first of these, and 3 more |
 //! | large | 6 | | 6 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
-//! start goes through one cycle from there, or through all if the graph is small; the best is then moved there again,
-//! and on the levels below, and goes through further cycles.
+//! start goes through one cycle from there, or through all if the graph is small; then those that come near the best are
+//! combined (`combine`), and the best is moved there again, and on the levels below, and goes through further cycles.
 //!
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
 
+use super::combine::{Candidate, best_of, keep};
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::cluster::base::bits::Bits;
-use crate::cluster::base::hash::mix;
 use crate::cluster::drive::groups::sums_of;
 use crate::cluster::drive::job::{ClusterJob, SizeClass};
 use crate::cluster::finish::stability::agreement;
@@ -35,17 +35,26 @@ const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
 const LARGE_TRIALS: u32 = 6;
 /// Number of starts on a medium graph if they are to tell how stable communities are.
-const STABLE_TRIALS: u32 = 15;
+const STABLE_TRIALS: u32 = 13;
 /// Starts on a level of a medium graph, besides the usual one.
-const LEVEL_STARTS: u32 = 5;
+const LEVEL_STARTS: u32 = 3;
+/// Resolutions of the first starts of modularity and the constant Potts model on a medium graph, relative to theirs: large
+/// communities are divided there that should perhaps be.
+const FINER: [f64; 3] = [1.25, 1.6, 2.0];
+/// Resolutions of modularity at whose optima the map equation starts on a medium graph: its own communities are mostly
+/// smaller, and merging them is a matter of chance where the code lengths of several scales are alike.
+const COARSER: [f64; 3] = [3.0, 2.0, 4.0];
+/// Resolutions of the steps of a rising one, relative to the last. Around a dense core, the nodes with the fewest neighbors
+/// leave it first; from single nodes, each node of the core would gather its own neighbors instead.
+const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
 /// Shares of the arcs of a medium and of a large graph that a level has on which starts are tried.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
 /// Starts are compared with the best if their objective is lower by at most this share of its scale: others have
 /// missed the communities, and say nothing about them...
 const NEAR: f64 = 0.02;
-/// ...or, in a small graph, by this over the root of its number of edges, as chance is.
-const NEAR_BY_CHANCE: f64 = 2.0;
+/// ...or, in a small graph, by this over the root of its number of nodes, as chance is.
+const NEAR_BY_CHANCE: f64 = 1.0;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 pub(super) const MARGIN: f64 = 1e-9;
 
@@ -58,6 +67,19 @@ pub(crate) enum TrialStart {
     Density(Null),
     /// One of all nodes.
     Undivided,
+    /// Those found from one of all nodes while the resolution rises to this one.
+    Rising(Null),
+}
+
+/// Start to search from.
+enum StartTask<O> {
+    /// The usual one, whose first communities are there; it also tries those on a level.
+    Usual {
+        state: LevelState<O>,
+        progress: Progress,
+        on_level: Starts,
+    },
+    Other(TrialStart),
 }
 
 /// Numbers of starts besides the usual one, on the graph and on a level.
@@ -89,30 +111,48 @@ pub(crate) struct Starts {
     /// Others, on the graph and on a level.
     on_graph: Vec<TrialStart>,
     on_level: Vec<TrialStart>,
+    /// Whether the level is one of groups common to two starts.
+    are_of_groups: bool,
 }
 
 impl Starts {
     /// Returns the usual start alone.
     pub(super) fn one(usual: Seeding) -> Self {
-        Self { usual, on_graph: Vec::new(), on_level: Vec::new() }
+        Self { usual, on_graph: Vec::new(), on_level: Vec::new(), are_of_groups: false }
+    }
+
+    /// Returns those on a level of groups common to two starts: the communities of one of them, and single groups.
+    pub(super) fn of_groups(usual: Seeding) -> Self {
+        let on_level = vec![TrialStart::Seeding(Seeding::Own)];
+        Self { usual, on_graph: Vec::new(), on_level, are_of_groups: true }
     }
 
     /// Returns the starts of a job: as many as requested, or as suit the size of the graph. `null` is that of the
-    /// objective, or of modularity.
-    pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Null) -> Self {
+    /// objective, if it has one.
+    pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Option<Null>) -> Self {
         let (size, is_limited) = (job.size_class(), job.most().is_some());
         let StartCounts { on_graph, on_level } = StartCounts::of(job.options, size);
         let densities = match is_limited {
             // Communities of another objective may be larger than the limit.
             true => Vec::new(),
-            false => densities(null),
+            false => densities(null.unwrap_or(Null::Strength(1.0))),
         };
-        let (few, none) = (densities.as_slice(), [].as_slice());
         let on_graph = match size {
-            SizeClass::Small => listed(on_graph, few, usual),
-            SizeClass::Medium | SizeClass::Large => listed(on_graph, none, usual),
+            SizeClass::Small => listed(on_graph, &densities, usual),
+            SizeClass::Medium | SizeClass::Large => {
+                let optima = match null {
+                    _ if is_limited => Vec::new(),
+                    Some(null) => {
+                        rising(null).chain(FINER.map(|times| scaled(null, times))).collect()
+                    }
+                    None => COARSER.map(|times| scaled(Null::Strength(1.0), times)).to_vec(),
+                };
+                let seedings = [usual, Seeding::Own].map(TrialStart::Seeding).into_iter().cycle();
+                optima.into_iter().chain(seedings).take(on_graph as usize).collect()
+            }
         };
-        Self { usual, on_graph, on_level: listed(on_level, few, usual) }
+        let on_level = listed(on_level, &densities, usual);
+        Self { usual, on_graph, on_level, are_of_groups: false }
     }
 
     /// Returns whether some are tried on the graph.
@@ -125,6 +165,8 @@ impl Starts {
         let (base, graph) = (job.graph, level.graph());
         let starts = if level.number == 0 {
             &mut self.on_graph
+        } else if self.are_of_groups {
+            &mut self.on_level
         } else {
             let share = match job.size_class() {
                 SizeClass::Small | SizeClass::Medium => MEDIUM_SHARE,
@@ -141,14 +183,35 @@ impl Starts {
     }
 }
 
+/// Returns a multiple of the resolution.
+fn multiple(null: Null, factor: f64) -> Null {
+    match null {
+        Null::Strength(resolution) => Null::Strength(factor * resolution),
+        Null::Count(resolution) => Null::Count(factor * resolution),
+    }
+}
+
+/// Returns the optimum of a multiple of the resolution.
+fn scaled(null: Null, factor: f64) -> TrialStart {
+    TrialStart::Density(multiple(null, factor))
+}
+
+/// Returns the start of a rising resolution, by which only the constant Potts model lets nodes leave.
+fn rising(null: Null) -> impl Iterator<Item = TrialStart> {
+    matches!(null, Null::Count(_)).then_some(TrialStart::Rising(null)).into_iter()
+}
+
+/// Returns labels of one community.
+fn undivided(level: &Level<'_, '_>) -> Vec<AtomicU32> {
+    (0..level.node_count()).map(|_| AtomicU32::new(0)).collect()
+}
+
 /// Returns optima of other resolutions, the most useful ones first.
 fn densities(null: Null) -> Vec<TrialStart> {
-    let scaled = |factor: f64| match null {
-        Null::Strength(resolution) => TrialStart::Density(Null::Strength(factor * resolution)),
-        Null::Count(resolution) => TrialStart::Density(Null::Count(factor * resolution)),
-    };
+    let scaled = |factor: f64| scaled(null, factor);
     let undivided = TrialStart::Undivided;
-    vec![scaled(2.0), undivided, scaled(4.0), scaled(0.5), scaled(8.0), scaled(1.0)]
+    let others = [scaled(2.0), undivided, scaled(4.0), scaled(0.5), scaled(8.0), scaled(1.0)];
+    rising(null).chain(others).collect()
 }
 
 /// Returns `count` starts: in turn a seeding, own labels or the usual ones, and two of the others.
@@ -170,7 +233,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if self.step.is_some() { None } else { self.starts.take_on(level, self.job) }
     }
 
-    /// Returns the best communities of a level: those found from `state`, or from one of the other starts.
+    /// Returns the best communities of a level: those found from `state`, from one of the other starts, or from a
+    /// combination of them.
     pub(super) fn best_start(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -178,76 +242,67 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         progress: Progress,
         others: &[TrialStart],
     ) -> Result<LevelState<O>> {
-        self.history.trials += u32::from(self.history.trials == 0);
-        // The first start also tries those on a level.
+        // The usual start also tries those on a level.
         let one = Starts::one(self.starts.usual);
-        let starts = std::mem::replace(&mut self.starts, one);
-        let found = self.solve_apart(level, self.rule, starts, |other, level| {
-            let state = other.cycles(level, state, progress)?;
-            other.measured(level, state.labels)
+        let on_level = std::mem::replace(&mut self.starts, one);
+        let are_of_groups = on_level.are_of_groups;
+        let files = self.files_of_starts(level);
+        let name = if are_of_groups { "groups-of" } else { "start" };
+        let prefix = self.scratch(format_args!("{name}-{}", level.number));
+        let mut kept = Hierarchy::new(&files, prefix, Vec::new());
+        let mut starts = Vec::new();
+        let usual = StartTask::Usual { state, progress, on_level };
+        let others = others.iter().map(|&start| StartTask::Other(start));
+        let tasks: Vec<_> = std::iter::once(usual).chain(others).collect();
+        let count = tasks.len() as u32;
+        let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
+        self.search_each(level, tasks, solve, |(quality, labels)| {
+            starts.push(Candidate { place: starts.len(), quality });
+            keep(&mut kept, &labels)
         })?;
-        let files = self.job.graph.files();
-        let prefix = self.job.scratch.join(format!("start-{}", level.number));
-        let mut kept = Hierarchy::new(files, prefix, Vec::new());
-        let mut keep = |(quality, state): (f64, LevelState<O>)| {
-            let bound = state.sums.label_bound();
-            kept.keep(&state.into_labels(), bound)?;
-            Result::Ok(quality)
+        let labels = if are_of_groups {
+            kept.read(best_of(&starts))?
+        } else {
+            self.history.trials = self.history.trials.max(1) + count - 1;
+            let labels = self.compared(level, &starts, &mut kept)?;
+            self.end_trials(level.number == 0);
+            labels
         };
-        let mut qualities = vec![keep(found)?];
-        let seed = level.seed;
-        for (number, &start) in (1..).zip(others) {
-            self.detail(&format!("level {}: start {}", level.number, number + 1))?;
-            level.seed = mix(seed ^ number);
-            let found = self.begin_at(level, start);
-            level.seed = seed;
-            qualities.push(keep(found?)?);
-            self.history.trials += 1;
-        }
-        let labels = self.compared(level, &qualities, kept)?;
-        self.end_trials(level.number == 0);
-        Ok(self.measured(level, labels)?.1)
+        kept.into_groupings().iter().for_each(|start| files.discard(&start.path));
+        Ok(self.measured(level, labels.into_iter().map(AtomicU32::new).collect())?.1)
     }
 
-    /// Returns the best labels among those of all starts; records how far the others are from them.
+    /// Returns the labels of the best start, or of a better combination; records how far the starts are from it.
     fn compared(
         &mut self,
-        level: &Level<'_, '_>,
-        qualities: &[f64],
-        kept: Hierarchy,
-    ) -> Result<Vec<AtomicU32>> {
-        let mut best = 0;
-        for (start, quality) in qualities.iter().enumerate() {
-            if *quality > qualities[best] + MARGIN {
-                best = start;
-            }
-        }
-        let loss = |start: usize| qualities[best] - qualities[start];
-        let edges = self.job.graph.arc_count() as f64 / 2.0;
-        let near = NEAR.max(NEAR_BY_CHANCE / edges.sqrt())
-            * O::scale(qualities[best], self.job.graph.node_count());
-        let is_near = |start: &usize| loss(*start) <= near;
+        level: &mut Level<'_, '_>,
+        starts: &[Candidate],
+        kept: &mut Hierarchy,
+    ) -> Result<Vec<u32>> {
+        let most = starts[best_of(starts)].quality;
+        let nodes = self.job.graph.node_count();
+        let by_chance = NEAR_BY_CHANCE / (nodes.max(1) as f64).sqrt();
+        let near = NEAR.max(by_chance) * O::scale(most, nodes);
+        let is_near = |start: &Candidate| most - start.quality <= near;
+        let near: Vec<Candidate> = starts.iter().copied().filter(is_near).collect();
         if let Some(mut divisions) = self.divisions.take() {
-            for start in (0..qualities.len()).filter(is_near) {
-                let mut labels = kept.read(start)?;
+            for start in &near {
+                let mut labels = kept.read(start.place)?;
                 for below in (0..level.number).rev() {
                     labels = self.hierarchy.project(below, &labels)?;
                 }
-                let bound = labels.iter().max().map_or(0, |&most| most as usize + 1);
-                divisions.keep(&labels, bound)?;
+                keep(&mut divisions, &labels)?;
             }
             self.divisions = Some(divisions);
         }
-        let labels = kept.read(best)?;
-        let (files, all) = (self.job.graph.files(), kept.into_groupings());
-        let is_rival = |start: &usize| is_near(start) && *start != best;
-        let rivals: Vec<_> =
-            (0..all.len()).filter(is_rival).map(|start| all[start].clone()).collect();
+        let best = self.combined(level, &near, kept)?;
+        let labels = kept.read(best.place)?;
+        let rivals = near.iter().filter(|start| start.place != best.place);
+        let rivals: Vec<_> = rivals.map(|start| kept.groupings()[start.place].clone()).collect();
         let count = |node: u32| level.counts.get(node as usize).copied().unwrap_or(1);
-        self.history.agreement = agreement(files, &labels, &rivals, count)?;
-        self.history.losses = (0..qualities.len()).map(loss).collect();
-        all.iter().for_each(|start| files.discard(&start.path));
-        Ok(labels.into_iter().map(AtomicU32::new).collect())
+        self.history.agreement = agreement(kept.files(), &labels, &rivals, count)?;
+        self.history.losses = starts.iter().map(|start| best.quality - start.quality).collect();
+        Ok(labels)
     }
 
     /// Records that the starts have been compared, perhaps on the graph, where each has gone through some cycles.
@@ -259,22 +314,35 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Solves the level from one start; returns the quality of its communities, and them.
+    /// Solves the level from one start; returns the quality of its communities, and their labels.
     fn begin_at(
         &mut self,
         level: &mut Level<'_, '_>,
-        start: TrialStart,
-    ) -> Result<(f64, LevelState<O>)> {
-        let labels = match start {
-            TrialStart::Seeding(seeding) => {
-                let starts = Starts::one(seeding);
-                return self.solve_apart(level, self.rule, starts, |other, level| {
-                    let state = other.begin(level)?;
-                    other.measured(level, state.labels)
-                });
+        task: StartTask<O>,
+    ) -> Result<(f64, Vec<u32>)> {
+        let state = match task {
+            StartTask::Usual { state, progress, on_level } => {
+                self.starts = on_level;
+                self.cycles(level, state, progress)?
             }
-            TrialStart::Undivided => (0..level.node_count()).map(|_| AtomicU32::new(0)).collect(),
-            TrialStart::Density(null) => {
+            StartTask::Other(TrialStart::Seeding(seeding)) => {
+                self.starts = Starts::one(seeding);
+                self.begin(level)?
+            }
+            StartTask::Other(TrialStart::Undivided) => self.continued(level, undivided(level))?,
+            StartTask::Other(TrialStart::Rising(null)) => {
+                let mut labels = undivided(level);
+                for factor in RISING {
+                    let (null, one) = (multiple(null, factor), Starts::one(Seeding::Own));
+                    let solve = |other: &mut Multilevel<'_, '_, Density>,
+                                 level: &mut Level<'_, '_>| {
+                        Ok(other.continued(level, labels)?.labels)
+                    };
+                    labels = self.solve_apart(level, null, one, solve)?;
+                }
+                self.continued(level, labels)?
+            }
+            StartTask::Other(TrialStart::Density(null)) => {
                 let seeding = match null {
                     Null::Strength(_) => Seeding::Star,
                     Null::Count(_) => Seeding::Own,
@@ -282,15 +350,22 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
                     Ok(other.begin(level)?.labels)
                 };
-                self.solve_apart(level, null, Starts::one(seeding), solve)?
+                let labels = self.solve_apart(level, null, Starts::one(seeding), solve)?;
+                self.continued(level, labels)?
             }
         };
-        self.solve_apart(level, self.rule, Starts::one(self.starts.usual), |other, level| {
-            let (_, state) = other.measured(level, labels)?;
-            let progress = Progress::new(level.node_count());
-            let state = other.cycles(level, state, progress)?;
-            other.measured(level, state.labels)
-        })
+        let (quality, state) = self.measured(level, state.labels)?;
+        Ok((quality, state.into_labels()))
+    }
+
+    /// Runs the cycles from these labels.
+    fn continued(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+    ) -> Result<LevelState<O>> {
+        let (_, state) = self.measured(level, labels)?;
+        self.cycles(level, state, Progress::new(level.node_count()))
     }
 
     /// Returns the quality of the communities of these labels, and them with sums that are computed from scratch.
@@ -312,11 +387,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (counts, rule) = (&level.counts, self.rule);
-        let (sums, inside) = if level.graph().is_weighted() {
+        let (mut sums, inside) = if level.graph().is_weighted() {
             sums_of::<f64, O>(level.source, counts, &labels, doubted, rule, tick)?
         } else {
             sums_of::<u32, O>(level.source, counts, &labels, doubted, rule, tick)?
         };
+        sums.free_below(level.node_count());
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
 
@@ -329,8 +405,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         solve: impl FnOnce(&mut Multilevel<'a, 'j, P>, &mut Level<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let hierarchy =
-            self.hierarchy.lent(self.job.scratch.join(format!("groups-start-{}", level.number)));
+            self.hierarchy.lent(self.scratch(format_args!("groups-apart-{}", level.number)));
         let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
+        other.prefix.clone_from(&self.prefix);
         other.base = level.number;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.

@@ -9,6 +9,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+mod starts;
+
+use starts::Start;
+
 /// Graph in memory.
 pub(crate) struct OracleLevel {
     /// For each node, its neighbors with weights, in ascending order.
@@ -37,12 +41,15 @@ pub(crate) struct OracleLevels {
     /// Number of starts, the usual one included, and the class of the size that divides them.
     pub(crate) trials: u32,
     pub(crate) size: OracleSize,
-    /// Other starts on the graph and on a level: seedings, or factors of the resolution, 0 for all nodes together.
-    starts: [Vec<Result<f64, Seeding>>; 2],
-    /// Maximum number of arcs and nodes of the level with several starts.
+    /// Other starts on the graph and on a level.
+    starts: [Vec<Start>; 2],
+    /// Maximum number of arcs and nodes of the level with several starts, and the number of nodes of the graph.
     small_level: (usize, usize),
+    node_count: usize,
     pub(crate) seed: u64,
     pub(crate) sweeps: u32,
+    /// Number of searches that have begun in parallel.
+    searches: u64,
     /// Maximum number of input nodes in a community.
     pub(crate) max_size: Option<u32>,
     /// Labels that have lost their last node, for nodes better off alone in the constant Potts model.
@@ -92,7 +99,7 @@ impl OracleLevels {
     pub(crate) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
         let (free, groupings) = (Vec::new(), Vec::new());
         let (waiting, found) = (Vec::new(), Vec::new());
-        let (sweeps, max_size, closest) = (0, None, Cell::new(f64::INFINITY));
+        let (sweeps, searches, max_size, closest) = (0, 0, None, Cell::new(f64::INFINITY));
         Self {
             method,
             resolution,
@@ -104,8 +111,10 @@ impl OracleLevels {
             size: OracleSize::Small,
             starts: [Vec::new(), Vec::new()],
             small_level: (0, 0),
+            node_count: 0,
             seed,
             sweeps,
+            searches,
             max_size,
             free,
             groupings,
@@ -151,107 +160,12 @@ impl OracleLevels {
         self.cycles(level, number, seed, labels)
     }
 
-    /// Divides the starts, the usual one not counted, among the graph and a level.
-    fn share_starts(&mut self, level: &OracleLevel) {
-        let densities = [2.0, 0.0, 4.0, 0.5, 8.0, 1.0];
-        let list = |count: u32, with_densities: bool| {
-            let mut starts = Vec::new();
-            let mut others = densities.into_iter().filter(|_| with_densities);
-            for turn in 0..count {
-                starts.push(Err(if turn % 2 == 0 { Seeding::Own } else { self.seeding }));
-                starts.extend(others.by_ref().take(2).map(Ok));
-            }
-            starts.truncate(count as usize);
-            starts
-        };
-        let (others, is_free) = (self.trials - 1, self.max_size.is_none());
-        self.starts = match self.size {
-            OracleSize::Small => [list(others, is_free), Vec::new()],
-            OracleSize::Medium => {
-                [list(others.saturating_sub(5), false), list(others.min(5), is_free)]
-            }
-            OracleSize::Large => [Vec::new(), list(others, is_free)],
-        };
-        let arcs = level.arcs.iter().map(Vec::len).sum::<usize>();
-        let share = if self.size == OracleSize::Large { 64 } else { 4 };
-        self.small_level = (arcs / share, level.arcs.len() / 4);
-    }
-
-    /// Returns the best labels from all starts of the graph (0) or of a level (1).
-    fn best_start(
-        &mut self,
-        level: &OracleLevel,
-        number: u64,
-        seed: u64,
-        labels: Vec<u32>,
-        place: usize,
-    ) -> Vec<u32> {
-        let starts = std::mem::take(&mut self.starts[place]);
-        let on_level = std::mem::take(&mut self.starts[1]);
-        let small_level = self.small_level;
-        let own = self.apart(|other| {
-            (other.starts[1], other.small_level) = (on_level, small_level);
-            other.cycles(level, number, seed, labels)
-        });
-        let mut best = (self.quality(level, &own), own);
-        for (trial, start) in (1u64..).zip(starts) {
-            let found = self.start(level, number, mix(seed ^ trial), start);
-            let quality = self.quality(level, &found);
-            if quality > best.0 + 1e-9 {
-                best = (quality, found);
-            }
-        }
-        self.free.clear();
-        best.1
-    }
-
-    /// Returns the labels from a seeding, from the optimum at a multiple of the resolution, or from all nodes together.
-    fn start(
-        &mut self,
-        level: &OracleLevel,
-        number: u64,
-        seed: u64,
-        start: Result<f64, Seeding>,
-    ) -> Vec<u32> {
-        let factor = match start {
-            Err(seeding) => {
-                return self.apart(|other| {
-                    other.seeding = seeding;
-                    other.begin(level, number, seed)
-                });
-            }
-            Ok(factor) => factor,
-        };
-        let labels = if factor == 0.0 {
-            vec![0; level.arcs.len()]
-        } else {
-            self.apart(|other| {
-                other.seeding = Seeding::Star;
-                if other.method == Method::MapEquation {
-                    other.method = Method::Modularity;
-                }
-                other.resolution *= factor;
-                other.begin(level, number, seed)
-            })
-        };
-        self.apart(|other| other.cycles(level, number, seed, labels))
-    }
-
-    /// Runs another search, of one cycle unless the graph is small, which counts sweeps with this one.
-    fn apart(&mut self, run: impl FnOnce(&mut Self) -> Vec<u32>) -> Vec<u32> {
-        let cycles = if self.size == OracleSize::Small { self.cycles } else { 1 };
-        let mut other = Self::new((self.method, self.resolution), cycles, self.seed);
-        (other.max_size, other.seeding, other.sweeps) = (self.max_size, self.seeding, self.sweeps);
-        other.size = self.size;
-        let labels = run(&mut other);
-        self.sweeps = other.sweeps;
-        self.closest.set(self.closest.get().min(other.closest.get()));
-        labels
-    }
-
     /// Returns the objective, up to a constant: bits per step, or a share of the strength.
     fn quality(&self, level: &OracleLevel, labels: &[u32]) -> f64 {
         let sums = self.sums(level, labels);
+        if sums.total == 0.0 {
+            return 0.0;
+        }
         if self.method == Method::MapEquation {
             let share = |x: f64| x / sums.total;
             let cuts: f64 = sums.cut.values().sum();
@@ -283,6 +197,7 @@ impl OracleLevels {
         let is_large = number == 0 && self.size == OracleSize::Large;
         let (enough, few) = if is_large { (0.01, 0.02) } else { (0.0, 0.0) };
         let mut active = vec![true; labels.len()];
+        self.fill_free(&labels);
         for _ in 0..if is_large { 5 } else { 50 } {
             let moved = self.sweep(level, seed, &mut labels, None, &mut active);
             if moved <= (enough * n) as u64 {
@@ -512,6 +427,12 @@ impl OracleLevels {
         None
     }
 
+    /// Frees all labels that no node has.
+    fn fill_free(&mut self, labels: &[u32]) {
+        let all = (0..labels.len() as u32).rev();
+        self.free = all.filter(|label| !labels.contains(label)).collect();
+    }
+
     /// Returns the sums, with an entry for a label that may have lost its last node.
     fn sums_with(&self, level: &OracleLevel, labels: &[u32], label: u32) -> OracleSums {
         let mut sums = self.sums(level, labels);
@@ -530,7 +451,8 @@ impl OracleLevels {
         (0..n).for_each(|v| classes[groups[v] as usize] = labels[v]);
         self.sweep(level, seed, &mut groups, Some(&classes), &mut vec![true; n]);
         let count = renumber(&mut groups);
-        if count as f64 >= 0.99 * n as f64 {
+        let most = if self.size == OracleSize::Large { 0.99 } else { 1.0 };
+        if count as f64 >= most * n as f64 {
             return;
         }
         self.groupings.push(groups.clone());
@@ -540,26 +462,41 @@ impl OracleLevels {
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
         self.find_waiting(&next, number + 1, seed, &groups);
-        self.free.clear();
+        self.fill_free(&above);
         let arcs = next.arcs.iter().map(Vec::len).sum::<usize>();
         let is_small = arcs <= self.small_level.0 && count <= self.small_level.1;
         if is_small && !self.starts[1].is_empty() {
             above = self.best_start(&next, number + 1, seed, above, 1);
         }
+        self.rise(&next, number + 1, seed, &mut above, class_count);
+        (0..n).for_each(|v| labels[v] = above[groups[v] as usize]);
+        self.fill_free(labels);
+    }
+
+    /// Solves a level and those above it; its first labels were so many.
+    fn rise(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        seed: u64,
+        labels: &mut [u32],
+        class_count: usize,
+    ) {
+        let count = labels.len();
         let mut active = vec![true; count];
-        let first = self.sweep(&next, seed, &mut above, None, &mut active);
+        let first = self.sweep(level, seed, labels, None, &mut active);
         let mut moved = first;
         for _ in 1..50 {
             if moved == 0 {
                 break;
             }
-            moved = self.sweep(&next, seed, &mut above, None, &mut active);
+            moved = self.sweep(level, seed, labels, None, &mut active);
         }
-        let is_settled = first as f64 <= 0.005 * count as f64 && 2 * class_count >= count;
+        let few = if self.size == OracleSize::Large { 0.005 } else { 0.0 };
+        let is_settled = first as f64 <= few * count as f64 && 2 * class_count >= count;
         if !is_settled {
-            self.descend(&next, number + 1, seed, &mut above);
+            self.descend(level, number, seed, labels);
         }
-        (0..n).for_each(|v| labels[v] = above[groups[v] as usize]);
     }
 }
 

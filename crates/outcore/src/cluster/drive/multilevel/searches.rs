@@ -1,0 +1,174 @@
+//! Searches in parallel: starts and combinations of starts are independent, so each thread takes one of them.
+//!
+//! A sweep over a graph of few blocks is too short to be divided among threads; a whole search is not. Each search runs on
+//! one thread, shares the blocks in memory, and counts its own sweeps, so what it finds depends neither on the number of
+//! threads nor on the memory. With one thread, or memory for one search, they run one after the other.
+//!
+//! Memory: each search has the state of the level. On levels above the graph, all together take no more than the graph
+//! itself does, which is not in memory then.
+
+use super::{Level, Multilevel, Starts};
+use crate::cluster::base::hash::mix;
+use crate::cluster::drive::job::SizeClass;
+use crate::cluster::drive::memory::{ClusterMemory, Fit};
+use crate::cluster::kernel::objective::Sums;
+use crate::cluster::store::hierarchy::Hierarchy;
+use crate::error::opt::THREADS;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Arcs of a level below which a search takes less time than to start a thread.
+const FEWEST_ARCS: u64 = 1 << 12;
+
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    /// Runs a search for each task, and passes what it finds to `keep`, in the order of the tasks.
+    pub(super) fn search_each<T: Send, R: Send>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        tasks: Vec<T>,
+        solve: impl Fn(&mut Self, &mut Level<'_, '_>, T) -> Result<R> + Sync,
+        mut keep: impl FnMut(R) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.width(level, tasks.len());
+        let pools = if width > 1 { pools(width)? } else { Vec::new() };
+        let seed = level.seed;
+        let mut tasks = tasks.into_iter();
+        loop {
+            let mut batch = Vec::new();
+            for task in tasks.by_ref().take(width) {
+                let number = self.searches;
+                self.searches += 1;
+                let seed = if number == 0 { seed } else { mix(seed ^ number) };
+                batch.push((self.apart(level, number), seed, task));
+            }
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let solve = |level: &mut Level<'_, '_>, (mut other, seed, task): (Self, u64, T)| {
+                level.seed = seed;
+                let found = solve(&mut other, level, task)?;
+                other.forget_from(0);
+                Ok((found, other.history))
+            };
+            let found = if width > 1 {
+                at_once(level, batch, &pools, solve)
+            } else {
+                batch.into_iter().map(|each| solve(level, each)).collect()
+            };
+            level.seed = seed;
+            for each in found {
+                let (found, history) = each?;
+                self.history.include(history);
+                keep(found)?;
+            }
+        }
+    }
+
+    /// Returns the number of searches to run at the same time.
+    fn width(&self, level: &Level<'_, '_>, tasks: usize) -> usize {
+        let mut memory = level.memory - level.source.kept_bytes();
+        if level.number > 0 {
+            memory = memory.min(self.job.needed);
+        }
+        let arcs = level.graph().arc_count();
+        width(tasks, rayon::current_num_threads(), arcs, memory / needed_alone(level, self))
+    }
+
+    /// Returns the storage of the groups and labels of searches: for a small graph, memory.
+    pub(super) fn files_of_starts(&self, level: &Level<'_, '_>) -> Files {
+        let (files, arcs) = (self.hierarchy.files(), level.graph().arc_count());
+        let is_small = self.job.size_class() == SizeClass::Small && level.number == 0;
+        if is_small && arcs <= files.cramped().level_arcs {
+            Files::in_memory()
+        } else {
+            files.clone()
+        }
+    }
+
+    /// Returns another search on the level, with files of its own and no checkpoints.
+    fn apart(&self, level: &Level<'_, '_>, number: u64) -> Self {
+        let prefix = format!("{}search-{}-{number}-", self.prefix, level.number);
+        let groups = self.job.scratch.join(format!("{prefix}groups"));
+        let hierarchy = match level.number {
+            0 => Hierarchy::new(&self.files_of_starts(level), groups, Vec::new()),
+            _ => self.hierarchy.lent(groups),
+        };
+        let starts = Starts::one(self.starts.usual);
+        let mut other = Self::new(self.job, self.rule, starts, hierarchy);
+        (other.prefix, other.base) = (prefix, level.number);
+        if self.job.size_class() != SizeClass::Small {
+            // Only the best start goes through further cycles.
+            other.most_cycles = 1;
+        }
+        other
+    }
+}
+
+/// Returns the number of searches to run at the same time on a graph of so many arcs, if memory allows `most`.
+pub(crate) fn width(tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
+    if arcs < FEWEST_ARCS { 1 } else { tasks.min(threads).min(most as usize).max(1) }
+}
+
+/// Returns the memory that a search on the level needs on one thread.
+fn needed_alone<O: Sums>(level: &Level<'_, '_>, search: &Multilevel<'_, '_, O>) -> u64 {
+    let (graph, options) = (level.graph(), search.job.options);
+    let fit = Fit { most_labels: level.most_labels, ..Fit::ROOMY };
+    ClusterMemory::fitted(graph, Some(options.method), 1, fit).total_bytes()
+        + options.size_bytes() * graph.node_count()
+}
+
+/// Returns pools of one thread each: work inside a search stays on its thread.
+fn pools(count: usize) -> Result<Vec<ThreadPool>> {
+    let pool = |_| ThreadPoolBuilder::new().num_threads(1).build();
+    let pools: std::result::Result<Vec<_>, _> = (0..count).map(pool).collect();
+    pools.map_err(|error| {
+        Error::new(ErrorKind::Io, format!("cannot start {count} threads: {error}"))
+            .hint(format_args!("use {THREADS} with a smaller number"))
+    })
+}
+
+/// Runs a search on each pool at the same time; returns what they find, in their order.
+fn at_once<S: Send, R: Send>(
+    level: &mut Level<'_, '_>,
+    searches: Vec<S>,
+    pools: &[ThreadPool],
+    solve: impl Fn(&mut Level<'_, '_>, S) -> Result<R> + Sync,
+) -> Vec<Result<R>> {
+    let kept = level.source.kept_bytes();
+    let memory = kept + (level.memory - kept) / pools.len() as u64;
+    let (mut found, mut scans) = (Vec::new(), 0);
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for (search, pool) in searches.into_iter().zip(pools) {
+            let (mut source, counts) = (level.source.shared(), level.counts.clone());
+            let Level { number, seed, needed, most_labels, is_on_disk, class_count, .. } = *level;
+            let solve = &solve;
+            running.push(scope.spawn(move || {
+                pool.install(|| {
+                    let source = &mut source;
+                    let mut level = Level {
+                        source,
+                        counts,
+                        number,
+                        seed,
+                        memory,
+                        needed: needed.min(memory - kept),
+                        most_labels,
+                        is_on_disk,
+                        class_count,
+                    };
+                    (solve(&mut level, search), level.source.scans())
+                })
+            }));
+        }
+        for search in running {
+            let (result, its_scans) =
+                search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            scans += its_scans;
+            found.push(result);
+        }
+    });
+    level.source.count_from(level.source.scans() + scans);
+    found
+}
