@@ -29,7 +29,7 @@ pub(crate) use trials::{StartCounts, Starts};
 use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};
-use super::memory::{ClusterMemory, Fit};
+use super::memory::{ClusterMemory, Fit, roomy};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
@@ -231,6 +231,7 @@ pub(crate) fn find<O: Sums>(
         None => first.begin(&mut level)?,
     };
     let labels = first.at_least_given(&mut level, state.labels)?;
+    level.source.release();
     // There may be no level 1.
     first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
@@ -425,6 +426,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             seed: level.seed,
             objective,
             shuffled: true,
+            activates: !progress.refines,
             rules: Rules::default(),
         };
         let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
@@ -500,6 +502,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         let mut level = Level {
             source: &mut BlockSource::new(&graph, (memory - needed) / 2)
+                .roomy(roomy(memory - needed))
                 .reading_ahead(ahead)
                 .paced(self.job.observer),
             counts,
@@ -562,6 +565,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             within: None,
         };
         let Contracted { graph, is_on_disk, counts, sums } = self.contract(level, &division)?;
+        level.source.release();
         if level.number == self.base {
             level.counts = below;
         }
