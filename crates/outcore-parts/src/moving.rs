@@ -272,6 +272,7 @@ impl Part {
                     seed: shift.seed,
                     objective: now.take().expect("it is given back"),
                     shuffled: false,
+                    activates: false,
                     rules: Rules::default(),
                 };
                 let swept = sweep_block(block, false, &mut nodes, &mut workshop, shift.number)?;

@@ -305,6 +305,7 @@ impl Rounds {
             seed,
             objective: InsideWeight,
             shuffled: false,
+            activates: true,
             rules: Rules::default(),
         };
         let mut workshop = Workshop::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);

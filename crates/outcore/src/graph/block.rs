@@ -19,9 +19,11 @@
 //! `scheme` is a [`WeightScheme`]; `largest` is its largest integer, so that small ones can be decoded with a
 //! look-up table. See `codec` for lists and arcs. Memory: the encoded bytes plus 8 bytes per node; loading
 //! costs about 2 ns per node, decoding about 2 ns per arc of the requested nodes. A block that is scanned several times
-//! can be kept decoded: 4 bytes per arc, 8 with weights.
+//! can be kept decoded: 4 bytes per arc, 8 with weights, 6 if the weights are listed: decimals of three digits are a
+//! thousand different values, and sums of repeated edges a few thousand.
 
-use super::codec::{Codes, Cursor};
+use super::BLOCK_ARCS;
+use super::codec::{Codes, Cursor, TABLE_LEN};
 use super::index::{BlockEntry, get_u64};
 use super::view::View;
 use crate::error::{Error, Result};
@@ -38,6 +40,9 @@ const HUB_HEADER_BYTES: usize = 8;
 const HUB_SEGMENT_BYTES: usize = 12;
 /// Bytes that a prefetch fetches.
 const CACHE_LINE: usize = 64;
+/// Maximum number of different weights of a block whose weights are listed: a place takes two bytes, and most look-ups
+/// of a weight hit the first-level cache.
+const MOST_LISTED: usize = 1 << 14;
 /// Number of a hub's segments that are read ahead.
 const HUB_DEPTH: usize = 2;
 
@@ -131,8 +136,57 @@ struct DecodedBlock {
     /// Positions in `targets` where the arcs of each node begin, and where the last ones end.
     starts: Vec<u32>,
     targets: Vec<u32>,
+    weights: DecodedWeights,
+}
+
+enum DecodedWeights {
     /// Weight codes; none if all weights are 1.
-    weights: Vec<u32>,
+    Codes(Vec<u32>),
+    /// The different weight codes, and the place of each arc's among them.
+    Listed { list: Vec<u32>, places: Vec<u16> },
+}
+
+impl DecodedWeights {
+    /// Lists the different codes; `None` if they are too many.
+    fn listed(codes: &[u32]) -> Option<Self> {
+        const SLOTS: usize = 4 * MOST_LISTED;
+        // An empty slot holds the place after the last one.
+        let mut slots = vec![MOST_LISTED as u16; SLOTS];
+        let (mut list, mut places) = (Vec::new(), Vec::with_capacity(codes.len()));
+        for &code in codes {
+            let mut slot = code.wrapping_mul(0x9E37_79B1) as usize >> (32 - SLOTS.ilog2());
+            let place = loop {
+                let place = slots[slot];
+                match list.get(usize::from(place)) {
+                    Some(&listed) if listed == code => break place,
+                    Some(_) => slot = (slot + 1) % SLOTS,
+                    None if list.len() == MOST_LISTED => return None,
+                    None => {
+                        slots[slot] = list.len() as u16;
+                        list.push(code);
+                        break slots[slot];
+                    }
+                }
+            };
+            places.push(place);
+        }
+        list.shrink_to_fit();
+        Some(Self::Listed { list, places })
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Codes(codes) => 4 * codes.capacity(),
+            Self::Listed { list, places } => 4 * list.capacity() + 2 * places.capacity(),
+        }
+    }
+}
+
+/// Writes the codes of weights to `codes`. Not generic, like decoding.
+fn look_up(list: &[u32], places: &[u16], codes: &mut [u32]) {
+    for (code, &place) in codes.iter_mut().zip(places) {
+        *code = list[usize::from(place)];
+    }
 }
 
 struct PlainBlock {
@@ -212,7 +266,7 @@ impl Block {
                 plain.bytes.capacity() + 4 * words + plain.codes.memory_bytes()
             }
             BlockBody::Decoded(arcs) => {
-                4 * (arcs.starts.capacity() + arcs.targets.capacity() + arcs.weights.capacity())
+                4 * (arcs.starts.capacity() + arcs.targets.capacity()) + arcs.weights.memory_bytes()
             }
             BlockBody::Hub(segments) => segments.capacity() * size_of::<Segment>(),
         };
@@ -231,11 +285,26 @@ impl Block {
         4 * (1 + u64::from(is_weighted)) * arcs + (4 + 8) * (nodes + 1)
     }
 
-    /// Returns a plain block with all arcs decoded; `None` for other blocks, and if a [`View`] changes arcs.
+    /// Returns the maximum memory of a block of a weighted graph after [`decoded`](Self::decoded) with listed weights, or
+    /// as it is if its weights are too many to be listed.
+    pub(crate) fn listed_bytes(entry: &BlockEntry) -> u64 {
+        let nodes = u64::from(entry.node_count);
+        let encoded = entry.bytes + 20 * (nodes + 1) + 4 * TABLE_LEN as u64;
+        size_of::<Self>() as u64 + Self::listed_arc_bytes(nodes, entry.arc_count).max(encoded)
+    }
+
+    /// Returns the maximum memory of the decoded arcs and loops of so many nodes, with listed weights.
+    pub(crate) fn listed_arc_bytes(nodes: u64, arcs: u64) -> u64 {
+        let listed = MOST_LISTED as u64 * arcs.div_ceil(BLOCK_ARCS).max(1);
+        6 * arcs + 4 * listed.min(arcs) + (4 + 8) * (nodes + 1)
+    }
+
+    /// Returns a plain block with all arcs decoded, and its weights listed or as codes; `None` for other blocks, if a
+    /// [`View`] changes arcs, and if there are too many weights to list.
     ///
     /// # Errors
     /// `CorruptFile`.
-    pub(crate) fn decoded(&self) -> Result<Option<Self>> {
+    pub(crate) fn decoded(&self, lists_weights: bool) -> Result<Option<Self>> {
         let (BlockBody::Plain(plain), None) = (&self.body, &self.shared.view) else {
             return Ok(None);
         };
@@ -257,6 +326,11 @@ impl Block {
             self.check_end(&cursor)?;
         }
         starts.push(start as u32);
+        let weights = match lists_weights && !weights.is_empty() {
+            true => DecodedWeights::listed(&weights),
+            false => Some(DecodedWeights::Codes(weights)),
+        };
+        let Some(weights) = weights else { return Ok(None) };
         let body = BlockBody::Decoded(DecodedBlock { starts, targets, weights });
         let &Self { index, entry, is_weighted, .. } = self;
         let (shared, loops) = (self.shared.clone(), self.loops.clone());
@@ -308,7 +382,7 @@ impl Block {
         match &self.body {
             BlockBody::Plain(plain) => self.plain_segments(plain, local, scratch, f),
             BlockBody::Decoded(arcs) => {
-                self.decoded_segments(arcs, local, f);
+                self.decoded_segments(arcs, local, scratch, f);
                 Ok(())
             }
             BlockBody::Hub(segments) => self.hub_segments(segments, scratch, &mut { f }),
@@ -320,14 +394,36 @@ impl Block {
         &self,
         arcs: &DecodedBlock,
         local: usize,
+        scratch: &mut ArcScratch,
         mut f: impl FnMut(&[u32], &[u32]),
     ) {
         let (mut start, end) = (arcs.starts[local] as usize, arcs.starts[local + 1] as usize);
         while start < end {
             let part = start..end.min(start + self.shared.segment_arcs);
             start = part.end;
-            let weights = if self.is_weighted { &arcs.weights[part.clone()] } else { &[] };
-            f(&arcs.targets[part], weights);
+            let targets = &arcs.targets[part.clone()];
+            let weights = match &arcs.weights {
+                DecodedWeights::Codes(codes) if codes.is_empty() => &[],
+                DecodedWeights::Codes(codes) => &codes[part],
+                DecodedWeights::Listed { list, places } => {
+                    scratch.reserve(targets.len());
+                    let codes = &mut scratch.weights[..targets.len()];
+                    look_up(list, &places[part], codes);
+                    &*codes
+                }
+            };
+            f(targets, weights);
+        }
+    }
+
+    /// Returns the targets of a node's arcs if they are decoded and there is such a node, to prefetch their data.
+    #[inline]
+    pub(crate) fn targets_ahead(&self, local: usize) -> &[u32] {
+        match &self.body {
+            BlockBody::Decoded(arcs) if local + 1 < arcs.starts.len() => {
+                &arcs.targets[arcs.starts[local] as usize..arcs.starts[local + 1] as usize]
+            }
+            _ => &[],
         }
     }
 
@@ -355,9 +451,10 @@ impl Block {
             }
             BlockBody::Decoded(arcs) => {
                 let start = arcs.starts[local] as usize;
-                for values in [&arcs.targets, &arcs.weights] {
-                    prefetch(values, start);
-                    prefetch(values, start + CACHE_LINE / 4);
+                prefetch_both(&arcs.targets, start);
+                match &arcs.weights {
+                    DecodedWeights::Codes(codes) => prefetch_both(codes, start),
+                    DecodedWeights::Listed { places, .. } => prefetch(places, start),
                 }
             }
             BlockBody::Hub(_) => {}
@@ -493,6 +590,13 @@ impl Block {
     fn corrupt(&self) -> Error {
         self.shared.corrupt_block(self.index, "its contents are inconsistent")
     }
+}
+
+/// Prefetches two cache lines of `values`, from an index on.
+#[inline]
+fn prefetch_both(values: &[u32], index: usize) {
+    prefetch(values, index);
+    prefetch(values, index + CACHE_LINE / 4);
 }
 
 type Parts = (bool, Vec<(u32, u32)>, BlockBody);

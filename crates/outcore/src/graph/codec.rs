@@ -286,7 +286,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Limit of the table: smaller integers are looked up, in blocks with more arcs than this.
-const TABLE_LEN: usize = 4096;
+pub(super) const TABLE_LEN: usize = 4096;
 
 /// Fills `values` like [`unpack`] with converted values, but reads two per load if both fit.
 #[inline]

@@ -19,6 +19,9 @@ const MERGE_NODE: f64 = 70.0;
 /// Nanoseconds of one core to write an arc of the graph that edges are added to.
 const MERGE_OLD_ARC: f64 = 11.0;
 
+/// Maximum bits of a weight with which a block has few enough different ones to list, sums of repeated edges included.
+const LISTED_BITS: f64 = 11.0;
+
 /// Size of a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphSize {
@@ -32,6 +35,8 @@ pub struct GraphSize {
     pub hub_arcs: u64,
     /// Whether arcs have weights.
     pub is_weighted: bool,
+    /// Whether the weights of a block are likely few different values.
+    pub lists_weights: bool,
     /// Whether an arc may lack its opposite.
     pub is_directed: bool,
 }
@@ -46,6 +51,7 @@ impl GraphSize {
             arc_count: new.arc_count + old.arc_count,
             bytes: new.bytes + old.arc_bytes,
             is_weighted: new.is_weighted || old.is_weighted,
+            lists_weights: new.lists_weights && new.is_weighted,
             ..new
         }
     }
@@ -77,6 +83,7 @@ impl GraphSize {
             // A node has every other one as a neighbor at most once.
             hub_arcs: input.hub_edge_count.min(input.node_count),
             is_weighted: input.is_weighted,
+            lists_weights: input.weight_bits <= LISTED_BITS,
             is_directed: input.is_directed,
         }
     }

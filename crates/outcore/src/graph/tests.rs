@@ -239,15 +239,20 @@ proptest! {
         prop_assert_eq!(graph.is_weighted(), is_weighted);
         for index in 0..graph.blocks().len() {
             let block = graph.read_block(index).unwrap();
-            let decoded = block.decoded().unwrap();
+            let decoded = block.decoded(false).unwrap();
             prop_assert_eq!(decoded.is_none(), graph.is_hub_block(index));
             let Some(decoded) = decoded else { continue };
             let most = Block::decoded_bytes(&graph.blocks()[index], graph.is_weighted());
             prop_assert!(decoded.memory_bytes() as u64 <= most);
+            let listed = block.decoded(true).unwrap().expect("a small block has few weights");
+            let most = Block::listed_bytes(&graph.blocks()[index]);
+            prop_assert!(listed.memory_bytes() as u64 <= most);
+            prop_assert!(block.memory_bytes() as u64 <= most);
             for local in 0..block.node_count() {
                 prop_assert_eq!(decoded.degree(local), block.degree(local));
                 prop_assert_eq!(decoded.self_loop(local), block.self_loop(local));
                 prop_assert_eq!(segments(&decoded, local), segments(&block, local));
+                prop_assert_eq!(segments(&listed, local), segments(&block, local));
             }
         }
     }

@@ -7,7 +7,7 @@
 //! between them.
 
 use super::job::ScratchLimits;
-use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit, roomy};
 use super::multilevel::{StartCounts, width};
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
@@ -52,8 +52,11 @@ const SWEPT_SHARE: f64 = 0.35;
 /// Nanoseconds of one core per arc.
 const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
-const MOVE_ARC: f64 = 65.0;
+const SCAN_DECODED_ARC: f64 = 5.0;
+const MOVE_ARC: f64 = 58.0;
 const CONTRACT_ARC: f64 = 100.0;
+/// Like [`CONTRACT_ARC`], if all blocks are in memory.
+const GATHER_ARC: f64 = 45.0;
 
 /// Nanoseconds of one core per edge inside communities, to sort and examine it; share of the edges that are inside.
 const SEPARATE_EDGE: f64 = 400.0;
@@ -187,20 +190,31 @@ impl ClusterOptions {
             let strengths = 8 * graph.node_count;
             if graph.is_directed || rest < strengths { rest } else { rest - strengths }
         };
-        let (kept, kept_bytes) = kept(&graph, cache, self.view().is_plain());
+        let lasting = kept(&graph, cache, self.view().is_plain());
+        let mut cached = lasting;
         let scans = self.scans();
         let scans = scans + u64::from(self.well_connected.is_some());
         let starts = self.starts(&graph);
         let trials = 1 + starts.on_graph + starts.on_level;
         let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
         let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
-        let read = graph.bytes as f64 * (1.0 + (scans as f64 * work - 1.0) * (1.0 - kept));
+        let mut read_scans = 1.0 + (scans as f64 * work - 1.0) * (1.0 - lasting.share);
+        if self.method.is_multilevel()
+            && self.view().is_plain()
+            && let Some(for_now) = decoded_for_now(&graph, rest)
+        {
+            // The blocks are read again once the first level is contracted.
+            let scans_after = (2 + CYCLE_SCANS * (self.likely_cycles() - 1)) as f64;
+            read_scans = 2.0 + (scans_after - 1.0) * (1.0 - lasting.share);
+            cached = for_now;
+        }
+        let read = graph.bytes as f64 * read_scans;
         let arcs = graph.arc_count as f64;
         let scratch =
             expected.scratch_bytes.min(limits.threads as u64 * MIB).min(32 * graph.arc_count);
         let (mut state, mut above) = (nodes.bytes_in_memory, Above::default());
         if self.method.is_multilevel() {
-            above = self.above(&graph, (memory, needed, kept_bytes), limits, tuning);
+            above = self.above(&graph, (memory, needed), (cached, lasting), limits, tuning);
             let cycles = self.likely_cycles() as f64;
             above.read_bytes *= cycles * work;
             above.write_bytes *= cycles * work;
@@ -208,17 +222,21 @@ impl ClusterOptions {
             state = state.max(above.memory_bytes);
         }
         let separated =
-            self.separated(&graph, memory.saturating_sub(needed + kept_bytes), limits, tuning);
+            self.separated(&graph, memory.saturating_sub(needed + lasting.bytes), limits, tuning);
         state = state.max(separated.memory_bytes);
-        let mut memory_bytes = state + expected.block_bytes + scratch + kept_bytes;
-        if starts.on_graph > 0 {
-            memory_bytes += self.parallel_bytes(&graph, memory - kept_bytes, starts, limits);
+        let mut memory_bytes = state + expected.block_bytes + scratch + cached.bytes;
+        if cached.bytes > lasting.bytes {
+            // The levels above come after the release.
+            memory_bytes = memory_bytes.min(limits.memory_bytes);
         }
-        if kept < 1.0 && !self.method.is_multilevel() {
+        if starts.on_graph > 0 {
+            memory_bytes += self.parallel_bytes(&graph, memory - cached.bytes, starts, limits);
+        }
+        if lasting.share < 1.0 && !self.method.is_multilevel() {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
-        let nanoseconds = (arcs * self.arc_nanoseconds() + above.nanoseconds) * work;
+        let nanoseconds = (arcs * self.arc_nanoseconds(cached) + above.nanoseconds) * work;
         let nanoseconds = nanoseconds + separated.nanoseconds;
         let mut saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
         if self.stability {
@@ -341,7 +359,8 @@ impl ClusterOptions {
         let sets = count / 8.0 * (sweeping + closing);
         let read = sweeps * (labels * sweeping + count / 8.0 * sweeping) + 1.5 * labels * closing;
         let written = (sweeps + 4.0 + CHANGED_SHARE * closing) * labels + sets;
-        let nanoseconds = graph.arc_count as f64 * self.arc_nanoseconds() + read + written;
+        let nanoseconds =
+            graph.arc_count as f64 * self.arc_nanoseconds(Cached::NONE) + read + written;
         let times = (nanoseconds * 1e-9 / SAVE_SECONDS).floor().min(sweeps);
         let saved = 4.125 * count;
         ClusterCost {
@@ -441,18 +460,18 @@ impl ClusterOptions {
     }
 
     /// Returns the time per arc of the graph over all scans.
-    fn arc_nanoseconds(&self) -> f64 {
-        let sweeps = self.scans() as f64;
+    fn arc_nanoseconds(&self, cached: Cached) -> f64 {
+        let (sweeps, scan_arc) = (self.scans() as f64, cached.scan_nanoseconds());
         match &self.method.spec().run {
-            Procedure::Components => 2.0 * SCAN_ARC,
+            Procedure::Components => 2.0 * scan_arc,
             Procedure::Propagation => {
                 let runs = self
                     .propagation
                     .consensus
                     .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
-                runs * sweeps * (SCAN_ARC + SWEPT_SHARE * PROPAGATE_ARC)
+                runs * sweeps * (scan_arc + SWEPT_SHARE * PROPAGATE_ARC)
             }
-            Procedure::Levels(_) => sweeps * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC),
+            Procedure::Levels(_) => sweeps * (scan_arc + SWEPT_SHARE * MOVE_ARC),
         }
     }
 
@@ -478,19 +497,21 @@ impl ClusterOptions {
     }
 
     /// Predicts the cost of the levels above the graph, each of which is sorted, written and scanned, including the
-    /// groups that wait on disk meanwhile. The tuple holds the memory of the graph, the part that it needs, and the
-    /// bytes of its cached blocks.
+    /// groups that wait on disk meanwhile. The tuples hold the memory of the graph and the part that it needs, and its
+    /// cached blocks until it is contracted and after that.
     fn above(
         &self,
         graph: &GraphSize,
-        (mut memory, mut needed, mut kept_bytes): (u64, u64, u64),
+        (mut memory, mut needed): (u64, u64),
+        (mut cached, lasting): (Cached, Cached),
         limits: &Limits,
         tuning: &Tuning,
     ) -> Above {
         let mut above = Above::default();
         let (mut below, mut groups_on_disk, mut level_on_disk) = (*graph, 0.0, 0.0);
         // A level is removed once the next one is complete, but the graph keeps its cached blocks.
-        let beside_graph = memory.saturating_sub(kept_bytes);
+        let is_released = cached.bytes > lasting.bytes;
+        let beside_graph = memory.saturating_sub(if is_released { 0 } else { cached.bytes });
         for shrinks in self.levels_above() {
             let groups = 4.0 * below.node_count as f64;
             above.read_bytes += groups;
@@ -498,15 +519,16 @@ impl ClusterOptions {
             groups_on_disk += groups;
             let on_disk = groups_on_disk + level_on_disk;
             above.disk_bytes = above.disk_bytes.max(on_disk);
-            above.nanoseconds += below.arc_count as f64 * CONTRACT_ARC;
-            let kept_above = if below == *graph { 0 } else { kept_bytes };
+            let of_arc = if cached.share < 1.0 { CONTRACT_ARC } else { GATHER_ARC };
+            above.nanoseconds += below.arc_count as f64 * of_arc;
+            let kept_above = if below == *graph { 0 } else { cached.bytes };
             let state = self.node_bytes(below.node_count, false) + kept_above;
             if below.arc_count <= SMALL_ARCS {
                 let sorted = 2 * ARC_BYTES * below.arc_count;
                 above.memory_bytes = above.memory_bytes.max(state + sorted);
                 break;
             }
-            let spare = memory.saturating_sub(needed + kept_bytes);
+            let spare = memory.saturating_sub(needed + cached.bytes);
             let records = Records {
                 count: (below.arc_count as f64 * shrinks.between) as u64,
                 bytes: ARC_BYTES,
@@ -532,12 +554,12 @@ impl ClusterOptions {
             memory = beside_graph;
             needed =
                 ClusterMemory::expected(&next, Some(self.method), limits.threads).total_bytes();
-            let cached = kept(&next, memory.saturating_sub(needed) / 2, true);
-            kept_bytes = cached.1;
-            let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.0);
+            let rest = memory.saturating_sub(needed);
+            cached = decoded_for_now(&next, rest).unwrap_or_else(|| kept(&next, rest / 2, true));
+            let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.share);
             above.read_bytes += next.bytes as f64 * scans;
-            above.nanoseconds +=
-                next.arc_count as f64 * shrinks.scans as f64 * (SCAN_ARC + SWEPT_SHARE * MOVE_ARC);
+            let of_arc = cached.scan_nanoseconds() + SWEPT_SHARE * MOVE_ARC;
+            above.nanoseconds += next.arc_count as f64 * shrinks.scans as f64 * of_arc;
             below = next;
         }
         above
@@ -563,7 +585,9 @@ impl GraphSize {
         // Fewer nodes have shorter gaps, sums have longer weights.
         let bytes = (self.bytes as f64 * arcs * 0.85) as u64;
         let node_count = (self.node_count as f64 * shrinks.nodes).ceil() as u64;
-        Self { node_count, arc_count, bytes, is_weighted: true, hub_arcs: 0, ..*self }
+        // Sums of arcs are many different values.
+        let (is_weighted, lists_weights) = (true, false);
+        Self { node_count, arc_count, bytes, is_weighted, lists_weights, hub_arcs: 0, ..*self }
     }
 
     /// Returns the bytes per arc in a run of a contraction.
@@ -574,18 +598,52 @@ impl GraphSize {
     }
 }
 
-/// Returns the share of a graph's blocks that stay in memory, and their bytes. Those of a plain graph are decoded if
-/// all fit.
-fn kept(graph: &GraphSize, cache: u64, is_plain: bool) -> (f64, u64) {
-    let decoded = Block::decoded_arc_bytes(graph.node_count, graph.arc_count, graph.is_weighted);
-    if is_plain && decoded <= cache {
-        return (1.0, decoded);
+/// Blocks of a graph in memory.
+#[derive(Clone, Copy)]
+struct Cached {
+    /// Share of all blocks.
+    share: f64,
+    bytes: u64,
+    is_decoded: bool,
+}
+
+impl Cached {
+    const NONE: Self = Self { share: 0.0, bytes: 0, is_decoded: false };
+
+    /// Returns the time of one core to scan an arc.
+    fn scan_nanoseconds(self) -> f64 {
+        if self.is_decoded { SCAN_DECODED_ARC } else { SCAN_ARC }
     }
+}
+
+/// Returns the blocks of a graph that stay in memory. Those of a plain graph are decoded if all fit.
+fn kept(graph: &GraphSize, cache: u64, is_plain: bool) -> Cached {
+    if is_plain && let Some(decoded) = decoded(graph, cache) {
+        return decoded;
+    }
+    let is_decoded = false;
     let bytes = graph.bytes + 8 * graph.node_count;
     if bytes <= cache {
-        return (1.0, bytes);
+        return Cached { share: 1.0, bytes, is_decoded };
     }
-    (cache as f64 / bytes.max(1) as f64, cache)
+    Cached { share: cache as f64 / bytes.max(1) as f64, bytes: cache, is_decoded }
+}
+
+/// Returns all blocks decoded, if they fit.
+fn decoded(graph: &GraphSize, cache: u64) -> Option<Cached> {
+    let GraphSize { node_count, arc_count, .. } = *graph;
+    let codes = Block::decoded_arc_bytes(node_count, arc_count, graph.is_weighted);
+    let listed = Block::listed_arc_bytes(node_count, arc_count);
+    let can_list = graph.is_weighted && graph.lists_weights;
+    let mut forms = [Some(codes), can_list.then_some(listed)].into_iter().flatten();
+    let bytes = forms.find(|&bytes| bytes <= cache)?;
+    Some(Cached { share: 1.0, bytes, is_decoded: true })
+}
+
+/// Returns the decoded blocks of a level that need more than half of the rest of its memory, which they may
+/// take until the level is contracted.
+fn decoded_for_now(graph: &GraphSize, rest: u64) -> Option<Cached> {
+    if decoded(graph, rest / 2).is_some() { None } else { decoded(graph, roomy(rest)) }
 }
 
 /// Returns the share of all nodes in an interval. `places` is the share of the nodes for which there are places;

@@ -18,9 +18,11 @@ use crate::cluster::methods::options::Seeding;
 use crate::cluster::objectives::cap::CommunitySizes;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
-use crate::io::reserve_large_pages;
+use crate::io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// Number of nodes by which the labels around a node are fetched ahead of their use.
+const NODES_AHEAD: usize = 3;
 /// Marker of a node without a leader.
 const ALONE: u32 = u32::MAX;
 
@@ -285,6 +287,8 @@ fn follow<S: Sum>(
     let (leader, arcs) = match classes {
         None => stars.leader::<S>(block, local, scratch, |_| true),
         Some(classes) => {
+            let later = block.targets_ahead(local + NODES_AHEAD);
+            later.iter().for_each(|&target| prefetch(classes, target as usize));
             let class = |node: usize| classes[node].load(Relaxed);
             let own = class(node);
             stars.leader::<S>(block, local, scratch, |target| class(target as usize) == own)
@@ -303,6 +307,9 @@ fn earlier<S: Sum>(
 ) -> Result<f64> {
     let node = block.first_node() + local as u32;
     let label = labels[node as usize].load(Relaxed);
+    let later = block.targets_ahead(local + NODES_AHEAD);
+    let known = later.iter().take_while(|&&target| target < node);
+    known.for_each(|&target| prefetch(labels, target as usize));
     let mut earlier = S::default();
     block.for_each_segment(local, scratch, |targets, codes| {
         S::for_each(targets, codes, |target, weight| {

@@ -64,6 +64,12 @@ impl Fit {
     }
 }
 
+/// Returns the part of the memory beyond a level's needs that its decoded blocks may take until it is contracted: the
+/// rest arranges its nodes by groups.
+pub(crate) fn roomy(rest: u64) -> u64 {
+    rest / 8 * 7
+}
+
 /// Properties of a graph that determine memory.
 #[derive(Debug, Clone, Copy)]
 struct SizeForMemory {

@@ -193,11 +193,21 @@ impl<'a> SweepRun<'a> {
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
         let (labels, active, seed) = (&state.labels[..], &state.active, set.seed);
-        let (cutoff, most, shuffled) = (options.label_cutoff, job.most(), false);
+        let (cutoff, most) = (options.label_cutoff, job.most());
+        let (shuffled, activates) = (false, true);
         if attenuates {
             let objective = Capped::over(Votes::new(cutoff), most, labels);
-            let nodes =
-                Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, rules };
+            let nodes = Nodes {
+                labels,
+                active,
+                changes,
+                counts: &[],
+                seed,
+                objective,
+                shuffled,
+                activates,
+                rules,
+            };
             Self::Attenuated(nodes, set.attenuation)
         } else if cutoff > 0.0 || most.is_some() {
             let objective = Capped::over(Votes::new(cutoff), most, labels);
@@ -209,6 +219,7 @@ impl<'a> SweepRun<'a> {
                 seed,
                 objective,
                 shuffled,
+                activates,
                 rules,
             })
         } else {
@@ -221,6 +232,7 @@ impl<'a> SweepRun<'a> {
                 seed,
                 objective,
                 shuffled,
+                activates,
                 rules,
             })
         }

@@ -2,7 +2,7 @@
 
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
-use super::memory::Fit;
+use super::memory::{Fit, roomy};
 use super::multilevel::{self, Starts};
 use crate::cluster::base::pace::ClusterProgress;
 use crate::cluster::base::parallel::{PerThread, for_chunks, piece_nodes};
@@ -198,8 +198,10 @@ impl ClusterJob<'_> {
         saves: &mut Saves,
     ) -> Result<Vec<Communities>> {
         self.check_given(&given)?;
-        // The other half is for contractions and the levels above.
-        let source = &mut self.blocks(self.rest() / 2);
+        // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
+        let rest = self.rest();
+        let source = self.blocks(rest / 2);
+        let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
         // The largest resolution first: its groups are the smallest, and the others are built from them.
         let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
         order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));

@@ -1,8 +1,9 @@
 //! Blocks in order: from memory as far as the budget reaches, the rest from the file.
 //!
-//! A clustering scans the graph several times. If all blocks fit decoded, they stay so; otherwise the
-//! first blocks read stay encoded, and every scan reads the rest again, ahead of its use. The cache never changes a
-//! result.
+//! A clustering scans the graph several times. If all blocks fit decoded, they stay so, with their weights listed if they
+//! fit only so; otherwise the first blocks read stay encoded, and every scan reads the rest again, ahead of its use. A
+//! [roomy](BlockSource::roomy) cache holds decoded blocks in memory that is needed only later. The cache never changes
+//! a result.
 
 use crate::cluster::base::pace::ClusterProgress;
 use crate::error::Result;
@@ -12,14 +13,51 @@ use std::sync::Arc;
 /// Blocks read ahead while one is processed.
 pub const READ_AHEAD: usize = 2;
 
+/// Form of cached blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockForm {
+    Encoded,
+    Decoded,
+    /// Decoded with listed weights; blocks with too many weights for that are encoded.
+    Listed,
+}
+
+impl BlockForm {
+    /// Returns the form in which all blocks fit into `budget` bytes and are scanned fastest; encoded if they do not fit.
+    fn within(graph: &Graph, budget: u64) -> Self {
+        let fits = |form: &Self| form.bytes(graph) <= budget;
+        let decoded = [Self::Decoded, Self::Listed].into_iter().find(fits);
+        decoded.filter(|_| !graph.has_view()).unwrap_or(Self::Encoded)
+    }
+
+    /// Returns an upper bound of the memory of all blocks, and of what decoding one takes meanwhile.
+    fn bytes(self, graph: &Graph) -> u64 {
+        let entries = graph.blocks().iter();
+        match self {
+            // Tables of nodes and weights of a block are smaller than its arcs, or than this.
+            Self::Encoded => {
+                entries.map(|entry| 2 * entry.bytes + 32 * u64::from(entry.node_count) + 4096).sum()
+            }
+            Self::Listed if graph.is_weighted() => {
+                let codes = entries.clone().map(|entry| 4 * entry.arc_count).max().unwrap_or(0);
+                codes + entries.map(Block::listed_bytes).sum::<u64>()
+            }
+            Self::Decoded | Self::Listed => {
+                entries.map(|entry| Block::decoded_bytes(entry, graph.is_weighted())).sum()
+            }
+        }
+    }
+}
+
 /// Blocks of a graph, some of them cached in memory.
 pub struct BlockSource<'g> {
     graph: &'g Graph,
     kept: Vec<Option<Arc<Block>>>,
     kept_bytes: u64,
     budget: u64,
-    /// Whether the cached blocks are decoded.
-    decodes: bool,
+    /// Budget after a part of it is released.
+    lasting: u64,
+    form: BlockForm,
     ahead: usize,
     scans: u64,
     /// Progress that counts the scanned arcs.
@@ -31,9 +69,27 @@ impl<'g> BlockSource<'g> {
     pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
-        let decodes = !graph.has_view() && decoded_bytes(graph) <= budget;
+        let form = BlockForm::within(graph, budget);
         let (kept_bytes, ahead, scans, pace) = (0, READ_AHEAD, 0, None);
-        Self { graph, kept, kept_bytes, budget, decodes, ahead, scans, pace }
+        Self { graph, kept, kept_bytes, budget, lasting: budget, form, ahead, scans, pace }
+    }
+
+    /// Raises the budget to `most` bytes until [`release`](Self::release), if all blocks then fit decoded, and only then.
+    pub fn roomy(mut self, most: u64) -> Self {
+        let most = most.min(self.graph.files().cramped().kept_bytes);
+        let form = BlockForm::within(self.graph, most);
+        if self.form == BlockForm::Encoded && form != BlockForm::Encoded && !self.kept.is_empty() {
+            (self.budget, self.form) = (most, form);
+        }
+        self
+    }
+
+    /// Frees the cached blocks if they take more than the budget that lasts.
+    pub fn release(&mut self) {
+        if self.budget > self.lasting {
+            self.kept.fill(None);
+            (self.kept_bytes, self.budget, self.form) = (0, self.lasting, BlockForm::Encoded);
+        }
     }
 
     /// Sets the number of blocks read ahead.
@@ -49,7 +105,7 @@ impl<'g> BlockSource<'g> {
     /// Returns another source that shares the cached blocks, and caches no others.
     pub fn shared(&self) -> Self {
         let (kept, kept_bytes) = (self.kept.clone(), self.kept_bytes);
-        Self { kept, kept_bytes, budget: kept_bytes, scans: 0, ..*self }
+        Self { kept, kept_bytes, budget: kept_bytes, lasting: kept_bytes, scans: 0, ..*self }
     }
 
     /// Returns the graph.
@@ -78,17 +134,15 @@ impl<'g> BlockSource<'g> {
 
     /// Frees the cached blocks, and caches none from now on.
     pub fn forget(&mut self) {
-        (self.kept, self.kept_bytes, self.budget) = (Vec::new(), 0, 0);
+        (self.kept, self.kept_bytes, self.budget, self.lasting) = (Vec::new(), 0, 0, 0);
     }
 
     /// Returns an upper bound of the bytes of cached blocks.
     pub fn most_kept_bytes(&self) -> u64 {
-        if self.decodes {
-            return decoded_bytes(self.graph);
+        match self.form {
+            BlockForm::Encoded => self.budget.min(self.form.bytes(self.graph)).max(self.kept_bytes),
+            form => form.bytes(self.graph),
         }
-        // Tables of nodes and weights of a block are smaller than its arcs, or than this.
-        let bytes = |entry: &BlockEntry| 2 * entry.bytes + 32 * u64::from(entry.node_count) + 4096;
-        self.budget.min(self.graph.blocks().iter().map(bytes).sum()).max(self.kept_bytes)
     }
 
     /// Returns the most bytes that blocks may take in the cache.
@@ -184,7 +238,10 @@ impl<'g> BlockSource<'g> {
 
     fn keep(&mut self, block: &Arc<Block>) -> Result<()> {
         let Some(slot @ None) = self.kept.get_mut(block.index()) else { return Ok(()) };
-        let decoded = if self.decodes { block.decoded()? } else { None };
+        let decoded = match self.form {
+            BlockForm::Encoded => None,
+            form => block.decoded(form == BlockForm::Listed)?,
+        };
         let block = decoded.map_or_else(|| block.clone(), Arc::new);
         let bytes = block.memory_bytes() as u64;
         if self.kept_bytes + bytes <= self.budget {
@@ -193,10 +250,4 @@ impl<'g> BlockSource<'g> {
         }
         Ok(())
     }
-}
-
-/// Returns the maximum memory of all blocks, decoded.
-fn decoded_bytes(graph: &Graph) -> u64 {
-    let bytes = |entry| Block::decoded_bytes(entry, graph.is_weighted());
-    graph.blocks().iter().map(bytes).sum()
 }

@@ -25,6 +25,8 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
     pub objective: O,
     /// Whether each sweep visits the blocks in a different order, by hash.
     pub shuffled: bool,
+    /// Whether a further sweep may follow, for which the neighbors of moved nodes become active.
+    pub activates: bool,
     /// Restrictions on moves, and the distances of labels from their origins.
     pub rules: Rules<'a>,
 }

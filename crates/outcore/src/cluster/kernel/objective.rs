@@ -43,6 +43,8 @@ pub trait Objective: Sync {
     const ATTENUATES: bool = false;
     /// Whether it looks up data of each label, which [`prefetch`](Self::prefetch) fetches early.
     const LOOKS_UP_LABELS: bool = Self::WEIGHS_NODES;
+    /// Whether it [`admits`](Self::admits) only some labels.
+    const RESTRICTS: bool = false;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
 
@@ -52,12 +54,25 @@ pub trait Objective: Sync {
     fn leaving(&self, visit: &Visit) -> Self::Leaving;
     /// Prefetches the data of a label that `rate` needs.
     fn prefetch(&self, label: u32);
+    /// Returns whether a node with the label `present` may take `label`.
+    #[inline]
+    fn admits(&self, _present: u32, _label: u32) -> bool {
+        true
+    }
+    /// Prefetches the data of a label that `admits` needs.
+    #[inline]
+    fn prefetch_admission(&self, _label: u32) {}
     /// Rates `label`, to which arcs of total weight `weight` lead.
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
+    /// Returns the part of [`best_rate`](Self::best_rate) that is the same for all weights.
+    #[inline]
+    fn ceiling(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+        0.0
+    }
     /// Returns an upper bound of the rates of all labels to which arcs of this total weight lead, or of a smaller
     /// one, up to rounding.
     #[inline]
-    fn best_rate(&self, _visit: &Visit, _leaving: &Self::Leaving, _weight: f64) -> f64 {
+    fn best_rate(&self, _visit: &Visit, _at: &Self::Leaving, _ceiling: f64, _weight: f64) -> f64 {
         f64::INFINITY
     }
     /// Rates being alone; negative infinity if that is not an option.
@@ -141,6 +156,7 @@ pub struct Within<'a, O> {
 
 impl<O: Objective> Objective for Within<'_, O> {
     const WEIGHS_NODES: bool = O::WEIGHS_NODES;
+    const RESTRICTS: bool = true;
     type Leaving = O::Leaving;
 
     #[inline]
@@ -153,20 +169,31 @@ impl<O: Objective> Objective for Within<'_, O> {
     }
     #[inline]
     fn prefetch(&self, label: u32) {
-        prefetch(self.classes, label as usize);
         self.objective.prefetch(label);
     }
     #[inline]
+    fn admits(&self, present: u32, label: u32) -> bool {
+        self.classes[label as usize] == self.classes[present as usize]
+    }
+    #[inline]
+    fn prefetch_admission(&self, label: u32) {
+        prefetch(self.classes, label as usize);
+    }
+    #[inline]
     fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
-        if self.classes[label as usize] == self.classes[visit.present as usize] {
+        if self.admits(visit.present, label) {
             self.objective.rate(visit, leaving, label, weight)
         } else {
             f64::NEG_INFINITY
         }
     }
     #[inline]
-    fn best_rate(&self, visit: &Visit, leaving: &Self::Leaving, weight: f64) -> f64 {
-        self.objective.best_rate(visit, leaving, weight)
+    fn ceiling(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+        self.objective.ceiling(visit, leaving)
+    }
+    #[inline]
+    fn best_rate(&self, visit: &Visit, at: &Self::Leaving, ceiling: f64, weight: f64) -> f64 {
+        self.objective.best_rate(visit, at, ceiling, weight)
     }
     #[inline]
     fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
@@ -232,6 +259,7 @@ pub struct Election<'a, O: Objective> {
     objective: &'a O,
     visit: Visit,
     leaving: O::Leaving,
+    ceiling: f64,
     largest: f64,
     best: Option<(u32, f64)>,
 }
@@ -240,8 +268,9 @@ impl<'a, O: Objective> Election<'a, O> {
     #[inline]
     pub fn new(objective: &'a O, visit: Visit) -> Self {
         let leaving = objective.leaving(&visit);
+        let ceiling = objective.ceiling(&visit, &leaving);
         let largest = objective.alone(&visit, &leaving);
-        Self { objective, visit, leaving, largest, best: None }
+        Self { objective, visit, leaving, ceiling, largest, best: None }
     }
 
     /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay where they are,
@@ -278,7 +307,7 @@ impl<'a, O: Objective> Election<'a, O> {
     /// a label must be better by more than it.
     #[inline]
     pub fn may_win(&self, weight: f64) -> bool {
-        self.objective.best_rate(&self.visit, &self.leaving, weight) > 0.0
+        self.objective.best_rate(&self.visit, &self.leaving, self.ceiling, weight) > 0.0
     }
 
     /// Returns whether the node leaves its label: even the lowest rate among the equally good labels is better.

@@ -3,6 +3,9 @@
 //! Reading a label is a random access, and branches on it are hard to predict. Therefore the labels of a
 //! few thousand arcs are prefetched while the arcs are decoded, then loaded, and finally summed by label
 //! from the caches. An arc costs one decoding, one label and one sum: about 10 ns.
+//!
+//! An objective that weighs nodes first draws up a [shortlist](Round::shortlist): members that may leave their label,
+//! with the arcs to labels that they could take. The data of these labels alone is fetched, and only they are summed.
 
 use super::nodes::Nodes;
 use super::objective::{Choice, Election, Objective, TieOrder, Visit};
@@ -12,8 +15,17 @@ use crate::cluster::base::table::{LabelTable, Sum};
 use crate::cluster::store::by_node::NodeLabels;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
+
+/// Maximum number of members whose labels are fetched together.
+const BATCH_MEMBERS: usize = 512;
+/// Number of members by which the arcs of a member are fetched ahead of their use, and the places of the arcs.
+const ARCS_AHEAD: usize = 6;
+const PLACES_AHEAD: usize = 12;
+/// Upper bound of the bytes of a candidate, whose type depends on the objective.
+const CANDIDATE_BYTES: u64 = 160;
 
 /// Sums by label, and the rates of the labels in the same order.
 pub(crate) struct Tables<S> {
@@ -56,14 +68,16 @@ impl<S: Sum> ProposeWorker<S> {
             tables: Tables::new(degree),
             labels: Vec::with_capacity(BATCH_ARCS + degree),
             codes: Vec::with_capacity(BATCH_ARCS + degree),
-            ends: Vec::with_capacity(BATCH_ARCS),
+            ends: Vec::with_capacity(BATCH_MEMBERS),
             hops: Vec::new(),
         }
     }
 
     /// Returns the bytes of one worker, without the decoded arcs.
     pub(crate) const fn bytes(degree: u64) -> u64 {
-        Tables::<S>::bytes(degree) + 8 * (degree + 2 * BATCH_ARCS as u64)
+        Tables::<S>::bytes(degree)
+            + 8 * (degree + BATCH_ARCS as u64)
+            + (8 + CANDIDATE_BYTES) * BATCH_MEMBERS as u64
     }
 }
 
@@ -73,6 +87,15 @@ pub(crate) struct Proposal {
     pub(crate) choice: Option<Choice>,
     /// Whether a neighbor may move or, once confirmed, does move.
     pub(crate) contested: bool,
+}
+
+/// Member of a batch that may leave its label.
+struct Candidate<'a, O: Objective> {
+    /// Position in the batch.
+    at: usize,
+    /// Arcs to labels that it could take.
+    arcs: Range<usize>,
+    election: Election<'a, O>,
 }
 
 /// Shared state of the threads while they propose moves.
@@ -97,28 +120,109 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         plans: &mut [Proposal],
         worker: &mut ProposeWorker<S>,
     ) -> Result<u64> {
-        let (mut arcs, mut done) = (0, 0);
+        let (mut arcs, mut done, mut candidates) = (0, 0, Vec::new());
         while done < members.len() {
             let (batch, plans) = (&members[done..], &mut plans[done..]);
             arcs += self.fetch(batch, plans, worker)?;
-            let ProposeWorker { tables, labels, codes, ends, hops, .. } = worker;
-            let mut start = 0;
-            for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
-                if end > start {
-                    let codes = if codes.is_empty() { &[] } else { &codes[start..end] };
-                    let labels = &labels[start..end];
-                    plan.choice = self.choose(local, labels, codes, tables);
-                    if O::ATTENUATES
-                        && let Some(choice) = &mut plan.choice
-                    {
-                        choice.hops = hops_to(choice.label, labels, &hops[start..end]);
-                    }
-                }
-                start = end;
+            if O::WEIGHS_NODES {
+                self.shortlist(batch, plans, worker, &mut candidates);
+                self.elect(batch, plans, worker, &mut candidates);
+            } else {
+                self.count_votes(batch, plans, worker);
             }
-            done += ends.len();
+            done += worker.ends.len();
         }
         Ok(arcs)
+    }
+
+    /// Lets each member of the batch choose by the sums of its labels alone.
+    fn count_votes(&self, batch: &[u32], plans: &mut [Proposal], worker: &mut ProposeWorker<S>) {
+        let ProposeWorker { tables, labels, codes, ends, hops, .. } = worker;
+        let mut start = 0;
+        for ((&local, plan), &end) in batch.iter().zip(plans).zip(&*ends) {
+            if end > start {
+                let labels = &labels[start..end];
+                let Tables { sums, rates } = &mut *tables;
+                sum_up(sums, labels, part(codes, start..end));
+                let own = sums.get(self.present(local)).value();
+                let visit = self.visit(local, own, S::default());
+                let mut election = Election::new(&self.nodes.objective, visit);
+                plan.choice = self.choose(local, &mut election, sums, rates);
+                if O::ATTENUATES
+                    && let Some(choice) = &mut plan.choice
+                {
+                    choice.hops = hops_to(choice.label, labels, &hops[start..end]);
+                }
+            }
+            start = end;
+        }
+    }
+
+    /// Finds the members of the batch that may leave their label, moves their arcs to labels that they could take to
+    /// the front of their range, and prefetches the data of these labels.
+    fn shortlist<'s>(
+        &'s self,
+        batch: &[u32],
+        plans: &mut [Proposal],
+        worker: &mut ProposeWorker<S>,
+        candidates: &mut Vec<Candidate<'s, O>>,
+    ) {
+        const { assert!(size_of::<Candidate<'_, O>>() as u64 <= CANDIDATE_BYTES) };
+        let ProposeWorker { labels, codes, ends, .. } = worker;
+        let objective = &self.nodes.objective;
+        candidates.clear();
+        let mut start = 0;
+        for (at, (&local, &end)) in batch.iter().zip(&*ends).enumerate() {
+            let arcs = start..end;
+            start = end;
+            if self.block.degree(local as usize) > self.large_degree {
+                continue;
+            }
+            let present = self.present(local);
+            let (mut own, mut all, mut open) = (S::default(), S::default(), S::default());
+            S::for_each(&labels[arcs.clone()], part(codes, arcs.clone()), |label, weight| {
+                own += weight.only_if(label == present);
+                all += weight;
+                if O::RESTRICTS {
+                    open += weight.only_if(objective.admits(present, label));
+                }
+            });
+            let election = Election::new(objective, self.visit(local, own.value(), all));
+            let rest = if O::RESTRICTS { open } else { all }.value() - own.value();
+            if !election.may_win(rest) {
+                // Not even if all other arcs led to the same label.
+                plans[at].choice = election.choice();
+                continue;
+            }
+            let mut kept = arcs.start;
+            for arc in arcs.clone() {
+                // Branchless: which labels these are is hard to predict.
+                let label = labels[arc];
+                labels[kept] = label;
+                if !codes.is_empty() {
+                    codes[kept] = codes[arc];
+                }
+                kept += usize::from(label != present && objective.admits(present, label));
+            }
+            let arcs = arcs.start..kept;
+            labels[arcs.clone()].iter().for_each(|&label| objective.prefetch(label));
+            candidates.push(Candidate { at, arcs, election });
+        }
+    }
+
+    /// Lets the candidates choose among the labels of their arcs.
+    fn elect(
+        &self,
+        batch: &[u32],
+        plans: &mut [Proposal],
+        worker: &mut ProposeWorker<S>,
+        candidates: &mut [Candidate<'_, O>],
+    ) {
+        let ProposeWorker { tables: Tables { sums, rates }, labels, codes, .. } = worker;
+        for Candidate { at, arcs, election } in candidates {
+            sum_up(sums, &labels[arcs.clone()], part(codes, arcs.clone()));
+            plans[*at].choice = self.choose(batch[*at], election, sums, rates);
+        }
     }
 
     /// Fetches the labels around the first members, and plans the moves of hubs among them.
@@ -133,7 +237,11 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         worker.ends.clear();
         worker.hops.clear();
         let mut arcs = 0;
-        for (&local, plan) in members.iter().zip(plans) {
+        for (at, (&local, plan)) in members.iter().zip(plans).enumerate() {
+            if let Some(&later) = members.get(at + PLACES_AHEAD) {
+                self.block.prefetch_place(later as usize);
+                self.block.prefetch_arcs(members[at + ARCS_AHEAD] as usize);
+            }
             let degree = self.block.degree(local as usize);
             arcs += degree;
             *plan = Proposal::default();
@@ -161,16 +269,22 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             if self.nodes.changes.is_empty() {
                 self.nodes.active.clear((self.block.first_node() + local) as usize);
             }
-            if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_ARCS {
+            if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_MEMBERS {
                 break;
             }
         }
         // Replaces each neighbor by its label.
         for label in &mut worker.labels {
             *label = self.nodes.labels.at(*label).load(Relaxed);
-            if O::LOOKS_UP_LABELS {
+            if O::RESTRICTS {
+                self.nodes.objective.prefetch_admission(*label);
+            } else if O::LOOKS_UP_LABELS && !O::WEIGHS_NODES {
                 self.nodes.objective.prefetch(*label);
             }
+        }
+        if O::WEIGHS_NODES {
+            let visited = &members[..worker.ends.len()];
+            visited.iter().for_each(|&local| self.nodes.objective.prefetch(self.present(local)));
         }
         Ok(arcs)
     }
@@ -179,36 +293,10 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     fn choose(
         &self,
         local: u32,
-        labels: &[u32],
-        codes: &[u32],
-        tables: &mut Tables<S>,
+        election: &mut Election<'_, O>,
+        sums: &LabelTable<S>,
+        rates: &mut Vec<f64>,
     ) -> Option<Choice> {
-        let Tables { sums, rates } = tables;
-        let (objective, present) = (&self.nodes.objective, self.present(local));
-        let known = O::WEIGHS_NODES.then(|| {
-            let (mut own, mut arcs) = (S::default(), S::default());
-            S::for_each(labels, codes, |label, weight| {
-                own += weight.only_if(label == present);
-                arcs += weight;
-            });
-            let election = Election::new(objective, self.visit(local, own.value(), arcs));
-            (election, arcs.value() - own.value())
-        });
-        if let Some((election, rest)) = &known
-            && !election.may_win(*rest)
-        {
-            // Not even if all other arcs led to the same label.
-            return election.choice();
-        }
-        sums.reset(labels.len());
-        S::for_each(labels, codes, |label, weight| sums.add(label, weight));
-        let mut election = match known {
-            Some((election, _)) => election,
-            None => {
-                let own = sums.get(present).value();
-                Election::new(objective, self.visit(local, own, S::default()))
-            }
-        };
         election.survey(sums, rates);
         if election.leaves() {
             election.pick(sums, rates, self.order(local));
@@ -328,6 +416,19 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         })?;
         Ok(nearest.saturating_add(1))
     }
+}
+
+/// Sums the weights of arcs by label.
+#[inline]
+fn sum_up<S: Sum>(sums: &mut LabelTable<S>, labels: &[u32], codes: &[u32]) {
+    sums.reset(labels.len());
+    S::for_each(labels, codes, |label, weight| sums.add(label, weight));
+}
+
+/// Returns the weight codes of these arcs; none if there are none at all.
+#[inline]
+fn part(codes: &[u32], arcs: Range<usize>) -> &[u32] {
+    if codes.is_empty() { &[] } else { &codes[arcs] }
 }
 
 /// Returns the hops between a node and the origin of a label that it takes from the nearest neighbor that has

@@ -169,7 +169,7 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
             roles[local as usize] = RESTS;
         }
         swept.moved += moved as u64;
-        if moved > 0 && !directed {
+        if moved > 0 && !directed && nodes.activates {
             let piece = piece * members.len() / moved;
             for_pieces(members, plans, piece, |members, plans| {
                 workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))

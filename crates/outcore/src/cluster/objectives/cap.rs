@@ -92,6 +92,7 @@ impl<O: Objective> Objective for Capped<O> {
     const WEIGHS_NODES: bool = O::WEIGHS_NODES;
     const ATTENUATES: bool = O::ATTENUATES;
     const LOOKS_UP_LABELS: bool = true;
+    const RESTRICTS: bool = O::RESTRICTS;
     type Leaving = O::Leaving;
 
     #[inline]
@@ -116,8 +117,20 @@ impl<O: Objective> Objective for Capped<O> {
         }
     }
     #[inline]
-    fn best_rate(&self, visit: &Visit, leaving: &Self::Leaving, weight: f64) -> f64 {
-        self.objective.best_rate(visit, leaving, weight)
+    fn ceiling(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+        self.objective.ceiling(visit, leaving)
+    }
+    #[inline]
+    fn best_rate(&self, visit: &Visit, at: &Self::Leaving, ceiling: f64, weight: f64) -> f64 {
+        self.objective.best_rate(visit, at, ceiling, weight)
+    }
+    #[inline]
+    fn admits(&self, present: u32, label: u32) -> bool {
+        self.objective.admits(present, label)
+    }
+    #[inline]
+    fn prefetch_admission(&self, label: u32) {
+        self.objective.prefetch_admission(label);
     }
     #[inline]
     fn alone(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {

@@ -115,17 +115,21 @@ impl Objective for CodeLength {
         leaving.gain + (length - after) - growth
     }
 
+    #[inline]
+    fn ceiling(&self, visit: &Visit, leaving: &Leaving) -> f64 {
+        leaving.gain - plogp((visit.mass + visit.arcs) * self.unit)
+    }
+
     /// Rates a community that has nothing but the arcs of this weight. A node of strength s with arcs of weight a, w of
     /// them to a community with p and q, lengthens the part of the code due to it by
     /// plogp(q + p + s + a - 2w) - plogp(q + p) - 2 plogp(q + a - 2w) + 2 plogp(q). That grows with p, which is at least
     /// q, and then with q, which is at least w: at p = q = w it is plogp(s + a) - 2 plogp(a - w) - 2w. As plogp is convex,
     /// the code for community names grows at least in proportion to the change of Q.
     #[inline]
-    fn best_rate(&self, visit: &Visit, leaving: &Leaving, weight: f64) -> f64 {
-        let [s, a, w] = [visit.mass, visit.arcs, weight].map(|weight| weight * self.unit);
-        let least = plogp(s + a) - 2.0 * (plogp(a - w) + w);
+    fn best_rate(&self, visit: &Visit, leaving: &Leaving, ceiling: f64, weight: f64) -> f64 {
+        let [a, w] = [visit.arcs, weight].map(|weight| weight * self.unit);
         let growth = 2.0 * (visit.own - weight) * self.unit * (leaving.log_exits + LOG2_E);
-        leaving.gain - least - growth
+        ceiling + 2.0 * (plogp(a - w) + w) - growth
     }
 
     #[inline]
@@ -252,8 +256,9 @@ mod tests {
             let visit = Visit { present: 0, count: 1, own, arcs, mass };
             let leaving = sums.leaving(&visit);
             let rate = sums.rate(&visit, &leaving, 1, w);
+            let ceiling = sums.ceiling(&visit, &leaving);
             for more in [0.0, 0.5, 1.0] {
-                let most = sums.best_rate(&visit, &leaving, w + more * (rest - own));
+                let most = sums.best_rate(&visit, &leaving, ceiling, w + more * (rest - own));
                 prop_assert!(rate <= most + 1e-12, "{rate} above {most}");
             }
         }

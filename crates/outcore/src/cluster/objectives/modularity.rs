@@ -65,7 +65,7 @@ impl Objective for Density {
 
     /// Rates a community without mass.
     #[inline]
-    fn best_rate(&self, _visit: &Visit, stay: &f64, weight: f64) -> f64 {
+    fn best_rate(&self, _visit: &Visit, stay: &f64, _ceiling: f64, weight: f64) -> f64 {
         weight - stay
     }
 

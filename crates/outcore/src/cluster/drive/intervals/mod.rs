@@ -354,6 +354,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             seed: self.job.options.seed,
             objective,
             shuffled: false,
+            activates: true,
             rules: Rules::default(),
         };
         let observer = self.job.observer;

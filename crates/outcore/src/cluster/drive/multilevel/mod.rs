@@ -21,6 +21,7 @@
 
 mod combine;
 mod divide;
+mod lift;
 mod saved;
 mod searches;
 mod trials;
@@ -29,20 +30,18 @@ mod warm;
 pub(crate) use searches::width;
 pub(crate) use trials::{StartCounts, Starts};
 
-use super::contract::{Contracted, Division, LevelPlace, contract};
 use super::groups::{Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};
-use super::memory::{ClusterMemory, Fit};
-use crate::checkpoint::{StateReader, StateWriter};
+use super::memory::{ClusterMemory, Fit, roomy};
 use crate::cluster::base::bits::Bits;
-use crate::cluster::base::hash::{LEAD, LEVEL, REFINE, mix};
+use crate::cluster::base::hash::{LEAD, LEVEL, mix};
 use crate::cluster::base::table::Sum;
 use crate::cluster::finish::closing::SweptLabels;
 use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::kernel::cache::BlockSource;
 use crate::cluster::kernel::history::{History, Sweep};
 use crate::cluster::kernel::nodes::{Nodes, Rules};
-use crate::cluster::kernel::objective::{Objective, Sums, Within};
+use crate::cluster::kernel::objective::{Objective, Sums};
 use crate::cluster::kernel::sweep::{Workshop, sweep};
 use crate::cluster::methods::options::Seeding;
 use crate::cluster::store::given::Given;
@@ -53,9 +52,10 @@ use crate::graph::Graph;
 use crate::io::give_back_freed;
 use crate::progress::{Event, notify};
 use crate::units::format_counted;
+use lift::{Aside, Groupings, renumber};
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
 /// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
@@ -137,13 +137,6 @@ impl Progress {
     }
 }
 
-/// Groups into which a level is contracted.
-struct Groupings {
-    groups: Vec<u32>,
-    classes: Vec<u32>,
-    class_count: usize,
-}
-
 /// Level above the base, with the state of its sweeps.
 struct Upper<O> {
     graph: Graph,
@@ -157,13 +150,7 @@ struct Upper<O> {
     progress: Progress,
 }
 
-/// Sums that are not needed for a while, stored exactly.
-enum Aside<O> {
-    InMemory(O),
-    OnDisk(PathBuf),
-}
-
-/// WarmStep that follows the sweeps of a level.
+/// Step that follows the sweeps of a level.
 enum NextStep<O> {
     /// The level is the last one.
     Top(LevelState<O>),
@@ -243,6 +230,7 @@ pub(crate) fn find<O: Sums>(
         None => first.begin(&mut level)?,
     };
     let labels = first.at_least_given(&mut level, state.labels)?;
+    level.source.release();
     // There may be no level 1.
     first.find_waiting(&mut level)?;
     let mut found = std::mem::take(&mut first.found);
@@ -444,6 +432,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             seed: level.seed,
             objective,
             shuffled: true,
+            activates: !progress.refines,
             rules: Rules::default(),
         };
         let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
@@ -520,6 +509,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         let mut level = Level {
             source: &mut BlockSource::new(&graph, (memory - needed) / 2)
+                .roomy(roomy(memory - needed))
                 .reading_ahead(ahead)
                 .paced(self.job.observer),
             counts,
@@ -551,158 +541,4 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         Ok(next)
     }
-
-    /// Contracts this level to the next one.
-    fn lift(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<NextStep<O>> {
-        self.detail(&format!("level {}: refining communities", level.number))?;
-        self.forget_from(level.number);
-        let LevelState { labels, sums } = state;
-        let sums = self.set_aside(level, sums)?;
-        let Some(Groupings { groups, classes, class_count }) = self.refine(level, &labels)? else {
-            let sums = self.bring_back(sums)?;
-            return Ok(NextStep::Top(LevelState { labels, sums }));
-        };
-        drop(labels);
-        if let Aside::OnDisk(path) = sums {
-            self.job.graph.files().discard(&path);
-        }
-        self.lift_groups(level, Groupings { groups, classes, class_count })
-    }
-
-    /// Contracts these groups of a level to the next one.
-    fn lift_groups(&mut self, level: &mut Level<'_, '_>, of: Groupings) -> Result<NextStep<O>> {
-        let Groupings { groups, classes, class_count } = of;
-        self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
-        let below = std::mem::take(&mut level.counts);
-        let division = Division {
-            groups: &groups,
-            classes: &classes,
-            class_count,
-            counts: &below,
-            within: None,
-        };
-        let Contracted { graph, is_on_disk, counts, mut sums } = self.contract(level, &division)?;
-        sums.free_below(classes.len());
-        if level.number == self.base {
-            level.counts = below;
-        }
-        self.hierarchy.keep(&groups, classes.len())?;
-        drop(groups);
-        if level.is_on_disk {
-            give_back_freed();
-        }
-        let progress = Progress::new(classes.len());
-        let labels = classes.into_iter().map(AtomicU32::new).collect();
-        let (number, state) = (level.number + 1, LevelState { labels, sums });
-        let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
-        Ok(NextStep::Up(Box::new(next)))
-    }
-
-    /// Moves the sums to disk if the sums of the groups inside communities need the memory: in the worst case,
-    /// nearly every node is both a community and a group.
-    fn set_aside(&self, level: &Level<'_, '_>, sums: O) -> Result<Aside<O>> {
-        let room = level.memory.saturating_sub(level.needed + level.source.kept_bytes());
-        let room = room.min(self.job.graph.files().cramped().sums_bytes);
-        if O::COMMUNITY_BYTES * sums.label_bound() as u64 <= room {
-            return Ok(Aside::InMemory(sums));
-        }
-        let path = self.scratch(format_args!("sums-{}", level.number));
-        let mut to = StateWriter::create(self.job.graph.files(), &path)?;
-        sums.save(&mut to)?;
-        to.finish()?;
-        drop(sums);
-        give_back_freed();
-        Ok(Aside::OnDisk(path))
-    }
-
-    fn bring_back(&self, sums: Aside<O>) -> Result<O> {
-        let path = match sums {
-            Aside::InMemory(sums) => return Ok(sums),
-            Aside::OnDisk(path) => path,
-        };
-        let mut from = StateReader::open(self.job.graph.files(), &path)?;
-        let sums = O::load(self.rule, &mut from)?;
-        from.finish()?;
-        self.job.graph.files().discard(&path);
-        Ok(sums)
-    }
-
-    fn contract(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        division: &Division<'_>,
-    ) -> Result<Contracted<O>> {
-        // The directory of the previous cycle may still be needed.
-        let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
-        let directory = self.scratch(name);
-        let spare = level.memory - level.needed - level.source.kept_bytes();
-        // The rest covers memory of the levels below that the allocator retains.
-        let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
-        let files = self.job.graph.files();
-        let place = LevelPlace { files, directory: &directory, sort_bytes };
-        let done = self.history.arcs;
-        let tick = || notify(self.job.observer, Event::Advance { done });
-        if level.graph().is_weighted() {
-            contract::<f64, O>(level.source, division, self.rule, &place, tick)
-        } else {
-            contract::<u32, O>(level.source, division, self.rule, &place, tick)
-        }
-    }
-
-    /// Divides every community into connected groups; `None` if there are hardly fewer groups than nodes.
-    fn refine(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        labels: &[AtomicU32],
-    ) -> Result<Option<Groupings>> {
-        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
-        let Groups { labels: groups, sums, count } =
-            self.first_groups(level, self.starts.usual, seed, Some(labels))?;
-        let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
-        for (group, label) in groups.iter().zip(labels) {
-            classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);
-        }
-        let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
-        let within = Within { objective: sums, classes: &classes };
-        let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
-        if level.graph().is_weighted() {
-            let mut workshop = self.workshop::<f64>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        } else {
-            let mut workshop = self.workshop::<u32>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        }
-        drop((progress, classes));
-        let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
-        let numbers = renumber(&mut groups, count);
-        let most = if level.is_large(self.job) { LEVEL_SHRINKS } else { 1.0 };
-        if numbers as f64 >= most * level.node_count() as f64 {
-            return Ok(None);
-        }
-        // The class of a group is that of any of its nodes.
-        let mut of_group = vec![0; numbers];
-        for (&group, label) in groups.iter().zip(labels) {
-            of_group[group as usize] = label.load(Relaxed);
-        }
-        let class_count = renumber(&mut of_group, level.node_count());
-        Ok(Some(Groupings { groups, classes: of_group, class_count }))
-    }
-}
-
-/// Makes labels below `bound` dense, preserving their order; returns their number.
-fn renumber(labels: &mut [u32], bound: usize) -> usize {
-    let used = Bits::new(bound, false);
-    for &label in labels.iter() {
-        used.set(label as usize);
-    }
-    let mut numbers = vec![0; bound];
-    let mut count = 0;
-    used.for_each(0..bound, |label| {
-        numbers[label] = count;
-        count += 1;
-    });
-    for label in labels {
-        *label = numbers[*label as usize];
-    }
-    count as usize
 }
