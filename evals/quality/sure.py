@@ -94,7 +94,7 @@ def area(right: list[float], wrong: list[float]) -> float:
     return wins / (len(right) * len(wrong))
 
 
-def told(of: Found, truth: dict[int, str]) -> tuple[float, int]:
+def area_of(of: Found, truth: dict[int, str]) -> tuple[float, int]:
     """Return how well stability tells right nodes from wrong ones, 1 if none is wrong, and the number of wrong ones."""
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     for node, community in of.communities.items():
@@ -127,7 +127,7 @@ def main() -> int:
         lfr.make(parameters, source, folder / "truth.tsv")
         truth = dict(line.split("\t") for line in (folder / "truth.tsv").read_text().splitlines())
         for method in METHODS:
-            under, wrong = told(run(method, 1), {int(node): group for node, group in truth.items()})
+            under, wrong = area_of(run(method, 1), {int(node): group for node, group in truth.items()})
             name = f"LFR, {nodes:,} nodes, graph {seed}, {method}, {wrong:,} wrong: area under the curve"
             result.check(name, under, AUC_BAR, ">=", judged=wrong >= FEWEST_WRONG)
 

@@ -29,13 +29,13 @@ const MOST_PARTS: usize = 2;
 
 /// Labels on disk, and their quality.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(super) struct Scored {
     pub(super) place: usize,
     pub(super) quality: f64,
 }
 
 /// Orders candidates by quality, the best first; smaller differences are rounding, so these keep their order.
-fn ordered(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     let mut all = Vec::with_capacity(candidates.len());
     while !candidates.is_empty() {
         all.push(candidates.remove(best_of(&candidates)));
@@ -44,7 +44,7 @@ fn ordered(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// Returns the first place of the best candidate; smaller differences are rounding.
-pub(super) fn best_of(candidates: &[Candidate]) -> usize {
+pub(super) fn best_of(candidates: &[Scored]) -> usize {
     let quality = |place: usize| candidates[place].quality;
     let better = |best, place| if quality(place) > quality(best) + MARGIN { place } else { best };
     (0..candidates.len()).fold(0, better)
@@ -61,9 +61,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(super) fn combined(
         &mut self,
         level: &mut Level<'_, '_>,
-        starts: &[Candidate],
+        starts: &[Scored],
         kept: &mut Hierarchy,
-    ) -> Result<Candidate> {
+    ) -> Result<Scored> {
         let starts = ordered(starts.to_vec());
         let mut round = starts.clone();
         while round.len() > 1 {
@@ -81,9 +81,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     fn met<'c>(
         &mut self,
         level: &mut Level<'_, '_>,
-        pairs: impl Iterator<Item = &'c [Candidate]>,
+        pairs: impl Iterator<Item = &'c [Scored]>,
         kept: &mut Hierarchy,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Vec<Scored>> {
         let (mut winners, mut tasks, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
             if let &[better, other] = pair {
@@ -101,7 +101,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             let place = places.next();
             if let Some(((quality, labels), place)) = found.zip(place) {
                 keep(kept, &labels)?;
-                winners[place] = Candidate { place: kept.groupings().len() - 1, quality };
+                winners[place] = Scored { place: kept.groupings().len() - 1, quality };
             }
             Ok(())
         })?;
@@ -112,9 +112,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     fn combination(
         &mut self,
         level: &mut Level<'_, '_>,
-        better: Candidate,
+        better: Scored,
         kept: &Hierarchy,
-        other: Candidate,
+        other: Scored,
     ) -> Result<Option<(f64, Vec<u32>)>> {
         let [labels, others] = [better, other].map(|candidate| kept.read(candidate.place));
         let Some(common) = common_groups(&labels?, others?) else { return Ok(None) };

@@ -16,7 +16,7 @@
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
 
-use super::combine::{Candidate, best_of, keep};
+use super::combine::{Scored, best_of, keep};
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::drive::groups::sums_of;
@@ -257,7 +257,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let count = tasks.len() as u32;
         let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
         self.search_each(level, tasks, solve, |(quality, labels)| {
-            starts.push(Candidate { place: starts.len(), quality });
+            starts.push(Scored { place: starts.len(), quality });
             keep(&mut kept, &labels)
         })?;
         let labels = if are_of_groups {
@@ -276,15 +276,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn compared(
         &mut self,
         level: &mut Level<'_, '_>,
-        starts: &[Candidate],
+        starts: &[Scored],
         kept: &mut Hierarchy,
     ) -> Result<Vec<u32>> {
         let most = starts[best_of(starts)].quality;
         let nodes = self.job.graph.node_count();
         let by_chance = NEAR_BY_CHANCE / (nodes.max(1) as f64).sqrt();
         let near = NEAR.max(by_chance) * O::scale(most, nodes);
-        let is_near = |start: &Candidate| most - start.quality <= near;
-        let near: Vec<Candidate> = starts.iter().copied().filter(is_near).collect();
+        let is_near = |start: &Scored| most - start.quality <= near;
+        let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {
                 let mut labels = kept.read(start.place)?;
