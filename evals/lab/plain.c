@@ -1,9 +1,10 @@
-// Plain C with which the laboratory is compared: `plain MODE FILE BYTES OPERATIONS RUNS FORGET` prints the nanoseconds per
-// operation of each run, which opens the file, reads or writes OPERATIONS times, and closes it; with `pread`, the median
-// of the calls. FORGET bytes of other memory are written before each run: many leave nothing of the file in the
-// processor's caches.
+// Plain C with which the laboratory is compared: `plain MODE FILE BYTES OPERATIONS RUNS THREADS FORGET` prints the nanoseconds
+// per operation of each run, which opens the file, reads or writes OPERATIONS times, and closes it; with `pread`, the median
+// of the calls. With two THREADS, another one sleeps. FORGET bytes of other memory are written before each run: many leave
+// nothing of the file in the processor's caches.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,10 +119,17 @@ static void forget(size_t bytes) {
     free((void *)memory);
 }
 
+static void *sleeps(void *nothing) {
+    pause();
+    return nothing;
+}
+
 int main(int given, char **argument) {
-    if (given != 7) return 2;
+    if (given != 8) return 2;
+    pthread_t other;
+    if (atoi(argument[6]) > 1 && pthread_create(&other, NULL, sleeps, NULL)) return 1;
     const char *path = argument[2];
-    const size_t size = strtoul(argument[3], NULL, 10), forgotten = strtoul(argument[6], NULL, 10);
+    const size_t size = strtoul(argument[3], NULL, 10), forgotten = strtoul(argument[7], NULL, 10);
     const long count = atol(argument[4]), runs = atol(argument[5]);
     size_t mode = 0;
     while (mode < sizeof modes / sizeof *modes && strcmp(modes[mode].name, argument[1])) mode++;

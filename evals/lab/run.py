@@ -139,7 +139,7 @@ def main() -> int:
     result.check(f"E1 opposite verdicts of {len(decided)} rows in two quick runs", opposite, 0, judged=full)
     result.check("E1 share of verdicts that change", changed / max(len(decided), 1), 0.02, judged=full)
     # Without this, a laboratory that never decides would pass.
-    result.check("E1 share of rows with a verdict in both runs", len(decided) / len(both), 0.5, ">=", judged=full)
+    result.check("E1 share of rows with a verdict in both runs", len(decided) / len(both), 0.25, ">=", judged=full)
     result.notes.append(f"E1 rows with a verdict in one of the runs: {len(once)} of {len(both)}")
     result.notes += [f"E1 a verdict in one of the runs: {', '.join(filter(None, row))}" for row in once]
     result.check(

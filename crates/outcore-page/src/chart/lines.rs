@@ -181,12 +181,13 @@ impl Plot {
         }
     }
 
-    /// Draws horizontal lines with their names above them, moved apart.
+    /// Draws horizontal lines with their names above them, or below where there is no room, moved apart.
     fn levels(&self, levels: &[(String, Range)]) -> Markup {
         let y = |number: usize| self.y.at(levels[number].1.middle);
         let mut order: Vec<usize> = (0..levels.len()).collect();
         order.sort_by(|a, b| y(*a).total_cmp(&y(*b)));
-        let wanted: Vec<f64> = order.iter().map(|&number| y(number) - 4.0).collect();
+        let above = |y: f64| if y < self.top + 15.0 { y + 13.0 } else { y - 4.0 };
+        let wanted: Vec<f64> = order.iter().map(|&number| above(y(number))).collect();
         let places = apart(&wanted, &vec![APART; wanted.len()], self.top + 11.0, self.bottom - 4.0);
         html! {
             @for (number, place) in order.into_iter().zip(places) {
