@@ -1,7 +1,8 @@
-"""Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bar L7).
+"""Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bars L7, E4).
 
 Passes if the console is empty, nothing is fetched, every chart is shown with a size, every link has a target, and the
-body does not scroll sideways. Writes screenshots for inspection.
+body does not scroll sideways. In every chart, no text is small, cut, outside or over another text; every axis has marks
+and a word for what it shows; charts of the laboratory have reference lines. Writes screenshots for inspection.
 
     outcore lab all --quick --html page.html
     outcore cluster edges.tsv -o communities.tsv --report report.html
@@ -35,7 +36,25 @@ LOOK = """() => {
     const box = text.getBBox(), view = svg.viewBox.baseVal;
     return box.x < -1 || box.x + box.width > view.width + 1 || box.y + box.height > view.height + 1;
   }).map(text => text.textContent));
+  const name = svg => svg.getAttribute('aria-label');
+  const words = (svg, kind) => [...svg.querySelectorAll('text' + kind)];
+  const over = (a, b) => Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x) > 1
+    && Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y) > 3;
+  const charts = [];
+  for (const svg of shown) {
+    const texts = words(svg, '').map(text => [text.textContent, text.getBBox()]);
+    texts.forEach(([text], at) => {
+      if (text.endsWith('…')) charts.push(`${name(svg)}: cut: ${text}`);
+      for (const [other, box] of texts.slice(at + 1))
+        if (over(texts[at][1], box)) charts.push(`${name(svg)}: ${text} and ${other} overlap`);
+    });
+    const lacks = (what, is) => is && charts.push(`${name(svg)}: ${what}`);
+    lacks('an axis without words', words(svg, '.axis').every(text => text.textContent.trim() === ''));
+    lacks('an axis without marks', words(svg, '.tick').length < 2);
+    lacks('no reference line', document.getElementById('outcore-lab') && !svg.querySelector('.level'));
+  }
   return {
+    faults: charts,
     figures: document.querySelectorAll('figure').length,
     charts: shown.filter(svg => svg.getBoundingClientRect().height > 40).length,
     smallest: Math.min(...texts),
@@ -47,6 +66,10 @@ LOOK = """() => {
 }"""
 
 
+def is_remote(url: str) -> bool:
+    return url[:5] not in ("file:", "data:")
+
+
 def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None) -> list[str]:
     """Return the faults of a page at one width and in one color scheme."""
     found: list[str] = []
@@ -54,7 +77,7 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2)
     page.on("console", lambda message: found.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: found.append(f"error: {error}"))
-    page.on("request", lambda request: found.extend([f"fetched: {request.url}"] * (request.url[:5] not in ("file:", "data:"))))
+    page.on("request", lambda request: found.extend([f"fetched: {request.url}"] * is_remote(request.url)))
     page.goto(page_path.resolve().as_uri())
     seen = page.evaluate(LOOK)
     if seen["charts"] == 0 or seen["charts"] != seen["figures"]:
@@ -63,6 +86,7 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
         found.append(f"the body is {seen['overflow']} pixels too wide")
     if seen["charts"] and seen["smallest"] < SMALLEST_TEXT:
         found.append(f"text of {seen['smallest']:.1f} pixels in a chart")
+    found += seen["faults"]
     found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
     found += [f"a link has no target: {link!r}" for link in seen["lost"]]
     if folder:

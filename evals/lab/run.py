@@ -51,15 +51,23 @@ def an_operation(row: dict[str, Any]) -> float:
     return statistics.median(each["wall_seconds"] / each["operations"] for each in row["samples"])
 
 
-def verdicts(experiments: dict[str, Any]) -> dict[tuple[str, str, str], int]:
-    """Return for each row whether it is slower (1) or faster (-1) than the first one, or not shown to differ (0)."""
-    found = {}
-    for name, experiment in experiments.items():
-        for row in experiment["rows"]:
-            if ratio := row["ratio"]:
-                slower, faster = ratio["low"] > NEGLIGIBLE, ratio["high"] < 1 / NEGLIGIBLE
-                found[name, row["group"], row["name"]] = int(slower) - int(faster)
-    return found
+def verdict(ratio: dict[str, float]) -> int | None:
+    """Return the verdict on a ratio: higher (1), lower (-1), the same (0), or none, as `Interval::verdict`."""
+    if ratio["low"] > NEGLIGIBLE:
+        return 1
+    if ratio["high"] < 1 / NEGLIGIBLE:
+        return -1
+    return 0 if ratio["low"] >= 1 / NEGLIGIBLE and ratio["high"] <= NEGLIGIBLE else None
+
+
+def verdicts(experiments: dict[str, Any]) -> dict[tuple[str, str, str], int | None]:
+    """Return the verdict on each row with a ratio."""
+    return {
+        (name, row["group"], row["name"]): verdict(row["ratio"])
+        for name, experiment in experiments.items()
+        for row in experiment["rows"]
+        if row["ratio"]
+    }
 
 
 def unequal(experiments: dict[str, Any]) -> list[str]:
@@ -124,10 +132,16 @@ def main() -> int:
 
     one, two = verdicts(first), verdicts(second)
     both = sorted(one.keys() & two.keys())
-    opposite = sum(one[row] * two[row] < 0 for row in both)
-    changed = sum(one[row] != two[row] for row in both)
-    result.check(f"E1 opposite verdicts of {len(both)} rows in two quick runs", opposite, 0, judged=full)
-    result.check("E1 share of verdicts that change", changed / len(both), 0.02, judged=full)
+    decided = [(one[row], two[row]) for row in both if one[row] is not None and two[row] is not None]
+    opposite = sum(a * b < 0 for a, b in decided)
+    changed = sum(a != b for a, b in decided)
+    once = [row for row in both if (one[row] is None) != (two[row] is None)]
+    result.check(f"E1 opposite verdicts of {len(decided)} rows in two quick runs", opposite, 0, judged=full)
+    result.check("E1 share of verdicts that change", changed / max(len(decided), 1), 0.02, judged=full)
+    # Without this, a laboratory that never decides would pass.
+    result.check("E1 share of rows with a verdict in both runs", len(decided) / len(both), 0.25, ">=", judged=full)
+    result.notes.append(f"E1 rows with a verdict in one of the runs: {len(once)} of {len(both)}")
+    result.notes += [f"E1 a verdict in one of the runs: {', '.join(filter(None, row))}" for row in once]
     result.check(
         "E1 rows that differ from rows that do the same", len(unequal(first) + unequal(second)), 0, judged=full
     )

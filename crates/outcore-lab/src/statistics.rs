@@ -8,8 +8,13 @@
 //! Young, "Resampling-Based Multiple Testing", 1993). The critical value found this way holds for all of them
 //! together. Reports of two machines have no rounds in common; there the rounds change sides instead of signs.
 //!
+//! A verdict needs an interval that lies on one side of what is negligible, or inside it. An interval across the bound is
+//! none: that no difference was shown does not show that there is none (Schuirmann, "A comparison of the two one-sided
+//! tests procedure", 1987). So another run may leave a question open, but it hardly ever contradicts a verdict.
+//!
 //! Cost: 2,048 flips of each comparison.
 
+use crate::number::three;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
@@ -46,10 +51,43 @@ pub struct Interval {
     pub high: f64,
 }
 
+/// What an interval of a ratio of costs says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The cost is higher, by more than what is negligible.
+    Higher,
+    /// The cost is lower, by more than what is negligible.
+    Lower,
+    /// The costs differ by no more than what is negligible.
+    Same,
+}
+
 impl Interval {
+    /// Returns the verdict on a ratio; `None` if the interval crosses the bound of what is negligible.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let bounds = [1.0 / NEGLIGIBLE, NEGLIGIBLE];
+        match (self.low, self.high) {
+            (low, _) if low > bounds[1] => Some(Verdict::Higher),
+            (_, high) if high < bounds[0] => Some(Verdict::Lower),
+            (low, high) if low >= bounds[0] && high <= bounds[1] => Some(Verdict::Same),
+            _ => None,
+        }
+    }
+
     /// Whether a ratio differs from 1 by more than what is negligible.
     pub fn differs(&self) -> bool {
-        self.low > NEGLIGIBLE || self.high < 1.0 / NEGLIGIBLE
+        matches!(self.verdict(), Some(Verdict::Higher | Verdict::Lower))
+    }
+
+    /// Returns a ratio as text with its interval: the estimate if it differs from 1, `=` if it does not, `?` if the interval
+    /// leaves that open.
+    pub fn ratio_text(&self) -> String {
+        let shown = match self.verdict() {
+            Some(Verdict::Higher | Verdict::Lower) => three(self.middle),
+            Some(Verdict::Same) => "=".into(),
+            None => "?".into(),
+        };
+        format!("{shown} ({}-{})", three(self.low), three(self.high))
     }
 
     /// Returns the interval of the inverse ratio.
@@ -320,6 +358,22 @@ mod tests {
             [None],
             "with eight rounds, no share of the flips is small enough"
         );
+    }
+
+    #[test]
+    fn an_interval_across_the_bound_is_no_verdict() {
+        let of = |low, high| Interval { middle: 1.0, low, high };
+        for (interval, verdict, text) in [
+            (of(1.03, 1.2), Some(Verdict::Higher), "1.00 (1.03-1.20)"),
+            (of(0.8, 0.97), Some(Verdict::Lower), "1.00 (0.800-0.970)"),
+            (of(0.99, 1.01), Some(Verdict::Same), "= (0.990-1.01)"),
+            (of(0.97, 1.01), None, "? (0.970-1.01)"),
+            (of(1.01, 1.5), None, "? (1.01-1.50)"),
+            (of(0.5, 2.0), None, "? (0.500-2.00)"),
+        ] {
+            assert_eq!((interval.verdict(), interval.ratio_text().as_str()), (verdict, text));
+            assert_eq!(interval.differs(), verdict.is_some_and(|verdict| verdict != Verdict::Same));
+        }
     }
 
     #[test]

@@ -141,11 +141,7 @@ fn compared(compared: &Compared) -> String {
     }
     let cells = |row: &ComparedRow| {
         let ratio = match row.ratio {
-            Some(ratio) => {
-                let [middle, low, high] = [ratio.middle, ratio.low, ratio.high].map(three);
-                let shown = if row.differs { &middle } else { "=" };
-                format!("{shown} ({low}-{high})")
-            }
+            Some(ratio) => ratio.ratio_text(),
             None => "-".into(),
         };
         let name = match row.group.as_str() {

@@ -7,7 +7,9 @@ use outcore::cluster::MethodOption;
 use outcore::job::{CommunitiesReport, PresentReport, Report, ResultReport};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
-use outcore_page::chart::{self, Around, Axes, Bar, BarRow, Drawing, Marks, Point, Series};
+use outcore_page::chart::{
+    self, Around, Axes, Bar, BarAxis, BarRow, Drawing, Marks, Point, Series,
+};
 
 /// Result of a job.
 pub(super) struct Found<'a> {
@@ -51,7 +53,7 @@ pub(super) fn comparison(all: &[Found<'_>]) -> Section {
         |title: &str, words: &str, text: fn(f64) -> String, of: fn(&CommunitiesReport) -> f64| {
             let rows: Vec<BarRow> =
                 all.iter().map(|found| bar(&found.name, of(found.communities), text)).collect();
-            chart::bars(title, &rows, [words; 2], false)
+            chart::bars(title, &rows, BarAxis::plain(words))
         };
     let count = |value: f64| format_count(value as u64);
     let share = |value: f64| format!("{value:.3}");
@@ -142,7 +144,7 @@ fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
         .collect();
     let charts = [
         chart::columns("Communities by size", &columns, around),
-        chart::bars("The ten largest communities", &rows, ["nodes"; 2], false),
+        chart::bars("The ten largest communities", &rows, BarAxis::plain("nodes")),
     ];
     html! {
         (small(charts.into_iter().flatten()))
@@ -172,6 +174,7 @@ fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
         marks: Marks::Points,
         y: "communities, logarithmic",
         logarithmic: true,
+        uprights: &[],
     };
     chart::lines("Communities by size", &series.collect::<Vec<_>>(), &[], axes)
 }

@@ -5,7 +5,7 @@ use super::section::{Section, percent, small, table};
 use maud::html;
 use outcore::job::{InputReport, JobKind, Report, StageReport};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
-use outcore_page::chart::{self, Bar, BarRow, Drawing};
+use outcore_page::chart::{self, Bar, BarAxis, BarRow, Drawing};
 use outcore_page::facts;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -71,7 +71,7 @@ fn charts(report: &Report) -> Vec<Drawing> {
     let draw = |title: &str, words: &str, text: &dyn Fn(f64) -> String, of: Figures| {
         let rows: Vec<BarRow> =
             report.stages.iter().map(|stage| row(stage, of(stage), text)).collect();
-        chart::bars(title, &rows, [words; 2], false)
+        chart::bars(title, &rows, BarAxis::plain(words))
     };
     let time = |stage: &StageReport| (Some(stage.seconds), stage.predicted_seconds);
     let memory = |stage: &StageReport| {

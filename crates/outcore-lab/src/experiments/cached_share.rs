@@ -11,7 +11,7 @@ use super::positions::{OperationClock, PAGE, value};
 use crate::api::memory::recycle;
 use crate::meter::{Cost, Outcome};
 use crate::random::Random;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::Row;
 use crate::state::{State, bring_parts};
@@ -142,6 +142,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: &CachedShareParameters) -> Res
                 .push(method(&path, name, kept(bytes, percent, workplace.seed), run).group(group));
         }
     }
+    let disk = Limit::disk_pages(&path)?.of(&[AT_RANDOM]);
+    let large = Limit::disk(&path)?.of(&[IN_ORDER]);
     let measured = rounds::run(workplace, methods, parameters.rounds)?;
     workplace.files().remove(&path)?;
     let columns = vec![
@@ -159,7 +161,9 @@ pub fn run(workplace: &Workplace<'_>, parameters: &CachedShareParameters) -> Res
         .parameter("file", format_bytes(bytes))
         .parameter("reads in random order", format_count(positions.len() as u64))
         .parameter("parts", format_bytes(PART))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(disk)
+        .limit(large);
     for row in &mut experiment.rows {
         let of = points.iter().find(|(group, name, _)| *group == row.group && *name == row.name);
         // All and nothing are lines across the chart.

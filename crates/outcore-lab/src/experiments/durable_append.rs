@@ -9,7 +9,7 @@ use super::positions::OperationClock;
 use super::written::{failed, remove, sum_of};
 use crate::meter::Outcome;
 use crate::random::Random;
-use crate::report::{Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::Row;
 use crate::state::State;
@@ -176,7 +176,9 @@ pub fn run(workplace: &Workplace<'_>, parameters: DurableAppendParameters) -> Re
     let mut experiment = Experiment::new("durable-append", question, columns, measured)
         .parameter("record", format_bytes(RECORD as u64))
         .parameter("records", format_count(u64::from(records)))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(Limit::system_call());
+    experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
     experiment.finding = finding(&experiment);
     experiment.notes.extend(doubt(&experiment));
     Ok(experiment)

@@ -17,7 +17,7 @@ use crate::api::map::{Advice, Map, Sharing};
 use crate::api::memory::recycle;
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::Missing;
 use crate::state::{self, State};
@@ -269,6 +269,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: OverlapParameters) -> Result<E
     if without_direct.is_none() {
         methods.push(reading(&direct, "reading, direct"));
     }
+    let disk = Limit::disk(&cached.path)?;
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.append(&mut missing);
     workplace.files().remove(&cached.path)?;
@@ -285,7 +286,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: OverlapParameters) -> Result<E
         .parameter("file", format_bytes(bytes))
         .parameter("block", format_bytes(BLOCK as u64))
         .parameter("passes of the work over a block", cached.passes)
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(disk);
     experiment.charts = vec![Chart::Bars { column: Column::Wall, logarithmic: false }];
     experiment.finding = finding(&experiment);
     experiment.notes.push(

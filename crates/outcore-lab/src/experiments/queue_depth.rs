@@ -10,7 +10,7 @@ use crate::api::direct::open_to_read;
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
 use crate::random::Random;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::{Missing, Row};
 use crate::state::{State, direct_obstacle};
@@ -198,6 +198,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: &QueueDepthParameters) -> Resu
             methods.push(Method::new(name, State::Direct, Some(path.clone()), run));
         }
     }
+    let disk = Limit::disk(&path)?;
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.append(&mut missing);
     workplace.files().remove(&path)?;
@@ -205,7 +206,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: &QueueDepthParameters) -> Resu
     let mut experiment = Experiment::new("queue-depth", question, columns(), measured)
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("reads", format_count(parameters.reads as u64))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(disk);
     for row in &mut experiment.rows {
         row.point = points.iter().find(|(name, _)| *name == row.name).map(|(_, at)| at.clone());
     }

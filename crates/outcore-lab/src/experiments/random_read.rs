@@ -10,7 +10,7 @@ use crate::api::map::{Advice, Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::Missing;
 use crate::state::{State, direct_obstacle};
@@ -52,6 +52,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
     }
     let mut missing = Vec::new();
     add_direct_methods(&path, &cold, &mut methods, &mut missing)?;
+    let disk = Limit::disk_pages(&path)?.of(&[State::Cold.name()]);
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.extend(missing);
     workplace.files().remove(&path)?;
@@ -70,9 +71,11 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("reads, cold", format_count(cold.sorted.len() as u64))
         .parameter("reads, warm", format_count(warm.sorted.len() as u64))
-        .parameter("rounds", parameters.rounds);
-    experiment.charts = vec![Chart::Bars { column: Column::Wall, logarithmic: true }];
-    experiment.notes = cold.notes();
+        .parameter("rounds", parameters.rounds)
+        .limit(Limit::system_call().of(&[State::Warm.name()]))
+        .limit(disk);
+    experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
+    experiment.notes.extend(cold.notes());
     experiment.notes.push("Times of single io_uring reads run from submission to arrival.".into());
     experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
     Ok(experiment)

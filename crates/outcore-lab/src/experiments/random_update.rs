@@ -12,7 +12,7 @@ use super::compare::fastest_in_words;
 use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
-use crate::report::{Chart, Column, Experiment};
+use crate::report::{Chart, Column, Experiment, Limit};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::workplace::Workplace;
@@ -73,6 +73,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         methods.extend(stream_methods(target, state));
         methods.extend(other_methods(target, state));
     }
+    let disk = Limit::disk_pages(&path)?.of(&[State::Cold.name()]);
     let measured = rounds::run(workplace, methods, parameters.rounds)?;
     warm.verify()?;
     cold.verify()?;
@@ -95,9 +96,11 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("updates, cold", format_count(cold.positions.sorted.len() as u64))
         .parameter("updates, warm", format_count(warm.positions.sorted.len() as u64))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(Limit::system_call().of(&[State::Warm.name()]))
+        .limit(disk);
     experiment.charts = vec![Chart::Bars { column: Column::Total, logarithmic: true }];
-    experiment.notes = cold.positions.notes();
+    experiment.notes.extend(cold.positions.notes());
     experiment.notes.push("Ratios leave out the final sync, as the source does.".into());
     experiment.finding = finding(&experiment);
     Ok(experiment)

@@ -8,7 +8,7 @@ use super::positions::value;
 use crate::api::memory::recycle;
 use crate::meter::{Cost, Outcome};
 use crate::random::Random;
-use crate::report::{Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::workplace::{Effort, Workplace};
@@ -152,6 +152,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: ReadAheadParameters) -> Result
             }));
         }
     }
+    let disk = Limit::disk(&path)?;
     let measured = rounds::run(workplace, methods, parameters.rounds)?;
     workplace.files().remove(&path)?;
     let columns = vec![
@@ -170,7 +171,9 @@ pub fn run(workplace: &Workplace<'_>, parameters: ReadAheadParameters) -> Result
         .parameter("file", format_bytes(bytes))
         .parameter("read", format_bytes(READ as u64))
         .parameter("announced before", format!("{ANNOUNCED} reads"))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(disk);
+    experiment.charts = vec![Chart::Bars { column: Column::Rate, logarithmic: false }];
     experiment.finding = finding(&experiment, patterns.iter().map(|(group, _)| *group));
     Ok(experiment)
 }

@@ -8,7 +8,7 @@ use crate::api::memory::recycle;
 use crate::engine::{Watched, Way};
 use crate::meter::{Cost, Outcome};
 use crate::random::Random;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::row::Missing;
 use crate::state::State;
@@ -205,6 +205,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
     };
     let methods = runs.into_iter().map(method).collect();
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
+    let disk = path.exists().then(|| Limit::disk(path)).transpose()?;
     remove(path)?;
     measured.missing.extend(missing);
     let columns = vec![
@@ -220,7 +221,11 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialWriteParameters) -> 
     let mut experiment = Experiment::new("sequential-write", question, columns, measured)
         .compared_by(Cost::DurableByte)
         .parameter("file", format_bytes(bytes))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(Limit::copy_of_file(bytes));
+    if let Some(disk) = disk {
+        experiment = experiment.limit(disk);
+    }
     experiment.charts = vec![Chart::Bars { column: Column::DurableRate, logarithmic: false }];
     experiment.finding = finding(&experiment);
     experiment.notes.push("ratios compare elapsed times that include the sync".into());

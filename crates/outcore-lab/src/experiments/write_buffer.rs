@@ -338,7 +338,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: WriteBufferParameters) -> Resu
     for row in &mut experiment.rows {
         let of = |(name, group, _): &&(String, &str, _)| *name == row.name && *group == row.group;
         let point = points.iter().find(of).and_then(|(_, _, point)| *point);
-        row.point = point.map(|(series, size)| (format!("{series}, {}", row.group), size as f64));
+        row.point = point.map(|(series, size)| (series.into(), size as f64));
     }
     experiment.finding = finding(&experiment);
     experiment.notes.extend(notes(workplace)?);

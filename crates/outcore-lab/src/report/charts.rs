@@ -2,13 +2,14 @@
 
 use super::column::Column;
 use super::experiment::{Chart, Experiment};
+use super::limits::Limit;
 use crate::number::three;
 use crate::row::{AGAIN, Row};
 use crate::statistics::Interval;
 use crate::times::BEYOND;
 use outcore_page::chart::{
-    Axes, Bar, BarRow, Drawing, Marks, Point, Range, Series, Span, bars, extent, lines, size_text,
-    spans,
+    Axes, Bar, BarAxis, BarRow, Drawing, Level, Marks, Point, Range, Series, Span, bars, extent,
+    lines, size_text, spans,
 };
 
 /// Maximum number of rows in a chart of quantiles: more would fill a page of their own.
@@ -19,7 +20,7 @@ const DISTRIBUTIONS_MAX: usize = 8;
 
 /// Returns the charts of an experiment, each for every group of rows, or for all if groups are the sizes on its axis; bars
 /// of the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get two more, with
-/// their quantiles and with their distribution.
+/// their quantiles and with their distribution. All show the limits of the machine that concern them.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (group, rows) in panels(experiment) {
@@ -30,23 +31,31 @@ pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
         drawings.extend(specified.iter().filter_map(|chart| match chart {
             Chart::Bars { column, logarithmic } => {
                 let title = format!("{}, by method{of}", column.title());
-                intervals(&title, &rows, *column, *logarithmic)
+                let levels = limits(experiment, *column, &rows);
+                intervals(&title, &rows, *column, *logarithmic, &levels)
             }
             Chart::Lines { x, column } => {
                 let title = format!("{}, by {x} and method{of}", column.title());
-                let limits = experiment.limits.iter().filter(|limit| limit.column == *column);
-                let limits = limits.map(|limit| (limit.name.clone(), limit.value.into()));
-                over_sizes(&title, &rows, (x, *column), limits.collect())
+                let levels = limits(experiment, *column, &rows).into_iter();
+                let levels = levels.map(|(name, value)| (name, value.into())).collect();
+                over_sizes(&title, &rows, (x, *column), levels)
             }
         }));
+        let levels = limits(experiment, Column::OperationMedian, &rows);
         let has_lines = specified.iter().any(|chart| matches!(chart, Chart::Lines { .. }));
         if !has_lines && rows.len() <= SPANS_MAX {
             let title = format!("Single operations in µs, from the fastest to the slowest{of}");
-            drawings.extend(quantiles(&title, &rows));
+            drawings.extend(quantiles(&title, &rows, &levels));
         }
-        drawings.extend(distribution(&of, &rows));
+        drawings.extend(distribution(&of, &rows, &levels));
     }
     drawings
+}
+
+/// Returns the limits of these rows, in the unit of a column.
+fn limits(experiment: &Experiment, column: Column, rows: &[&Row]) -> Vec<Level> {
+    let of = |limit: &Limit| Some((limit.name.clone(), limit.value_in(column, rows)?));
+    experiment.limits.iter().filter_map(of).collect()
 }
 
 /// Returns the rows of each chart, with the name of their group.
@@ -95,7 +104,13 @@ fn names<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Vec<String> {
 }
 
 /// Draws bars of `column` with their 95 % intervals.
-fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> Option<Drawing> {
+fn intervals(
+    title: &str,
+    rows: &[&Row],
+    column: Column,
+    logarithmic: bool,
+    levels: &[Level],
+) -> Option<Drawing> {
     let drawn: Vec<(&Row, Interval)> =
         rows.iter().filter_map(|row| Some((*row, finite(column.interval(row)?)?))).collect();
     let names = names(drawn.iter().map(|(row, _)| *row));
@@ -113,7 +128,8 @@ fn intervals(title: &str, rows: &[&Row], column: Column, logarithmic: bool) -> O
     let axis = if logarithmic { ", logarithmic" } else { "" };
     let words = ["95 % intervals of the median", "95 %"]
         .map(|whiskers| format!("{}{axis}; whiskers: {whiskers}", column.heading()));
-    bars(title, &rows.collect::<Vec<_>>(), words.each_ref().map(String::as_str), logarithmic)
+    let words = words.each_ref().map(String::as_str);
+    bars(title, &rows.collect::<Vec<_>>(), BarAxis { words, logarithmic, levels })
 }
 
 fn finite(interval: Interval) -> Option<Interval> {
@@ -122,7 +138,7 @@ fn finite(interval: Interval) -> Option<Interval> {
 }
 
 /// Draws the fastest, median, 99th percentile and slowest operation of each row.
-fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
+fn quantiles(title: &str, rows: &[&Row], levels: &[Level]) -> Option<Drawing> {
     const SHOWN: [Column; 4] =
         [Column::OperationMin, Column::OperationMedian, Column::OperationP99, Column::OperationMax];
     let at = |row: &Row| {
@@ -146,12 +162,12 @@ fn quantiles(title: &str, rows: &[&Row]) -> Option<Drawing> {
         "µs, logarithmic; circle: median; bar: to the 99th percentile; line: fastest to slowest",
         "µs, logarithmic; circle: median; bar: to 99 %",
     ];
-    spans(title, &rows.collect::<Vec<_>>(), words)
+    spans(title, &rows.collect::<Vec<_>>(), words, levels)
 }
 
 /// Draws the share of the operations that take longer than a time, for the first row and others, from the fastest to the
 /// slowest, as far as there are enough operations for a share to mean something.
-fn distribution(of: &str, rows: &[&Row]) -> Option<Drawing> {
+fn distribution(of: &str, rows: &[&Row], uprights: &[Level]) -> Option<Drawing> {
     let mut timed: Vec<&Row> =
         rows.iter().copied().filter(|row| row.times.is_some() && !row.is_again()).collect();
     let all = timed.len();
@@ -176,7 +192,7 @@ fn distribution(of: &str, rows: &[&Row]) -> Option<Drawing> {
     };
     let title = format!("Share of the operations that take longer than a time{of}{some}");
     let y = "share that takes longer, logarithmic";
-    let axes = Axes { x: "µs, logarithmic", marks: Marks::Round, y, logarithmic: true };
+    let axes = Axes { x: "µs, logarithmic", marks: Marks::Round, y, logarithmic: true, uprights };
     lines(&title, &series, &[], axes)
 }
 
@@ -229,6 +245,6 @@ fn over_sizes(
     }
     let are_bytes = x.contains("byte") || x.contains("transfer");
     let marks = if are_bytes { Marks::Bytes } else { Marks::Points };
-    let axes = Axes { x, marks, y: column.heading(), logarithmic: false };
+    let axes = Axes { x, marks, y: column.heading(), logarithmic: false, uprights: &[] };
     lines(title, &series, &levels, axes)
 }

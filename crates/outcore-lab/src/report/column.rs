@@ -57,7 +57,7 @@ pub enum Column {
     Amplification,
     /// Bytes that the program read or wrote.
     Bytes,
-    /// Cost over that of the first row, with its interval; `=` if no difference was shown.
+    /// Cost over that of the first row, with its interval; `=` if they were shown to be the same, `?` if neither was.
     Ratio,
     /// Cost of the first row over that of this row.
     Speedup,
@@ -199,13 +199,7 @@ impl Column {
         match self {
             Self::ReadBytes | Self::WriteBytes | Self::Bytes => format_bytes(value as u64),
             Self::Faults | Self::Switches | Self::SystemCalls => format_count(value as u64),
-            Self::Ratio => match row.ratio {
-                Some(ratio) if ratio.differs() => {
-                    format!("{} ({}-{})", three(value), three(ratio.low), three(ratio.high))
-                }
-                Some(ratio) => format!("= ({}-{})", three(ratio.low), three(ratio.high)),
-                None => String::new(),
-            },
+            Self::Ratio => row.ratio.map_or_else(String::new, |ratio| ratio.ratio_text()),
             Self::Speedup => format!("{}x", three(value)),
             _ => three(value),
         }

@@ -13,13 +13,14 @@ use outcore_page::{document, facts};
 /// Name of the embedded JSON.
 const DATA: &str = "outcore-lab";
 
-const METHOD: [&str; 2] = [
+const METHOD: [&str; 3] = [
     "Every row was measured in several rounds; in each round all methods of an experiment ran once, in a new random \
      order, each from a file state that was verified before it (warm: all of the file in the page cache; cold: none \
      of it). Figures are medians over the rounds, with exact 95 % intervals. Ratios are geometric means over the \
      rounds; their intervals come from flipping the signs of whole rounds and hold together: at most one run in twenty \
      contains a false difference. ",
-    " means that no difference of more than 2 % was shown. All methods of a table returned the same checksum. The \
+    " means that the costs differ by 2 % at most, ",
+    " that the interval leaves open whether they do. All methods of a table returned the same checksum. The \
      first row ran twice per round: its ratio to itself shows the effect of noise alone.",
 ];
 
@@ -97,7 +98,7 @@ fn report(number: usize, report: &LabReport) -> Markup {
         Effort::Full => "full",
     };
     let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
-    let [before, after] = METHOD;
+    let [before, same, open] = METHOD;
     html! {
         section.report id={ "r" (number) } {
             h1 { "File I/O of " code { (fact("directory")) } }
@@ -115,7 +116,7 @@ fn report(number: usize, report: &LabReport) -> Markup {
             }
             section.experiment {
                 h2 { "How it was measured" }
-                p { (before) code { "=" } (after) }
+                p { (before) code { "=" } (same) code { "?" } (open) }
             }
         }
     }

@@ -182,6 +182,43 @@ fn whole_runs_without_differences_seldom_report_one() {
     }
 }
 
+/// Rows whose costs lie on and around the bound of what is negligible: two runs may leave different rows open, but if both
+/// have a verdict, it is the same one.
+#[test]
+fn two_runs_do_not_contradict_each_other() {
+    const RUNS: u64 = 100;
+    const COSTS: [f64; 11] = [1.0, 0.5, 0.9, 0.97, 0.98, 0.99, 1.01, 1.02, 1.03, 1.1, 2.0];
+    let name = |number: usize| (String::new(), format!("row {number}"));
+    let names: Vec<(String, String)> = (0..COSTS.len()).map(name).collect();
+    let cost = |name: &str| {
+        let number = name.strip_prefix("row ").and_then(|number| number.parse::<usize>().ok());
+        COSTS[number.unwrap_or(0)]
+    };
+    let noises = [0.001, 0.005, 0.02, 0.1, 0.4].map(Noise::Normal);
+    for noise in noises.into_iter().chain([Noise::Bimodal, Noise::Spikes]) {
+        let (mut decided, mut unlike) = (0, 0);
+        for seed in 0..RUNS {
+            let mut machine = Machine::new(noise, seed);
+            let mut run = || {
+                let measured = machine.measure(&names, Effort::Quick.rounds(), cost);
+                let rows = Experiment::new("queue-depth", "?", Vec::new(), measured).rows;
+                rows.iter().map(|row| row.ratio?.verdict()).collect::<Vec<_>>()
+            };
+            let (first, second) = (run(), run());
+            for (one, two) in
+                first.iter().zip(&second).filter_map(|(a, b)| a.as_ref().zip(b.as_ref()))
+            {
+                decided += 1;
+                unlike += u64::from(one != two);
+            }
+        }
+        println!("{noise:?}: {unlike} of {decided} verdicts change");
+        assert!(unlike * 50 <= decided, "{noise:?}: {unlike} of {decided}");
+        let is_quiet = matches!(noise, Noise::Normal(deviation) if deviation <= 0.02);
+        assert!(!is_quiet || decided >= 4 * RUNS, "{noise:?}: {decided} verdicts in both runs");
+    }
+}
+
 #[test]
 fn a_difference_of_a_tenth_is_found_at_default_effort() {
     const RUNS: u64 = 200;

@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, MORE};
 use super::scale::{Scale, extent};
-use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
+use super::svg::{At, Drawing, LINE, Layout, Level, line, svg, text, upright_grid, upright_levels};
 use maud::{Markup, html};
 
 /// Thickness of a single bar in a row.
@@ -41,24 +41,39 @@ impl Bar {
     }
 }
 
-/// Draws `rows` of bars, with `words` below the axis of a wide and of a narrow page; `None` if there are none.
-pub fn bars(title: &str, rows: &[BarRow], words: [&str; 2], logarithmic: bool) -> Option<Drawing> {
-    Drawing::new(title, |layout| draw(title, rows, words, logarithmic, layout))
+/// Axis of a bar chart.
+#[derive(Debug, Clone, Copy)]
+pub struct BarAxis<'a> {
+    /// Words below it on a wide and on a narrow page.
+    pub words: [&'a str; 2],
+    /// Whether it is logarithmic.
+    pub logarithmic: bool,
+    /// Lines across all bars.
+    pub levels: &'a [Level],
 }
 
-fn draw(
-    title: &str,
-    rows: &[BarRow],
-    words: [&str; 2],
-    logarithmic: bool,
-    layout: Layout,
-) -> Option<Markup> {
+impl<'a> BarAxis<'a> {
+    /// Creates an axis that begins at 0, with the same words on every page.
+    pub fn plain(words: &'a str) -> Self {
+        Self { words: [words; 2], logarithmic: false, levels: &[] }
+    }
+}
+
+/// Draws `rows` of bars; `None` if there are none.
+pub fn bars(title: &str, rows: &[BarRow], axis: BarAxis<'_>) -> Option<Drawing> {
+    Drawing::new(title, |layout| draw(title, rows, axis, layout))
+}
+
+fn draw(title: &str, rows: &[BarRow], axis: BarAxis<'_>, layout: Layout) -> Option<Markup> {
+    let BarAxis { words, logarithmic, levels } = axis;
     let all = || rows.iter().flat_map(|row| &row.bars);
     let most = rows.iter().map(|row| row.bars.len()).max()?;
     let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str()))
-        .of_bars(most, all().map(|bar| bar.text.as_str()));
-    let (low, _) = extent(all().map(|bar| bar.ends().0));
-    let (_, high) = extent(all().map(|bar| bar.ends().1));
+        .of_bars(most, all().map(|bar| bar.text.as_str()))
+        .below_levels(levels.len());
+    let values = || levels.iter().map(|(_, value)| *value);
+    let (low, _) = extent(all().map(|bar| bar.ends().0).chain(values()));
+    let (_, high) = extent(all().map(|bar| bar.ends().1).chain(values()));
     let scale = match logarithmic && low > 0.0 {
         true => Scale::logarithmic(low / 1.5, high, frame.left, frame.right),
         false => Scale::linear(high, frame.left, frame.right),
@@ -68,6 +83,7 @@ fn draw(
     let below = |number, bars: usize| frame.middle(number) + MORE * bars as f64;
     let inside = html! {
         (upright_grid(&scale, frame.top, bottom))
+        (upright_levels(layout, &scale, levels, frame.top - LINE * levels.len() as f64, bottom))
         @for (number, row) in rows.iter().enumerate() {
             (frame.name(number, &row.name))
             @for (above, each) in row.bars.iter().enumerate() {

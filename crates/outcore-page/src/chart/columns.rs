@@ -1,7 +1,7 @@
 //! Column charts, such as of a distribution or of consecutive sweeps.
 
 use super::scale::{Scale, extent};
-use super::svg::{At, Drawing, Layout, level_grid, line, svg, text};
+use super::svg::{At, Drawing, LETTER, Layout, level_grid, line, svg, text};
 use maud::{Markup, html};
 
 /// Column.
@@ -30,8 +30,6 @@ pub struct Around<'a> {
     pub legend: &'a [(String, String)],
 }
 
-/// Pixels of a letter below the axis.
-const LETTER: f64 = 6.4;
 /// Pixels between two labels.
 const GAP: f64 = 9.0;
 /// Maximum width of a column.

@@ -1,10 +1,13 @@
 //! Layout of rows with names, and of the axis below them.
 
-use super::svg::{Layout, cut, text};
+use super::svg::{LETTER, LINE, Layout, fold, texts};
 use maud::Markup;
 
 /// Additional height of a row for each bar after the first.
 pub(super) const MORE: f64 = 12.0;
+
+/// Letters of a name in a line.
+const LETTERS: [usize; 2] = [42, 50];
 
 pub(super) struct Frame {
     layout: Layout,
@@ -12,31 +15,43 @@ pub(super) struct Frame {
     pub(super) right: f64,
     step: f64,
     above: f64,
+    /// Distance from the last line of a name down to the middle of its bar, on a narrow page.
+    lift: f64,
     pub(super) top: f64,
 }
 
 impl Frame {
     pub(super) fn new<'n>(layout: Layout, names: impl Iterator<Item = &'n str>) -> Self {
+        let lines: Vec<Vec<String>> = names.map(|name| fold(name, layout.pick(LETTERS))).collect();
+        let more = lines.iter().map(|lines| lines.len() - 1).max().unwrap_or(0) as f64;
+        let longest = longest(lines.iter().flatten().map(String::as_str));
         let (left, right, step, above, top) = match layout {
+            // Lines of a name are centered on its bar.
             Layout::Wide => {
-                ((longest(names) * 6.9 + 14.0).clamp(90.0, 300.0), 76.0, 26.0, 13.0, 6.0)
+                let step = 26.0 + (more - 1.0).max(0.0) * LINE;
+                ((longest * 6.9 + 14.0).clamp(90.0, 300.0), 76.0, step, step / 2.0, 6.0)
             }
-            Layout::Narrow => (6.0, 58.0, 40.0, 27.0, 4.0),
+            Layout::Narrow => (6.0, 58.0, 40.0 + more * LINE, 27.0 + more * LINE, 4.0),
         };
-        Self { layout, left, right: layout.width() - right, step, above, top }
+        Self { layout, left, right: layout.width() - right, step, above, lift: 12.0, top }
     }
 
     /// Changes the layout to rows of `count` bars, with room for the texts behind them.
     pub(super) fn of_bars<'t>(self, count: usize, texts: impl Iterator<Item = &'t str>) -> Self {
-        let right = self.right.min(self.layout.width() - 8.0 - 6.4 * longest(texts));
+        let right = self.right.min(self.layout.width() - 8.0 - LETTER * longest(texts));
         let step = self.step + MORE * count.saturating_sub(1) as f64;
         Self { right, step, ..self }
     }
 
     /// Changes the layout to have room for a figure above each bar.
     pub(super) fn roomy(self) -> Self {
-        let (step, above) = self.layout.pick([(32.0, 20.0), (52.0, 39.0)]);
-        Self { step, above, ..self }
+        let (step, above) = self.layout.pick([(6.0, 7.0), (12.0, 12.0)]);
+        Self { step: self.step + step, above: self.above + above, lift: 24.0, ..self }
+    }
+
+    /// Changes the layout to have room for the names of `count` levels above the first row.
+    pub(super) fn below_levels(self, count: usize) -> Self {
+        Self { top: self.top + LINE * count as f64, ..self }
     }
 
     /// Returns the middle of a row's first bar.
@@ -49,10 +64,12 @@ impl Frame {
     }
 
     pub(super) fn name(&self, number: usize, name: &str) -> Markup {
+        let lines = fold(name, self.layout.pick(LETTERS));
+        let more = LINE * (lines.len() - 1) as f64;
         let y = self.middle(number);
         match self.layout {
-            Layout::Wide => text(self.left - 8.0, y + 4.0, "label end", &cut(name, 42)),
-            Layout::Narrow => text(self.left, y - self.above + 15.0, "label", &cut(name, 48)),
+            Layout::Wide => texts(self.left - 8.0, y + 4.0 - more / 2.0, "label end", &lines),
+            Layout::Narrow => texts(self.left, y - self.lift - more, "label", &lines),
         }
     }
 }

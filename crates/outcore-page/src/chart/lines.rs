@@ -1,11 +1,17 @@
 //! Line charts over sizes: one line per series, with intervals as a ribbon; values without a size are horizontal lines.
 
 use super::scale::{Scale, extent, short, size_text};
-use super::svg::{At, Drawing, Layout, cut, level_grid, line, svg, text};
+use super::svg::{
+    At, Drawing, LINE, Layout, Level, fold, level_grid, line, svg, text, texts, upright_levels,
+};
 use maud::{Markup, html};
 
 /// Number of colors of lines; further lines reuse them.
 const COLORS: usize = 8;
+/// Letters in a line of a name at the end of a line, and below the chart.
+const LETTERS: [usize; 2] = [30, 36];
+/// Distance between names.
+const APART: f64 = 14.0;
 
 /// Line.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +62,8 @@ pub struct Axes<'a> {
     pub y: &'a str,
     /// Whether the vertical axis is always logarithmic; otherwise only if low points would be invisible without it.
     pub logarithmic: bool,
+    /// Vertical lines.
+    pub uprights: &'a [Level],
 }
 
 /// Marks of a horizontal axis.
@@ -77,7 +85,7 @@ pub fn lines(
     axes: Axes<'_>,
 ) -> Option<Drawing> {
     Drawing::new(title, |layout| {
-        let plot = Plot::new(layout, series, levels, axes.logarithmic)?;
+        let plot = Plot::new(layout, series, levels, axes)?;
         Some(plot.draw(title, series, levels, axes))
     })
 }
@@ -97,19 +105,21 @@ impl Plot {
         layout: Layout,
         series: &[Series],
         levels: &[(String, Range)],
-        logarithmic: bool,
+        Axes { logarithmic, uprights, .. }: Axes<'_>,
     ) -> Option<Self> {
         let points = || series.iter().flat_map(|each| &each.points);
-        let (x_low, x_high) = extent(points().map(|point| point.x));
-        if x_low > x_high {
-            return None;
-        }
+        points().next()?;
+        let uprights_at = uprights.iter().map(|(_, x)| *x);
+        let (x_low, x_high) = extent(points().map(|point| point.x).chain(uprights_at));
         let all = || points().map(|point| &point.at).chain(levels.iter().map(|(_, at)| at));
         let (y_low, _) = extent(all().map(|at| at.low));
         let (_, y_high) = extent(all().map(|at| at.high));
-        let (left, top) = (52.0, 28.0);
-        let (right, bottom) = layout.pick([(170.0, 330.0), (12.0, 250.0)]);
-        let right = layout.width() - right;
+        let names = series.iter().flat_map(|each| fold(&each.name, LETTERS[0]));
+        let longest = names.map(|line| line.chars().count()).max().unwrap_or(0) as f64;
+        let (left, top) = (52.0, 28.0 + LINE * uprights.len() as f64);
+        let (right, high) =
+            layout.pick([((24.0 + 6.8 * longest).max(120.0), 302.0), (18.0, 222.0)]);
+        let (right, bottom) = (layout.width() - right, top + high);
         let y = match y_low > 0.0 && (logarithmic || y_high > 30.0 * y_low) {
             true => Scale::logarithmic(y_low, y_high, bottom, top),
             false => Scale::linear(y_high, bottom, top),
@@ -125,11 +135,13 @@ impl Plot {
         levels: &[(String, Range)],
         axes: Axes<'_>,
     ) -> Markup {
-        let legend = self.layout.pick([0.0, series.len() as f64 * 18.0]);
+        let legend = self.layout.pick([0.0, self.places_below(series).1]);
+        let above = self.top - LINE * axes.uprights.len() as f64;
         let inside = html! {
             (level_grid(&self.y, self.left, self.right))
             (self.sizes(series, axes.marks))
-            @for (name, at) in levels { (self.level(name, at.middle)) }
+            (upright_levels(self.layout, &self.x, axes.uprights, above - 8.0, self.bottom))
+            (self.levels(levels))
             @for (number, each) in series.iter().enumerate() {
                 (self.series(number % COLORS, each, axes.marks != Marks::Round))
             }
@@ -137,7 +149,7 @@ impl Plot {
                 Layout::Wide => { (self.names_at_ends(series)) }
                 Layout::Narrow => { (self.names_below(series)) }
             }
-            (text(self.left, self.top - 10.0, "axis", axes.y))
+            (text(self.left, above - 14.0, "axis", axes.y))
             (text(self.right, self.bottom + 34.0, "axis end", axes.x))
         };
         svg(title, self.layout, self.bottom + 42.0 + legend, &inside)
@@ -169,12 +181,19 @@ impl Plot {
         }
     }
 
-    fn level(&self, name: &str, value: f64) -> Markup {
-        let y = self.y.at(value);
-        let below = if y < self.top + 16.0 { 14.0 } else { -4.0 };
+    /// Draws horizontal lines with their names above them, or below where there is no room, moved apart.
+    fn levels(&self, levels: &[(String, Range)]) -> Markup {
+        let y = |number: usize| self.y.at(levels[number].1.middle);
+        let mut order: Vec<usize> = (0..levels.len()).collect();
+        order.sort_by(|a, b| y(*a).total_cmp(&y(*b)));
+        let above = |y: f64| if y < self.top + 15.0 { y + 13.0 } else { y - 4.0 };
+        let wanted: Vec<f64> = order.iter().map(|&number| above(y(number))).collect();
+        let places = apart(&wanted, &vec![APART; wanted.len()], self.top + 11.0, self.bottom - 4.0);
         html! {
-            (line("level", (self.left, y), (self.right, y)))
-            (text(self.left + 22.0, y + below, "label", &cut(name, 36)))
+            @for (number, place) in order.into_iter().zip(places) {
+                (line("level", (self.left, y(number)), (self.right, y(number))))
+                (text(self.left + 22.0, place, "label", &levels[number].0))
+            }
         }
     }
 
@@ -200,17 +219,29 @@ impl Plot {
         }
     }
 
+    /// Returns where the names below a narrow chart begin, and their height.
+    fn places_below(&self, series: &[Series]) -> (Vec<f64>, f64) {
+        let height = |each: &Series| 5.0 + LINE * fold(&each.name, LETTERS[1]).len() as f64;
+        let mut below = 0.0;
+        let places = series.iter().map(|each| {
+            let place = self.bottom + 54.0 + below;
+            below += height(each);
+            place
+        });
+        (places.collect(), below)
+    }
+
     /// Draws names below each other, for a narrow page.
     fn names_below(&self, series: &[Series]) -> Markup {
-        let place = |number: usize| self.bottom + 54.0 + 18.0 * number as f64;
+        let places = self.places_below(series).0;
         html! {
-            @for (number, each) in series.iter().enumerate() {
+            @for (number, (each, y)) in series.iter().zip(places).enumerate() {
                 (line(
                     &format!("line c{}", number % COLORS),
-                    (self.left, place(number) - 4.0),
-                    (self.left + 18.0, place(number) - 4.0),
+                    (self.left, y - 4.0),
+                    (self.left + 18.0, y - 4.0),
                 ))
-                (text(self.left + 24.0, place(number), "label", &cut(&each.name, 40)))
+                (texts(self.left + 24.0, y, "label", &fold(&each.name, LETTERS[1])))
             }
         }
     }
@@ -221,26 +252,52 @@ impl Plot {
             |each: &Series| each.points.last().map_or(0.0, |point| self.y.at(point.at.middle));
         let mut order: Vec<usize> = (0..series.len()).collect();
         order.sort_by(|a, b| end(&series[*a]).total_cmp(&end(&series[*b])));
-        // From the top down, each name keeps its distance; names pushed below the bottom are then pushed back up.
-        let mut places: Vec<f64> = Vec::new();
-        for &number in &order {
-            let above = places.last().map_or(self.top, |last| last + 14.0);
-            places.push(end(&series[number]).max(above));
-        }
-        let mut below = self.bottom;
-        for place in places.iter_mut().rev() {
-            *place = place.min(below);
-            below = *place - 14.0;
-        }
+        let lines = |number: usize| fold(&series[number].name, LETTERS[0]);
+        let wanted: Vec<f64> = order.iter().map(|&number| end(&series[number])).collect();
+        let heights: Vec<f64> =
+            order.iter().map(|&number| APART + LINE * (lines(number).len() - 1) as f64).collect();
+        let places = apart(&wanted, &heights, self.top, self.bottom);
         let name = |number: usize, place: f64| {
             let (each, color) = (&series[number], number % COLORS);
             let from = each.points.last().map_or(self.right, |point| self.x.at(point.x));
             let (from, to) = ((from + 4.0, end(each)), (self.right + 10.0, place));
             html! {
                 (line(&format!("leader c{color}"), from, to))
-                (text(self.right + 13.0, place + 4.0, &format!("label t{color}"), &cut(&each.name, 22)))
+                (texts(self.right + 13.0, place + 4.0, &format!("label t{color}"), &lines(number)))
             }
         };
         html! { @for (number, place) in order.into_iter().zip(places) { (name(number, place)) } }
+    }
+}
+
+/// Moves places, which ascend, apart: each has its height for itself, from `top` on, and none ends below `bottom` if there
+/// is room for all.
+fn apart(wanted: &[f64], heights: &[f64], top: f64, bottom: f64) -> Vec<f64> {
+    let mut free = top;
+    let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
+    for (&wanted, height) in wanted.iter().zip(heights) {
+        let place = wanted.max(free);
+        places.push(place);
+        free = place + height;
+    }
+    // Those pushed below the bottom are pushed back up.
+    let mut below = bottom + APART;
+    for (place, height) in places.iter_mut().zip(heights).rev() {
+        *place = place.min(below - height);
+        below = *place;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_moved_apart_and_stay_inside() {
+        assert_eq!(apart(&[10.0, 50.0], &[14.0; 2], 0.0, 100.0), [10.0, 50.0]);
+        assert_eq!(apart(&[10.0, 12.0], &[14.0; 2], 0.0, 100.0), [10.0, 24.0]);
+        assert_eq!(apart(&[95.0, 99.0], &[14.0; 2], 0.0, 100.0), [86.0, 100.0]);
+        assert_eq!(apart(&[90.0, 99.0], &[14.0, 27.0], 0.0, 100.0), [73.0, 87.0]);
     }
 }

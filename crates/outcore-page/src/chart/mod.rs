@@ -11,9 +11,9 @@ mod scale;
 mod spans;
 mod svg;
 
-pub use bars::{Bar, BarRow, bars};
+pub use bars::{Bar, BarAxis, BarRow, bars};
 pub use columns::{Around, Upright, columns};
 pub use lines::{Axes, Marks, Point, Range, Series, lines};
 pub use scale::{extent, size_text};
 pub use spans::{Span, spans};
-pub use svg::Drawing;
+pub use svg::{Drawing, Level};

@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::scale::{Scale, extent};
-use super::svg::{At, Drawing, Layout, line, svg, text, upright_grid};
+use super::svg::{At, Drawing, LINE, Layout, Level, line, svg, text, upright_grid, upright_levels};
 use maud::{Markup, html};
 
 /// Row of quantiles.
@@ -18,21 +18,26 @@ pub struct Span {
     pub reported: String,
 }
 
-/// Draws `rows` of quantiles, with `words` below the axis of a wide and of a narrow page; `None` if there are none.
-pub fn spans(title: &str, rows: &[Span], words: [&str; 2]) -> Option<Drawing> {
+/// Draws `rows` of quantiles and lines at `levels`, with `words` below the axis of a wide and of a narrow page; `None` if
+/// there are no rows.
+pub fn spans(title: &str, rows: &[Span], words: [&str; 2], levels: &[Level]) -> Option<Drawing> {
     if rows.is_empty() {
         return None;
     }
-    Drawing::new(title, |layout| Some(draw(title, rows, words, layout)))
+    Drawing::new(title, |layout| Some(draw(title, rows, words, levels, layout)))
 }
 
-fn draw(title: &str, rows: &[Span], words: [&str; 2], layout: Layout) -> Markup {
-    let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str())).roomy();
-    let (low, high) = extent(rows.iter().flat_map(|row| row.at).map(|value| value.max(1e-3)));
+fn draw(title: &str, rows: &[Span], words: [&str; 2], levels: &[Level], layout: Layout) -> Markup {
+    let frame = Frame::new(layout, rows.iter().map(|row| row.name.as_str()))
+        .roomy()
+        .below_levels(levels.len());
+    let values = rows.iter().flat_map(|row| row.at).chain(levels.iter().map(|(_, at)| *at));
+    let (low, high) = extent(values.map(|value| value.max(1e-3)));
     let scale = Scale::logarithmic(low, high, frame.left + 4.0, frame.right);
     let bottom = frame.bottom(rows.len());
     let inside = html! {
         (upright_grid(&scale, frame.top, bottom))
+        (upright_levels(layout, &scale, levels, frame.top - LINE * levels.len() as f64, bottom))
         @for (number, row) in rows.iter().enumerate() {
             (frame.name(number, &row.name))
             (span(&scale, frame.middle(number), row))

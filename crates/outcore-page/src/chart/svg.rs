@@ -101,10 +101,77 @@ pub(super) fn level_grid(scale: &Scale, left: f64, right: f64) -> Markup {
     }
 }
 
-/// Truncates a text to at most `max` characters.
-pub(super) fn cut(words: &str, max: usize) -> String {
-    if words.chars().count() <= max {
-        return words.to_owned();
+/// Vertical distance of the lines of a text.
+pub(super) const LINE: f64 = 13.0;
+
+/// Pixels of a letter.
+pub(super) const LETTER: f64 = 6.4;
+
+/// Draws lines of text below each other.
+pub(super) fn texts(x: f64, y: f64, class: &str, lines: &[String]) -> Markup {
+    html! {
+        @for (number, words) in lines.iter().enumerate() {
+            (text(x, y + LINE * number as f64, class, words))
+        }
     }
-    words.chars().take(max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Breaks a text into lines of at most `max` characters, between words where possible.
+pub(super) fn fold(words: &str, max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in words.split_whitespace() {
+        let mut letters: Vec<char> = word.chars().collect();
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        if used > 0 && used + 1 + letters.len() > max {
+            lines.push(String::new());
+        } else if used > 0 {
+            lines.last_mut().expect("at least one").push(' ');
+        }
+        while letters.len() > max {
+            let rest = letters.split_off(max);
+            lines.last_mut().expect("at least one").extend(letters);
+            lines.push(String::new());
+            letters = rest;
+        }
+        lines.last_mut().expect("at least one").extend(letters);
+    }
+    lines
+}
+
+/// Value with a name, drawn as a line across a chart.
+pub type Level = (String, f64);
+
+/// Draws vertical lines at `levels` from their names, which stand above each other from `top` on, to `bottom`.
+pub(super) fn upright_levels(
+    layout: Layout,
+    scale: &Scale,
+    levels: &[Level],
+    top: f64,
+    bottom: f64,
+) -> Markup {
+    let place = |name: &str, x: f64| {
+        let room = layout.width() - 4.0 - LETTER * name.chars().count() as f64;
+        (x + 4.0).min(room).max(4.0)
+    };
+    html! {
+        @for (number, (name, value)) in levels.iter().enumerate() {
+            @let (x, y) = (scale.at(*value), top + LINE * (number as f64 + 1.0));
+            (line("level", (x, y - 9.0), (x, bottom)))
+            (text(place(name, x), y, "label small-label", name))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_folded_between_words_and_never_cut() {
+        assert_eq!(fold("one two", 7), ["one two"]);
+        assert_eq!(fold("one two three", 7), ["one two", "three"]);
+        assert_eq!(fold("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(fold("x abcdefgh", 4), ["x", "abcd", "efgh"]);
+        assert_eq!(fold("", 4), [""]);
+    }
 }

@@ -11,7 +11,7 @@ use super::compare::{fastest, rate, relation, row, times};
 use crate::api::map::Map;
 use crate::api::memory::{Touched, recycle};
 use crate::meter::{Cost, Outcome};
-use crate::report::{Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Measured, Method};
 use crate::row::Missing;
 use crate::state::State;
@@ -24,6 +24,9 @@ use ways::{ENGINE, ENGINE_DIRECT, ReadInput, ReadWay, WAYS};
 /// Microseconds of the first touch of a page above which the memory must first be obtained from the host of a virtual
 /// machine.
 const RECLAIMED_MICROSECONDS: f64 = 3.0;
+
+/// Group of the rows in memory that a host had reclaimed.
+const RECLAIMED: &str = "reclaimed";
 
 /// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
@@ -62,13 +65,18 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialReadParameters) -> R
     let mut measured = main(workplace, &input, parameters)?;
     measured.rows.append(&mut reclaimed.rows);
     measured.missing.append(&mut reclaimed.missing);
+    let copy = Limit::copy_of_file(blocks::file_bytes(parameters.blocks)).of(&["warm"]);
+    let disk = Limit::disk(&input.path)?.of(&["cold", RECLAIMED]);
     let question = "Sequential reading: system calls, streams, mapped files or threads?";
     let mut experiment = Experiment::new("sequential-read", question, columns(), measured)
         .compared_by(Cost::Byte)
         .parameter("file", format_bytes(blocks::file_bytes(parameters.blocks)))
-        .parameter("rounds", parameters.rounds);
+        .parameter("rounds", parameters.rounds)
+        .limit(copy)
+        .limit(disk);
+    experiment.charts = vec![Chart::Bars { column: Column::Rate, logarithmic: false }];
     experiment.finding = finding(&experiment);
-    experiment.notes = workplace.foreign().notes();
+    experiment.notes.extend(workplace.foreign().notes());
     Ok(experiment)
 }
 
@@ -143,7 +151,6 @@ fn reclaimed(
     input: &ReadInput,
     parameters: SequentialReadParameters,
 ) -> Result<Measured> {
-    const GROUP: &str = "reclaimed";
     // Held during the run, so that the run does not get these pages.
     let held: RefCell<Option<Touched>> = RefCell::new(None);
     let prove = || {
@@ -162,7 +169,7 @@ fn reclaimed(
     {
         let way = WAYS.iter().find(|way| way.name == name).expect("one of the ways");
         if way.obstacle(input).is_none() {
-            let method = method(input, way, state).group(GROUP).prove(prove).prepare(|| {
+            let method = method(input, way, state).group(RECLAIMED).prove(prove).prepare(|| {
                 held.replace(None);
                 Ok(())
             });
@@ -241,8 +248,8 @@ fn capital(name: &str) -> String {
 }
 
 fn reclaimed_memory(experiment: &Experiment) -> Option<String> {
-    let read = row(experiment, "reclaimed", "read 1 MiB")?;
-    let direct = row(experiment, "reclaimed", "pread 1 MiB, direct")?;
+    let read = row(experiment, RECLAIMED, "read 1 MiB")?;
+    let direct = row(experiment, RECLAIMED, "pread 1 MiB, direct")?;
     let relation = relation(experiment, direct, read);
     Some(format!("In memory that the host had reclaimed, direct reading {relation} `read`."))
 }

@@ -10,7 +10,7 @@ mod seek;
 use super::compare::cost;
 use super::written::{failed, remove, sync};
 use crate::meter::Outcome;
-use crate::report::{Chart, Column, Experiment, three};
+use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::workplace::{Effort, Workplace};
@@ -109,10 +109,11 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
         .parameter("edges of seek and write", format_count(seek_edges as u64))
         .parameter("edges per node", DENSITY)
         .parameter("memory of the engine's sort", format_bytes(budget_bytes))
-        .parameter("rounds", rounds);
+        .parameter("rounds", rounds)
+        .limit(Limit::system_call());
     experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
     experiment.finding = finding(&experiment, &engine);
-    experiment.notes = notes();
+    experiment.notes.extend(notes());
     Ok(experiment)
 }
 

@@ -16,6 +16,7 @@ use crate::workplace::{Effort, Workplace};
 use outcore::io::Writer;
 use outcore::units::format_bytes;
 use outcore::{Error, Result};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -66,6 +67,8 @@ impl TransferSizeParameters {
 pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Result<Experiment> {
     let path = workplace.make_file("transfer-size", parameters.file_bytes)?;
     let program = workplace.foreign().program("transfer.f90")?;
+    let largest = parameters.sizes.iter().copied().max().unwrap_or(0);
+    let buffer = RefCell::new(vec![1; largest]);
     let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), BTreeMap::new());
     for way in WAYS {
         if let Some(reason) = way.obstacle(&path, &program)? {
@@ -82,7 +85,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Re
             points.insert(name.clone(), (way.name().to_owned(), size as f64));
             let input = TransferInput { path: path.clone(), size, count };
             let program = program.as_deref().ok();
-            let run = move || way.run(&input, program);
+            let buffer = &buffer;
+            let run = move || way.run(&input, &mut buffer.borrow_mut()[..size], program);
             methods.push(Method::new(name, State::Warm, Some(path), run).group(group));
         }
     }

@@ -109,20 +109,26 @@ impl TransferWay {
         })
     }
 
-    /// Makes the transfers.
+    /// Makes the transfers, into `buffer` of the size of one where the caller provides the memory: a program uses its
+    /// buffer for more than one file, so its allocation is not part of the run.
     ///
     /// # Errors
     /// `Io`.
-    pub(super) fn run(self, input: &TransferInput, program: Option<&Path>) -> Result<Outcome> {
+    pub(super) fn run(
+        self,
+        input: &TransferInput,
+        buffer: &mut [u8],
+        program: Option<&Path>,
+    ) -> Result<Outcome> {
         match self {
-            Self::Read => read(input),
-            Self::Pread => pread(input),
-            Self::Fread => stream(input, Buffering::Default),
-            Self::FreadBuffer => stream(input, Buffering::Of(BUFFER_BYTES)),
-            Self::FreadUnlocked => unlocked(input),
+            Self::Read => read(input, buffer),
+            Self::Pread => pread(input, buffer),
+            Self::Fread => stream(input, buffer, Buffering::Default),
+            Self::FreadBuffer => stream(input, buffer, Buffering::Of(BUFFER_BYTES)),
+            Self::FreadUnlocked => unlocked(input, buffer),
             Self::Asynchronous => asynchronous(input),
             Self::Ring => ring(input),
-            Self::Map => map(input),
+            Self::Map => map(input, buffer),
             Self::FortranSequential | Self::FortranStream | Self::FortranDirect => {
                 fortran(input, self.fortran().unwrap_or_default(), program)
             }
@@ -172,54 +178,50 @@ impl TransferInput {
     }
 }
 
-fn read(input: &TransferInput) -> Result<Outcome> {
+fn read(input: &TransferInput, buffer: &mut [u8]) -> Result<Outcome> {
     let mut file = input.open()?;
-    let mut buffer = vec![0; input.size];
     let mut sum = TransferSum::default();
     for _ in 0..input.count {
-        file.read_exact(&mut buffer).map_err(|e| input.fail(e))?;
-        sum.add(&buffer);
+        file.read_exact(buffer).map_err(|e| input.fail(e))?;
+        sum.add(buffer);
     }
     Ok(input.outcome(&sum, Some(input.count + 2)))
 }
 
-fn pread(input: &TransferInput) -> Result<Outcome> {
+fn pread(input: &TransferInput, buffer: &mut [u8]) -> Result<Outcome> {
     let file = input.open()?;
-    let mut buffer = vec![0; input.size];
     let mut sum = TransferSum::default();
     for offset in input.offsets() {
-        file.read_exact_at(&mut buffer, offset).map_err(|e| input.fail(e))?;
-        sum.add(&buffer);
+        file.read_exact_at(buffer, offset).map_err(|e| input.fail(e))?;
+        sum.add(buffer);
     }
     Ok(input.outcome(&sum, Some(input.count + 2)))
 }
 
-fn stream(input: &TransferInput, buffering: Buffering) -> Result<Outcome> {
+fn stream(input: &TransferInput, buffer: &mut [u8], buffering: Buffering) -> Result<Outcome> {
     let mut stream = Stream::open(&input.path, "rb", buffering)?;
-    let mut buffer = vec![0; input.size];
     let mut sum = TransferSum::default();
     for _ in 0..input.count {
-        stream.read_exact(&mut buffer)?;
-        sum.add(&buffer);
+        stream.read_exact(buffer)?;
+        sum.add(buffer);
     }
     stream.close()?;
     Ok(input.outcome(&sum, None))
 }
 
 #[cfg(target_os = "linux")]
-fn unlocked(input: &TransferInput) -> Result<Outcome> {
+fn unlocked(input: &TransferInput, buffer: &mut [u8]) -> Result<Outcome> {
     let mut stream = Unlocked::open(&input.path, BUFFER_BYTES)?;
-    let mut buffer = vec![0; input.size];
     let mut sum = TransferSum::default();
     for _ in 0..input.count {
-        stream.read_exact(&mut buffer)?;
-        sum.add(&buffer);
+        stream.read_exact(buffer)?;
+        sum.add(buffer);
     }
     Ok(input.outcome(&sum, None))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlocked(input: &TransferInput) -> Result<Outcome> {
+fn unlocked(input: &TransferInput, _buffer: &mut [u8]) -> Result<Outcome> {
     Err(input.fail(std::io::ErrorKind::Unsupported.into()))
 }
 
@@ -254,13 +256,12 @@ fn ring(input: &TransferInput) -> Result<Outcome> {
     Ok(input.outcome(&sum, None))
 }
 
-fn map(input: &TransferInput) -> Result<Outcome> {
+fn map(input: &TransferInput, buffer: &mut [u8]) -> Result<Outcome> {
     let map = Map::open(&input.path, Sharing::Private, false, &[])?;
-    let mut buffer = vec![0; input.size];
     let mut sum = TransferSum::default();
     for transfer in map.bytes().chunks_exact(input.size).take(input.count as usize) {
         buffer.copy_from_slice(transfer);
-        sum.add(&buffer);
+        sum.add(buffer);
     }
     Ok(input.outcome(&sum, Some(4)))
 }
