@@ -1,7 +1,7 @@
 """Price of several starts: the default compared with a single start (bar N4).
 
     evals/rivals.sh python                                       # once
-    python3 evals/quality/price.py [--scale smoke|full] [--repeats 3]
+    python3 evals/quality/price.py [--scale smoke|full] [--repeats 3] [--small]
 
 The wall time of `cluster` on a graph that `build` has made, divided by that of `--trials 1`, in interleaved runs on two
 threads. Graphs of fewer than a million edges, and a planted one of 50 million.
@@ -9,6 +9,7 @@ threads. Graphs of fewer than a million edges, and a planted one of 50 million.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import statistics
 import sys
@@ -48,7 +49,8 @@ def price(result: results.Result, name: str, graph: Path, bar: float, repeats: i
     output = graph.with_name("communities.tsv")
     for method in METHODS:
         argv = subject.cluster_argv(graph, output, graph.with_name("work"), method=method)
-        commands = [Command(f"{name}, {method}, default", argv), Command(f"{name}, {method}, one", [*argv, "--trials=1"])]
+        alone = Command(f"{name}, {method}, one", [*argv, "--trials=1"])
+        commands = [Command(f"{name}, {method}, default", argv), alone]
         running.settle(*(file for file in graph.iterdir() if file.is_file()))
         several, one = running.measure(commands, repeats).values()
         if not all(sample.ok for sample in (*several, *one)):
@@ -59,8 +61,12 @@ def price(result: results.Result, name: str, graph: Path, bar: float, repeats: i
         result.rows.append({"graph": name, "method": method, "ratios": [round(ratio, 3) for ratio in ratios]})
 
 
+def extend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--small", action="store_true", help="leave out the graph of 50 million edges")
+
+
 def main() -> int:
-    options = results.arguments("quality", "the price of several starts", repeats=3)
+    options = results.arguments("quality", "the price of several starts", repeats=3, extend=extend)
     folder = places.fresh(places.data_folder() / "price")
     result = results.Result("quality", "N4", options.scale, {"threads": 2, "memory": "1GiB"}, part="price")
     source, graph = folder / "edges.tsv", folder / "edges.graph"
@@ -77,6 +83,8 @@ def main() -> int:
         write(generate(), source, 1)
         price(result, name, built(source), SMALL_BAR, options.repeats)
     for (nodes, edges), bar in PLANTED[options.scale].items():
+        if options.small and bar == LARGE_BAR:
+            continue
         planted = inputs.planted(nodes, edges)
         price(result, f"planted, {edges:,} edges", built(planted.path), bar, options.repeats)
     places.fresh(folder)

@@ -3,9 +3,9 @@
     evals/rivals.sh python                                       # once
     python3 evals/quality/sure.py [--scale smoke|full]
 
-On graphs of nearest neighbors, the number of communities of five seeds should be within 10 % of its median. On LFR graphs
-with a mixing of 0.7, the stability of a node should tell whether it is right: whether its group is the most frequent
-one in its community. The random graph and the unequal one are warned of, graphs with clear communities are not.
+On graphs of nearest neighbors, the number of communities of five seeds should be within 10 % of its median. On LFR
+graphs with a mixing of 0.7, the stability of a node should tell whether it is right: whether its group is the most
+frequent one in its community. The random graph and the unequal one are warned of, clear ones are not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.running import Command
 places.use_rivals_python()
 
 import lfr
-from classes import barbell, cells, equal_groups, nested, uniform, unequal
+from classes import barbell, cells, equal_groups, nested, unequal, uniform
 from scores import Edges
 from starts import write
 
