@@ -109,7 +109,7 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
         "<figcaption>Time of the stages</figcaption>",
         "<figcaption>Memory at the end of the stages</figcaption>",
         "<figcaption>Bytes read</figcaption>",
-        "<figcaption>Nodes that moved</figcaption>",
+        "<figcaption>Nodes that moved, the first 200 of ",
         "<figcaption>Communities by size</figcaption>",
         "<figcaption>The ten largest communities</figcaption>",
         "<figcaption>Degrees of the nodes</figcaption>",

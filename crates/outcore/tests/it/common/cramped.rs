@@ -224,9 +224,10 @@ fn matched(files: &Files) -> Result<Report> {
     cluster(files, &method, &reported)
 }
 
-/// The earlier communities are two groups each.
+/// The earlier communities are two groups each. Further starts would only repeat the operations of the second one.
 fn updated(files: &Files) -> Result<Report> {
-    let method = ClusterOptions { initial: Some(EARLIER.into()), ..ClusterOptions::default() };
+    let (initial, trials) = (Some(EARLIER.into()), Some(2));
+    let method = ClusterOptions { initial, trials, ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
 }
 

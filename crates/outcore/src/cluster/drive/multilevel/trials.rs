@@ -279,11 +279,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         starts: &[Scored],
         kept: &mut Hierarchy,
     ) -> Result<Vec<u32>> {
-        let most = starts[best_of(starts)].quality;
+        let first = best_of(starts);
+        let most = starts[first].quality;
         let nodes = self.job.graph.node_count();
         let by_chance = NEAR_BY_CHANCE / (nodes.max(1) as f64).sqrt();
         let near = NEAR.max(by_chance) * O::scale(most, nodes);
-        let is_near = |start: &Scored| most - start.quality <= near;
+        let is_near = |start: &Scored| start.place == first || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {
