@@ -143,6 +143,11 @@ class Result:
             rows.append(cells)
         return table(header, rows)
 
+    def rows_table(self) -> str:
+        """Return the rows as a table, with the columns of the first one."""
+        header = list(self.rows[0])
+        return table(header, [[str(row[column]) for column in header] for row in self.rows])
+
     def store(self, baseline: str | None = None) -> Path:
         """Store the result so far, and return the path."""
         document = {

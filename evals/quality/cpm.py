@@ -101,8 +101,7 @@ def main() -> int:
         result.check(f"{name}: CPM, worst", min(worst), BAR, ">=", unit="x leidenalg")
     result.rows = rows
     places.fresh(folder)
-    header = list(rows[0])
-    print("\n" + results.table(header, [[str(row[column]) for column in header] for row in rows]))
+    print("\n" + result.rows_table())
     return result.finish()
 
 

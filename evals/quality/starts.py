@@ -115,8 +115,7 @@ def main() -> int:
     result.check("code length, mean", float(np.mean(lengths)), CODE_LENGTH_MEAN_BAR, unit="x best")
     result.check("modularity, mean", float(np.mean(modularities)), MODULARITY_MEAN_BAR, ">=", unit="x leidenalg")
     places.fresh(folder)
-    header = list(rows[0])
-    print("\n" + results.table(header, [[str(row[column]) for column in header] for row in rows]))
+    print("\n" + result.rows_table())
     return result.finish()
 
 

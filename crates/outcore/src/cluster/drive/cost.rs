@@ -8,7 +8,7 @@
 
 use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit, roomy};
-use super::multilevel::{StartCounts, width};
+use super::multilevel::StartCounts;
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::finish::cuts::Room;
@@ -205,7 +205,7 @@ impl ClusterOptions {
         {
             // The blocks are read again once the first level is contracted.
             let scans_after = (2 + CYCLE_SCANS * (self.likely_cycles() - 1)) as f64;
-            read_scans = 2.0 + (scans_after - 1.0) * (1.0 - lasting.share);
+            read_scans = 1.0 + (1.0 + (scans_after - 1.0) * (1.0 - lasting.share)) * work;
             cached = for_now;
         }
         let read = graph.bytes as f64 * read_scans;
@@ -225,12 +225,12 @@ impl ClusterOptions {
             self.separated(&graph, memory.saturating_sub(needed + lasting.bytes), limits, tuning);
         state = state.max(separated.memory_bytes);
         let mut memory_bytes = state + expected.block_bytes + scratch + cached.bytes;
+        if starts.on_graph > 0 {
+            memory_bytes += self.parallel_bytes(&graph, memory - cached.bytes, starts, limits);
+        }
         if cached.bytes > lasting.bytes {
             // The levels above come after the release.
             memory_bytes = memory_bytes.min(limits.memory_bytes);
-        }
-        if starts.on_graph > 0 {
-            memory_bytes += self.parallel_bytes(&graph, memory - cached.bytes, starts, limits);
         }
         if lasting.share < 1.0 && !self.method.is_multilevel() {
             // The remaining memory caches blocks, up to the last one that fits.
@@ -281,7 +281,9 @@ impl ClusterOptions {
         let alone = ClusterMemory::expected(graph, Some(self.method), 1);
         let needed = ClusterMemory { node_bytes, ..alone }.total_bytes();
         let count = starts.on_graph as usize + 1;
-        let width = width(count, limits.threads, graph.arc_count, memory / needed) as u64;
+        let scratch_limits = ScratchLimits::default();
+        let most = memory / needed;
+        let width = scratch_limits.width(count, limits.threads, graph.arc_count, most) as u64;
         let scratch = alone.scratch_bytes.min(MIB).min(32 * graph.arc_count);
         (width - 1) * (node_bytes + scratch + alone.block_bytes)
     }

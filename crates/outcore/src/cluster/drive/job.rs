@@ -15,6 +15,8 @@ use std::path::Path;
 /// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
 const SMALL_SIZE: u64 = 1 << 15;
 const MEDIUM_SIZE: u64 = 3 << 20;
+/// Arcs of a level below which a search takes less time than to start a thread.
+const PARALLEL_ARCS: u64 = 1 << 12;
 
 /// Bounds of working memory and of the classes of sizes; tests change them.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,8 @@ pub(crate) struct ScratchLimits {
     /// Maximum number of nodes and arcs of a small graph, and of one of medium size.
     pub(crate) small_size: u64,
     pub(crate) medium_size: u64,
+    /// Minimum number of arcs of a level whose searches run in parallel.
+    pub(crate) parallel_arcs: u64,
 }
 
 /// Class of a graph by its size, which determines how much may be tried on it; independent of memory.
@@ -44,11 +48,18 @@ impl Default for ScratchLimits {
             most_labels: MOST_LABELS,
             small_size: SMALL_SIZE,
             medium_size: MEDIUM_SIZE,
+            parallel_arcs: PARALLEL_ARCS,
         }
     }
 }
 
 impl ScratchLimits {
+    /// Returns the number of searches to run at the same time on a level of so many arcs, if memory allows `most`.
+    pub(crate) fn width(&self, tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        if arcs < self.parallel_arcs { 1 } else { tasks.min(threads).min(most).max(1) }
+    }
+
     pub(crate) fn size_class(&self, nodes: u64, arcs: u64) -> SizeClass {
         match nodes.saturating_add(arcs) {
             size if size <= self.small_size => SizeClass::Small,

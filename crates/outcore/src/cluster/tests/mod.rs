@@ -42,14 +42,14 @@ pub(crate) fn size_classes() -> impl Strategy<Value = SizeClass> {
     prop_oneof![Just(SizeClass::Small), Just(SizeClass::Medium), Just(SizeClass::Large)]
 }
 
-/// Returns limits that put every graph of a test into this class.
+/// Returns limits that put every graph of a test into this class, and that let all searches run in parallel.
 pub(crate) fn as_size(size: SizeClass) -> ScratchLimits {
     let (small_size, medium_size) = match size {
         SizeClass::Small => (u64::MAX, u64::MAX),
         SizeClass::Medium => (0, u64::MAX),
         SizeClass::Large => (0, 0),
     };
-    ScratchLimits { small_size, medium_size, ..ScratchLimits::default() }
+    ScratchLimits { small_size, medium_size, parallel_arcs: 0, ..ScratchLimits::default() }
 }
 
 impl Edges {

@@ -27,7 +27,6 @@ mod searches;
 mod trials;
 mod warm;
 
-pub(crate) use searches::width;
 pub(crate) use trials::{StartCounts, Starts};
 
 use super::groups::{Groups, first_groups};

@@ -18,9 +18,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Arcs of a level below which a search takes less time than to start a thread.
-const FEWEST_ARCS: u64 = 1 << 12;
-
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Runs a search for each task, and passes what it finds to `keep`, in the order of the tasks.
     pub(super) fn search_each<T: Send, R: Send>(
@@ -71,8 +68,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         if level.number > 0 {
             memory = memory.min(self.job.needed);
         }
-        let arcs = level.graph().arc_count();
-        width(tasks, rayon::current_num_threads(), arcs, memory / needed_alone(level, self))
+        let (threads, arcs) = (rayon::current_num_threads(), level.graph().arc_count());
+        self.job.limits.width(tasks, threads, arcs, memory / needed_alone(level, self))
     }
 
     /// Returns the storage of the groups and labels of searches: for a small graph, memory.
@@ -103,11 +100,6 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
         other
     }
-}
-
-/// Returns the number of searches to run at the same time on a graph of so many arcs, if memory allows `most`.
-pub(crate) fn width(tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
-    if arcs < FEWEST_ARCS { 1 } else { tasks.min(threads).min(most as usize).max(1) }
 }
 
 /// Returns the memory that a search on the level needs on one thread.
@@ -153,6 +145,7 @@ fn at_once<S: Send, R: Send>(
                         number,
                         seed,
                         memory,
+                        // The level's needs are those of all threads; a search on one thread needs less.
                         needed: needed.min(memory - kept),
                         most_labels,
                         is_on_disk,

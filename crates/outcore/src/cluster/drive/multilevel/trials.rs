@@ -14,7 +14,8 @@
 //! combined (`combine`), and the best is moved there again, and on the levels below, and goes through further cycles.
 //!
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
-//! Memory: none beyond that of a clustering, as the labels of all starts wait on disk.
+//! Memory: that of a clustering, and as much for each start that runs in parallel (`searches`); the labels of all starts
+//! wait on disk.
 
 use super::combine::{Scored, best_of, keep};
 use super::{Level, LevelState, Multilevel, Progress};
