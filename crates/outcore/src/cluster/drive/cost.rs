@@ -265,8 +265,7 @@ impl ClusterOptions {
         if !self.method.takes(MethodOption::Trials) {
             return StartCounts::default();
         }
-        let limits = ScratchLimits::default();
-        StartCounts::of(self, limits.size_class(graph.node_count, graph.arc_count))
+        StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
     }
 
     /// Returns the memory of the starts that are tried on the graph in parallel to another one.

@@ -8,7 +8,7 @@
 //!
 //! Groups common to two good starts are seldom divided in a better one, so local moving of whole groups crosses the
 //! barrier between the two. Starts meet in pairs, ordered by their quality, and the better one of each pair, or a
-//! combination that is better than both, continues in the next round; the last one meets all starts again. Sources:
+//! combination that is better than both, continues in the next round; the last one meets each start once more. Sources:
 //! Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering" (2012); Biedermann and others,
 //! "Memetic graph clustering" (2018).
 //!
@@ -69,12 +69,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         while round.len() > 1 {
             round = ordered(self.met(level, round.chunks(2), kept)?);
         }
-        let mut best = round[0];
         // Of two starts, everything common has been tried.
-        for &start in starts.iter().filter(|_| starts.len() > 2) {
-            best = self.met(level, std::iter::once(&[best, start][..]), kept)?[0];
+        if starts.len() > 2 {
+            let pairs: Vec<_> = starts.iter().map(|&start| [round[0], start]).collect();
+            round = ordered(self.met(level, pairs.iter().map(|pair| &pair[..]), kept)?);
         }
-        Ok(best)
+        Ok(round[0])
     }
 
     /// Returns for each pair its first candidate, or their combination if that is better.
@@ -96,12 +96,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let solve = |this: &mut Self, level: &mut Level<'_, '_>, (better, other)| {
             this.combination(level, better, &read, other)
         };
-        let mut places = places.into_iter();
-        self.search_each(level, tasks, solve, |found| {
-            let place = places.next();
-            if let Some(((quality, labels), place)) = found.zip(place) {
+        self.search_each(level, tasks, solve, |at, found| {
+            if let Some((quality, labels)) = found {
                 keep(kept, &labels)?;
-                winners[place] = Scored { place: kept.groupings().len() - 1, quality };
+                winners[places[at]] = Scored { place: kept.groupings().len() - 1, quality };
             }
             Ok(())
         })?;

@@ -11,55 +11,50 @@ use super::{Level, Multilevel, Starts};
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::job::SizeClass;
 use crate::cluster::drive::memory::{ClusterMemory, Fit};
+use crate::cluster::kernel::history::History;
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::opt::THREADS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::{Mutex, PoisonError};
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    /// Runs a search for each task, and passes what it finds to `keep`, in the order of the tasks.
+    /// Runs a search for each task, and passes its number and what it finds to `keep`, in any order.
     pub(super) fn search_each<T: Send, R: Send>(
         &mut self,
         level: &mut Level<'_, '_>,
         tasks: Vec<T>,
         solve: impl Fn(&mut Self, &mut Level<'_, '_>, T) -> Result<R> + Sync,
-        mut keep: impl FnMut(R) -> Result<()>,
+        keep: impl FnMut(usize, R) -> Result<()> + Send,
     ) -> Result<()> {
-        let width = self.width(level, tasks.len());
-        let pools = if width > 1 { pools(width)? } else { Vec::new() };
-        let seed = level.seed;
-        let mut tasks = tasks.into_iter();
-        loop {
-            let mut batch = Vec::new();
-            for task in tasks.by_ref().take(width) {
-                let number = self.searches;
-                self.searches += 1;
-                let seed = if number == 0 { seed } else { mix(seed ^ number) };
-                batch.push((self.apart(level, number), seed, task));
-            }
-            if batch.is_empty() {
-                return Ok(());
-            }
-            let solve = |level: &mut Level<'_, '_>, (mut other, seed, task): (Self, u64, T)| {
-                level.seed = seed;
-                let found = solve(&mut other, level, task)?;
-                other.forget_from(0);
-                Ok((found, other.history))
-            };
-            let found = if width > 1 {
-                at_once(level, batch, &pools, solve)
-            } else {
-                batch.into_iter().map(|each| solve(level, each)).collect()
-            };
-            level.seed = seed;
-            for each in found {
-                let (found, history) = each?;
-                self.history.include(history);
-                keep(found)?;
-            }
+        let (width, seed) = (self.width(level, tasks.len()), level.seed);
+        let mut searches = Vec::new();
+        for (at, task) in tasks.into_iter().enumerate() {
+            let number = self.searches;
+            self.searches += 1;
+            let seed = if number == 0 { seed } else { mix(seed ^ number) };
+            searches.push((at, self.apart(level, number), seed, task));
         }
+        let keep = Mutex::new(keep);
+        let solve = |level: &mut Level<'_, '_>, (at, mut other, seed, task): (_, Self, _, T)| {
+            level.seed = seed;
+            let found = solve(&mut other, level, task)?;
+            other.forget_from(0);
+            keep.lock().unwrap_or_else(PoisonError::into_inner)(at, found)?;
+            Ok((at, other.history))
+        };
+        let histories = if width > 1 {
+            in_parallel(level, searches, &pools(width)?, solve)
+        } else {
+            searches.into_iter().map(|search| solve(level, search)).collect()
+        };
+        level.seed = seed;
+        let mut histories: Vec<(usize, History)> = histories?;
+        histories.sort_unstable_by_key(|&(at, _)| at);
+        histories.into_iter().for_each(|(_, history)| self.history.include(history));
+        Ok(())
     }
 
     /// Returns the number of searches to run at the same time.
@@ -120,48 +115,54 @@ fn pools(count: usize) -> Result<Vec<ThreadPool>> {
     })
 }
 
-/// Runs a search on each pool at the same time; returns what they find, in their order.
-fn at_once<S: Send, R: Send>(
+/// Runs the searches on the pools, each of which takes the next one when it is done; returns what they return.
+fn in_parallel<S: Send, R: Send>(
     level: &mut Level<'_, '_>,
     searches: Vec<S>,
     pools: &[ThreadPool],
     solve: impl Fn(&mut Level<'_, '_>, S) -> Result<R> + Sync,
-) -> Vec<Result<R>> {
+) -> Result<Vec<R>> {
     let kept = level.source.kept_bytes();
     let memory = kept + (level.memory - kept) / pools.len() as u64;
+    let waiting = Mutex::new(searches.into_iter());
+    let take = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (mut found, mut scans) = (Vec::new(), 0);
     std::thread::scope(|scope| {
         let mut running = Vec::new();
-        for (search, pool) in searches.into_iter().zip(pools) {
+        for pool in pools {
             let (mut source, counts) = (level.source.shared(), level.counts.clone());
             let Level { number, seed, needed, most_labels, is_on_disk, class_count, .. } = *level;
-            let solve = &solve;
+            let (solve, take) = (&solve, &take);
             running.push(scope.spawn(move || {
                 pool.install(|| {
                     let source = &mut source;
+                    // The level's needs are those of all threads; a search on one thread needs less.
+                    let needed = needed.min(memory - kept);
                     let mut level = Level {
                         source,
                         counts,
                         number,
                         seed,
                         memory,
-                        // The level's needs are those of all threads; a search on one thread needs less.
-                        needed: needed.min(memory - kept),
+                        needed,
                         most_labels,
                         is_on_disk,
                         class_count,
                     };
-                    (solve(&mut level, search), level.source.scans())
+                    let found: Result<Vec<R>> =
+                        std::iter::from_fn(take).map(|search| solve(&mut level, search)).collect();
+                    (found, level.source.scans())
                 })
             }));
         }
-        for search in running {
-            let (result, its_scans) =
-                search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        for thread in running {
+            let (of_thread, its_scans) =
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             scans += its_scans;
-            found.push(result);
+            found.push(of_thread);
         }
     });
     level.source.count_from(level.source.scans() + scans);
-    found
+    let found: Result<Vec<Vec<R>>> = found.into_iter().collect();
+    Ok(found?.into_iter().flatten().collect())
 }

@@ -6,7 +6,8 @@
 //! | Nodes and arcs | Starts | on the graph itself | on a contracted level |
 //! | --- | ---: | ---: | ---: |
 //! | small | 10 | 10 | |
-//! | medium: up to a million edges | 8 | 5 | the first of these, and 3 more |
+//! | medium: up to a quarter of a million edges | 8 | 5 | the first of these, and 3 more |
+//! | medium: up to a million edges | 5 | 2 | the first of these, and 3 more |
 //! | large | 6 | | 6 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
@@ -21,7 +22,7 @@ use super::combine::{Scored, best_of, keep};
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::drive::groups::sums_of;
-use crate::cluster::drive::job::{ClusterJob, SizeClass};
+use crate::cluster::drive::job::{ClusterJob, ScratchLimits, SizeClass};
 use crate::cluster::finish::stability::agreement;
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::methods::options::{ClusterOptions, Seeding};
@@ -34,7 +35,10 @@ use std::sync::atomic::AtomicU32;
 /// Number of starts, if the options give none.
 const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
+const LARGER_MEDIUM_TRIALS: u32 = 5;
 const LARGE_TRIALS: u32 = 6;
+/// Maximum number of nodes and arcs of a medium graph with the larger number of starts; beyond, each costs more than it finds.
+const SMALLER_MEDIUM_SIZE: u64 = 1 << 19;
 /// Number of starts on a medium graph if they are to tell how stable communities are.
 const STABLE_TRIALS: u32 = 13;
 /// Starts on a level of a medium graph, besides the usual one.
@@ -92,12 +96,21 @@ pub(crate) struct StartCounts {
 
 impl StartCounts {
     /// Returns as many as requested, or as suit the size of the graph.
-    pub(crate) fn of(options: &ClusterOptions, size: SizeClass) -> Self {
+    pub(crate) fn of(
+        options: &ClusterOptions,
+        limits: &ScratchLimits,
+        nodes: u64,
+        arcs: u64,
+    ) -> Self {
         let others = |usually: u32| options.trials.unwrap_or(usually) - 1;
-        match size {
+        match limits.size_class(nodes, arcs) {
             SizeClass::Small => Self { on_graph: others(SMALL_TRIALS), on_level: 0 },
             SizeClass::Medium => {
-                let all = others(if options.stability { STABLE_TRIALS } else { MEDIUM_TRIALS });
+                let all = others(match nodes.saturating_add(arcs) {
+                    _ if options.stability => STABLE_TRIALS,
+                    size if size <= SMALLER_MEDIUM_SIZE => MEDIUM_TRIALS,
+                    _ => LARGER_MEDIUM_TRIALS,
+                });
                 Self { on_graph: all.saturating_sub(LEVEL_STARTS), on_level: all.min(LEVEL_STARTS) }
             }
             SizeClass::Large => Self { on_graph: 0, on_level: others(LARGE_TRIALS) },
@@ -132,7 +145,9 @@ impl Starts {
     /// objective, if it has one.
     pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Option<Null>) -> Self {
         let (size, is_limited) = (job.size_class(), job.most().is_some());
-        let StartCounts { on_graph, on_level } = StartCounts::of(job.options, size);
+        let (nodes, arcs) = (job.graph.node_count(), job.graph.arc_count());
+        let StartCounts { on_graph, on_level } =
+            StartCounts::of(job.options, &job.limits, nodes, arcs);
         let densities = match is_limited {
             // Communities of another objective may be larger than the limit.
             true => Vec::new(),
@@ -257,12 +272,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let tasks: Vec<_> = std::iter::once(usual).chain(others).collect();
         let count = tasks.len() as u32;
         let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
-        self.search_each(level, tasks, solve, |(quality, labels)| {
-            starts.push(Scored { place: starts.len(), quality });
+        self.search_each(level, tasks, solve, |at, (quality, labels)| {
+            starts.push((at, Scored { place: starts.len(), quality }));
             keep(&mut kept, &labels)
         })?;
+        starts.sort_unstable_by_key(|&(at, _)| at);
+        let starts: Vec<Scored> = starts.into_iter().map(|(_, start)| start).collect();
         let labels = if are_of_groups {
-            kept.read(best_of(&starts))?
+            kept.read(starts[best_of(&starts)].place)?
         } else {
             self.history.trials = self.history.trials.max(1) + count - 1;
             let labels = self.compared(level, &starts, &mut kept)?;
@@ -285,7 +302,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let nodes = self.job.graph.node_count();
         let by_chance = NEAR_BY_CHANCE / (nodes.max(1) as f64).sqrt();
         let near = NEAR.max(by_chance) * O::scale(most, nodes);
-        let is_near = |start: &Scored| start.place == first || most - start.quality <= near;
+        let is_near =
+            |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {

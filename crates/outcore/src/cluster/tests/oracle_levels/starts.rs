@@ -98,7 +98,7 @@ impl OracleLevels {
         best
     }
 
-    /// Returns the best of these starts after a knockout of their combinations, and after meeting all of them.
+    /// Returns the best of these starts after a knockout of their combinations, and after meeting each of them.
     fn combined(&mut self, at: (&OracleLevel, u64, u64), starts: Vec<Found>) -> Vec<u32> {
         let starts = ordered(starts);
         let mut round = starts.clone();
@@ -112,13 +112,12 @@ impl OracleLevels {
             }
             round = ordered(winners);
         }
-        let mut best = round.remove(0);
-        if starts.len() > 2 {
-            for start in &starts {
-                best = self.better_of(at, &best, start);
-            }
+        let best = round.remove(0);
+        if starts.len() <= 2 {
+            return best.1;
         }
-        best.1
+        let mut met: Vec<_> = starts.iter().map(|start| self.better_of(at, &best, start)).collect();
+        met.swap_remove(best_of(&met)).1
     }
 
     /// Returns the better of two, or their combination if that is better still.
