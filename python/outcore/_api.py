@@ -123,7 +123,7 @@ def cluster(
         Maximum number of passes up the levels and back, 3 by default; not for label propagation.
     trials : int, optional
         Number of starts, of which the best by the objective is continued. By default 10 for a small graph, 8 up to a
-        quarter of a million edges, 5 up to a million, 6 beyond; not for label propagation and components.
+        quarter of a million edges, 5 beyond; not for label propagation and components.
     stability : bool
         Compute for each node the share of the starts in which it stays with its community; see
         :attr:`Communities.stability`. Not for label propagation and components.

@@ -62,7 +62,7 @@ pub(crate) struct Method {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
     /// Number of starts, of which the best by the objective is continued. Not for label-propagation and components
-    /// [default: 10 for a small graph, 8 up to a quarter of a million edges, 5 up to a million, 6 beyond]
+    /// [default: 10 for a small graph, 8 up to a quarter of a million edges, 5 beyond]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,
     /// Write a further column: the share of the starts in which the node stays with its community. Not for

@@ -261,7 +261,7 @@ impl ClusterOptions {
     }
 
     /// Returns the numbers of starts besides the usual one.
-    fn starts(&self, graph: &GraphSize) -> StartCounts {
+    pub(crate) fn starts(&self, graph: &GraphSize) -> StartCounts {
         if !self.method.takes(MethodOption::Trials) {
             return StartCounts::default();
         }

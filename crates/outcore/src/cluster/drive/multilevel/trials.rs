@@ -8,7 +8,7 @@
 //! | small | 10 | 10 | |
 //! | medium: up to a quarter of a million edges | 8 | 5 | the first of these, and 3 more |
 //! | medium: up to a million edges | 5 | 2 | the first of these, and 3 more |
-//! | large | 6 | | 6 |
+//! | large | 5 | | 5 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
 //! start goes through one cycle from there, or through all if the graph is small; then those that come near the best are
@@ -36,7 +36,7 @@ use std::sync::atomic::AtomicU32;
 const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
 const LARGER_MEDIUM_TRIALS: u32 = 5;
-const LARGE_TRIALS: u32 = 6;
+const LARGE_TRIALS: u32 = 5;
 /// Maximum number of nodes and arcs of a medium graph with the larger number of starts; beyond, each costs more than it finds.
 const SMALLER_MEDIUM_SIZE: u64 = 1 << 19;
 /// Number of starts on a medium graph if they are to tell how stable communities are.
@@ -88,7 +88,7 @@ enum StartTask<O> {
 }
 
 /// Numbers of starts besides the usual one, on the graph and on a level.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct StartCounts {
     pub(crate) on_graph: u32,
     pub(crate) on_level: u32,
