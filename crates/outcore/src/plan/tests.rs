@@ -262,7 +262,8 @@ proptest! {
         prop_assert!(METHODS[method].method.is_multilevel() || before == graph);
     }
 
-    /// Larger graphs mean more work, unless fewer starts are tried or on a level only, and nothing overflows up to a trillion edges.
+    /// Larger graphs mean more work with the same starts, never more starts, and nothing overflows up to a trillion
+    /// edges.
     #[test]
     fn larger_graphs_cost_more(
         method in 0..METHODS.len(),
@@ -292,6 +293,19 @@ proptest! {
             prop_assert!(more.read_bytes < 1 << 60 && more.nanoseconds.is_finite());
         }
     }
+}
+
+#[test]
+fn fewer_starts_are_tried_as_graphs_grow() {
+    let options = ClusterOptions::default();
+    let starts = |edges: u64| {
+        let starts = options.starts(&GraphSize::of(&plain(1000, edges)));
+        (1 + starts.on_graph + starts.on_level, starts.on_level)
+    };
+    assert_eq!(starts(10_000), (10, 0));
+    assert_eq!(starts(250_000), (8, 3));
+    assert_eq!(starts(1_000_000), (5, 3));
+    assert_eq!(starts(10_000_000), (5, 4));
 }
 
 #[test]
