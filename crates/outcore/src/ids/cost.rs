@@ -25,6 +25,8 @@ const SPILLED_NEW: f64 = 130.0;
 pub(crate) struct NamesCost {
     /// Memory of the index.
     pub(crate) index_bytes: u64,
+    /// Share of the edges that are numbered by the index in memory; the others wait on disk.
+    pub(crate) share_in_memory: f64,
     /// Memory of edges when they are read back from disk; 0 if all names fit.
     pub(crate) spilled_bytes: u64,
     /// Bytes read from disk.
@@ -51,7 +53,7 @@ impl NamesCost {
         let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE).max(sparse) as u64;
         if nodes <= known {
             let nanoseconds = (nodes - old) * NEW_NAME + old * OLD_NAME;
-            return Self { index_bytes, nanoseconds, ..Self::default() };
+            return Self { index_bytes, share_in_memory: 1.0, nanoseconds, ..Self::default() };
         }
         let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
         let after = ends - before;
@@ -65,6 +67,7 @@ impl NamesCost {
         let spilled = after * SPILLED_END + unknown * SPILLED_UNKNOWN + new * SPILLED_NEW;
         Self {
             index_bytes,
+            share_in_memory: (before / ends).clamp(0.0, 1.0),
             spilled_bytes: BUFFER_BYTES,
             read_bytes: written_once + refs + unknown * 4.0,
             write_bytes: written_once,

@@ -41,15 +41,19 @@ impl<'a> Work<'a> {
         let scores = input.has_self_scores;
         let score_bytes = score_bytes(input.node_count, scores);
         let names = NamesCost::of(input, limits, score_bytes_a_node(scores));
-        // If names spill to disk, most runs are formed after the index is dropped.
-        let held_bytes =
-            if names.spilled_bytes > 0 { names.spilled_bytes } else { names.index_bytes };
-        let forming = limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
+        let forming =
+            |held_bytes: u64| limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
         let beside = score_bytes + input.append.map_or(0, |old| old.block_bytes);
         let merging = limits.merge_bytes_beside(beside, tuning).unwrap_or(SORT_BYTES_MIN);
         let (count, batch) = (input.record_count(), input.batch_records(limits));
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
-        let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
+        // If names spill to disk, the other runs are formed after the index is dropped.
+        let beside_index = (count as f64 * names.share_in_memory) as u64;
+        let phases = [
+            (beside_index, forming(names.index_bytes)),
+            (count - beside_index, forming(names.spilled_bytes)),
+        ];
+        let sorting = Sorting::of_phases(records, phases, merging, limits.threads, tuning);
         let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
         let (graph, names_bytes) = (GraphSize::of(input), input.names_bytes());
         Self { input, limits, tuning, graph, names_bytes, names, sorting, run_bytes, score_bytes }

@@ -44,9 +44,24 @@ impl Sorting {
     /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads`
     /// threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
-        let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
+        let [forming, merging] = budgets;
+        Self::of_phases(records, [(records.count, forming), (0, forming)], merging, threads, tuning)
+    }
+
+    /// Like [`of`](Self::of), with two phases of run formation: the number of records in each, and its budget.
+    pub fn of_phases(
+        records: Records,
+        phases: [(u64, u64); 2],
+        merging: u64,
+        threads: usize,
+        tuning: &Tuning,
+    ) -> Self {
+        let merging = merging.saturating_sub(FIXED_BYTES);
         let bytes = records.count.saturating_mul(records.bytes);
-        let first = RUN_BYTES.min(forming / RUN_BUFFERS);
+        let phases = phases.map(|(count, budget)| {
+            (Records { count, ..records }, budget.saturating_sub(FIXED_BYTES) / RUN_BUFFERS)
+        });
+        let first = phases.iter().map(|&(_, most)| RUN_BYTES.min(most)).min().unwrap_or(0);
         if bytes <= first && bytes <= merging / RUN_BUFFERS {
             // Sorting needs a second buffer of the same size.
             let merging_bytes = 2 * bytes;
@@ -55,7 +70,8 @@ impl Sorting {
         let workers = 2 * threads.max(1);
         let liked = tuning.merge_read_bytes as u64;
         let shape = Shape::within(merging, records.bytes, workers, liked, &Cramped::NOT, 0);
-        let run_count = run_count(records, forming / RUN_BUFFERS).max(1);
+        let run_count: u64 = phases.iter().map(|&(records, most)| run_count(records, most)).sum();
+        let run_count = run_count.max(1);
         let (passes, moved, runs) = passes(run_count, shape.fan_in(run_count as usize) as u64);
         // A worker reads from all runs and merges one range at a time.
         let (block, read_bytes) = (shape.block_bytes(), shape.read_bytes(runs as usize));
@@ -64,7 +80,9 @@ impl Sorting {
         let range = most.min(runs * RANGE_READS * read_bytes).min(bytes).max(1);
         let twice = (block * runs) as f64 / range as f64;
         let ranges = bytes.div_ceil(range).clamp(1, ahead);
-        let size = largest_run(bytes, forming / RUN_BUFFERS);
+        let size =
+            |(of, most): (Records, u64)| largest_run(of.count.saturating_mul(of.bytes), most);
+        let size = phases.map(size).into_iter().max().unwrap_or(0);
         let lanes = workers as u64 * runs * (block + read_bytes);
         Self {
             run_count,

@@ -631,10 +631,10 @@ proptest! {
         chunk_bytes in 16..400usize,
         kind in 0..6,
     ) {
-        let text = lines.concat();
-        // Byte-order marks and Matrix Market comments have a meaning only to the reader, not to the naive parser.
+        // Matrix Market comments have a meaning only to the reader, not to the naive parser; and so have the first bytes
+        // of a file, such as byte-order marks: an edge comes first.
         prop_assume!(!lines.iter().any(|line| line.starts_with(b"%")));
-        prop_assume!(!matches!(text.first(), Some(0xEF | 0xFE | 0xFF)));
+        let text = [b"a\tb\n".as_slice(), &lines.concat()].concat();
         let packed = match kind {
             0 => text.clone(),
             1 => gzip(&[&text[..text.len() / 2], &text[text.len() / 2..]]),
