@@ -11,6 +11,9 @@ const INDEX_BYTES_A_NODE: f64 = 26.5;
 /// ...and at 49 to 55 % load, while that is a small part of the memory.
 const SPARSE_BYTES_A_NODE: f64 = 41.0;
 
+/// Number of phases in which the index grows; another one follows if names spill.
+const PHASES: usize = 8;
+
 /// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
 /// Nanoseconds of one core to read and insert a name of the graph that edges are added to.
@@ -25,8 +28,8 @@ const SPILLED_NEW: f64 = 130.0;
 pub(crate) struct NamesCost {
     /// Memory of the index.
     pub(crate) index_bytes: u64,
-    /// Share of the edges that are numbered by the index in memory; the others wait on disk.
-    pub(crate) share_in_memory: f64,
+    /// Phases of reading: the share of the edges in each, and the memory of names then.
+    pub(crate) phases: [(f64, u64); PHASES + 1],
     /// Memory of edges when they are read back from disk; 0 if all names fit.
     pub(crate) spilled_bytes: u64,
     /// Bytes read from disk.
@@ -48,14 +51,25 @@ impl NamesCost {
         let (nodes, ends) = (input.node_count as f64 + old, 2.0 * input.edge_count as f64 + old);
         let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
         let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
-        let sparse = (limits.read_bytes() / SPARSE_PART as u64) as f64;
-        let sparse = sparse.min(nodes.min(known) * SPARSE_BYTES_A_NODE);
-        let index_bytes = (nodes.min(known) * INDEX_BYTES_A_NODE).max(sparse) as u64;
-        if nodes <= known {
-            let nanoseconds = (nodes - old) * NEW_NAME + old * OLD_NAME;
-            return Self { index_bytes, share_in_memory: 1.0, nanoseconds, ..Self::default() };
+        let index_bytes_of = |names: f64| {
+            let sparse = (limits.read_bytes() / SPARSE_PART as u64) as f64;
+            let sparse = sparse.min(names * SPARSE_BYTES_A_NODE);
+            (names * INDEX_BYTES_A_NODE).max(sparse) as u64
+        };
+        let index_bytes = index_bytes_of(nodes.min(known));
+        let spills = nodes > known;
+        let before = if spills { (-(1.0 - known / nodes).ln() * nodes).min(ends) } else { ends };
+        let share = before / ends.max(1.0);
+        let mut phases = [(share / PHASES as f64, 0); PHASES + 1];
+        for (number, (_, held_bytes)) in (1..).zip(&mut phases[..PHASES]) {
+            let read = before * f64::from(number) / PHASES as f64;
+            *held_bytes = index_bytes_of((nodes * -(-read / nodes.max(1.0)).exp_m1()).min(known));
         }
-        let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
+        phases[PHASES] = (1.0 - share, BUFFER_BYTES);
+        if !spills {
+            let nanoseconds = (nodes - old) * NEW_NAME + old * OLD_NAME;
+            return Self { index_bytes, phases, nanoseconds, ..Self::default() };
+        }
         let after = ends - before;
         let unknown = after * (1.0 - known / nodes);
         let new = nodes - known;
@@ -67,7 +81,7 @@ impl NamesCost {
         let spilled = after * SPILLED_END + unknown * SPILLED_UNKNOWN + new * SPILLED_NEW;
         Self {
             index_bytes,
-            share_in_memory: (before / ends).clamp(0.0, 1.0),
+            phases,
             spilled_bytes: BUFFER_BYTES,
             read_bytes: written_once + refs + unknown * 4.0,
             write_bytes: written_once,

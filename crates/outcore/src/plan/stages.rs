@@ -47,13 +47,10 @@ impl<'a> Work<'a> {
         let merging = limits.merge_bytes_beside(beside, tuning).unwrap_or(SORT_BYTES_MIN);
         let (count, batch) = (input.record_count(), input.batch_records(limits));
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
-        // If names spill to disk, the other runs are formed after the index is dropped.
-        let beside_index = (count as f64 * names.share_in_memory) as u64;
-        let phases = [
-            (beside_index, forming(names.index_bytes)),
-            (count - beside_index, forming(names.spilled_bytes)),
-        ];
-        let sorting = Sorting::of_phases(records, phases, merging, limits.threads, tuning);
+        let phases = names
+            .phases
+            .map(|(share, held_bytes)| ((count as f64 * share).ceil() as u64, forming(held_bytes)));
+        let sorting = Sorting::of_phases(records, &phases, merging, limits.threads, tuning);
         let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
         let (graph, names_bytes) = (GraphSize::of(input), input.names_bytes());
         Self { input, limits, tuning, graph, names_bytes, names, sorting, run_bytes, score_bytes }

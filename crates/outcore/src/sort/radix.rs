@@ -8,10 +8,13 @@
 use super::RadixKey;
 use super::record::Record;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Fewer records than this are sorted by insertion.
 const SMALL: usize = 24;
 const BUCKET_BITS_MAX: u32 = 11;
+/// Least mean number of records in a bucket; with more, sorting buckets by insertion takes longer than counting.
+const RECORDS_A_BUCKET: usize = 2;
 /// Fewer records than this are sorted by one thread.
 const PARALLEL: usize = 1 << 15;
 
@@ -100,7 +103,7 @@ impl Split {
             return None;
         }
         let range_bits = 64 - (max - min).leading_zeros();
-        let wanted = (records.len() / 8).max(2).ilog2() + 1;
+        let wanted = (records.len() / RECORDS_A_BUCKET).max(2).ilog2() + 1;
         let bits = wanted.min(BUCKET_BITS_MAX).min(range_bits);
         Some(Self { word, min, shift: range_bits - bits, bits })
     }
@@ -153,12 +156,24 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
         other[*at] = *record;
         *at += 1;
     }
-    let mut begin = 0;
+    // Small buckets are sorted together with their neighbors: records never cross a bucket's bounds.
+    let (mut begin, mut end_of_sorted) = (0, 0);
     for end in ends {
-        if end > begin {
+        if end - begin > SMALL {
+            sort_small(source, other, stay, end_of_sorted..begin);
             sort_bucket(&mut other[begin..end], &mut source[begin..end], !stay, word);
+            end_of_sorted = end;
         }
         begin = end;
+    }
+    sort_small(source, other, stay, end_of_sorted..begin);
+}
+
+/// Sorts records of `other` that are almost sorted; the result is in `source` if `stay`.
+fn sort_small<R: Record>(source: &mut [R], other: &mut [R], stay: bool, range: Range<usize>) {
+    insertion_sort(&mut other[range.clone()]);
+    if stay {
+        source[range.clone()].copy_from_slice(&other[range]);
     }
 }
 

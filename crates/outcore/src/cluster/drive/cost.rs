@@ -8,7 +8,7 @@
 
 use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit, roomy};
-use super::multilevel::StartCounts;
+use super::multilevel::{MOST_SEARCHES, StartCounts};
 use crate::budget::Limits;
 use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::finish::cuts::Room;
@@ -70,6 +70,8 @@ const USUAL_DEGREE: f64 = 17.7;
 /// Time of a start on a level of a graph of medium size or of a large one, relative to a clustering.
 const MEDIUM_LEVEL_START: f64 = 0.15;
 const LARGE_LEVEL_START: f64 = 0.006;
+/// Time of perturbing the best start on a graph, relative to a clustering.
+const PERTURBATION: f64 = 0.8;
 
 /// Seconds between two checkpoints of the sweeps, and communities per node at a checkpoint.
 const SAVE_SECONDS: f64 = 60.0;
@@ -197,7 +199,11 @@ impl ClusterOptions {
         let starts = self.starts(&graph);
         let trials = 1 + starts.on_graph + starts.on_level;
         let on_level = if starts.on_graph > 0 { MEDIUM_LEVEL_START } else { LARGE_LEVEL_START };
-        let work = 1.0 + f64::from(starts.on_graph) + on_level * f64::from(starts.on_level);
+        let are_perturbed =
+            starts.on_graph > 0 && StartCounts::are_perturbed(graph.node_count, graph.arc_count);
+        let perturbation = if are_perturbed { PERTURBATION } else { 0.0 };
+        let on_level = on_level * f64::from(starts.on_level);
+        let work = 1.0 + f64::from(starts.on_graph) + on_level + perturbation;
         let mut read_scans = 1.0 + (scans as f64 * work - 1.0) * (1.0 - lasting.share);
         if self.method.is_multilevel()
             && self.view().is_plain()
@@ -268,7 +274,7 @@ impl ClusterOptions {
         StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
     }
 
-    /// Returns the memory of the starts that are tried on the graph in parallel to another one.
+    /// Returns the memory of the starts, or perturbations, that are tried on the graph in parallel to another one.
     fn parallel_bytes(
         &self,
         graph: &GraphSize,
@@ -279,7 +285,7 @@ impl ClusterOptions {
         let node_bytes = self.node_bytes(graph.node_count, graph.is_directed);
         let alone = ClusterMemory::expected(graph, Some(self.method), 1);
         let needed = ClusterMemory { node_bytes, ..alone }.total_bytes();
-        let count = starts.on_graph as usize + 1;
+        let count = MOST_SEARCHES.max(starts.on_graph as usize + 1);
         let scratch_limits = ScratchLimits::default();
         let most = memory / needed;
         let width = scratch_limits.width(count, limits.threads, graph.arc_count, most) as u64;

@@ -19,15 +19,13 @@
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
 //! number of input nodes.
 
-mod combine;
 mod divide;
 mod lift;
 mod saved;
-mod searches;
-mod trials;
+mod starts;
 mod warm;
 
-pub(crate) use trials::{StartCounts, Starts};
+pub(crate) use starts::{MOST_SEARCHES, StartCounts, Starts};
 
 use super::groups::{Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};

@@ -15,7 +15,7 @@
 //! If the first sweep moves a large share of the nodes, or most nodes are in communities that come apart, the
 //! labels are far from any good solution: the graph is clustered from scratch, and the better of both remains.
 
-use super::trials::MARGIN;
+use super::starts::MARGIN;
 use super::{
     Bits, FIRST_SWEEPS, FIRST_TOLERANCE, Groupings, LEVEL_SHRINKS, Level, LevelState, Multilevel,
     NextStep, Progress, Sums, renumber,

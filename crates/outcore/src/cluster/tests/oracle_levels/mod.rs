@@ -191,12 +191,24 @@ impl OracleLevels {
         level: &OracleLevel,
         number: u64,
         seed: u64,
+        labels: Vec<u32>,
+    ) -> Vec<u32> {
+        let active = vec![true; labels.len()];
+        self.cycles_of(level, number, seed, labels, active)
+    }
+
+    /// Runs the cycles, of which the first begins with the active nodes.
+    fn cycles_of(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        seed: u64,
         mut labels: Vec<u32>,
+        mut active: Vec<bool>,
     ) -> Vec<u32> {
         let n = level.arcs.len() as f64;
         let is_large = number == 0 && self.size == OracleSize::Large;
         let (enough, few) = if is_large { (0.01, 0.02) } else { (0.0, 0.0) };
-        let mut active = vec![true; labels.len()];
         self.fill_free(&labels);
         for _ in 0..if is_large { 5 } else { 50 } {
             let moved = self.sweep(level, seed, &mut labels, None, &mut active);

@@ -1,9 +1,10 @@
 //! Specification of several starts and of their combinations.
 
-use super::{LEVEL, OracleLevel, OracleLevels, OracleSize, contract, mix, renumber};
+use super::{Hash, LEVEL, OracleLevel, OracleLevels, OracleSize, contract, mix, renumber};
+use crate::cluster::base::hash::LOOSEN;
 use crate::cluster::{Method, Seeding};
 
-/// Where a search starts: `Density` at the optimum of a multiple of the resolution, `Rising` as in `trials`.
+/// Where a search starts: `Density` at the optimum of a multiple of the resolution, `Rising` as in `starts`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Start {
     Seeding(Seeding),
@@ -54,6 +55,7 @@ impl OracleLevels {
         };
         self.starts = match self.size {
             OracleSize::Small => [list(others, is_free), Vec::new()],
+            OracleSize::Medium if self.method == Method::Cpm => [on_graph(others), Vec::new()],
             OracleSize::Medium => {
                 [on_graph(others.saturating_sub(3)), list(others.min(3), is_free)]
             }
@@ -93,15 +95,55 @@ impl OracleLevels {
         };
         let near = f64::max(0.02, 1.0 / (self.node_count.max(1) as f64).sqrt()) * scale;
         all.retain(|start| most - start.0 <= near);
-        let best = self.combined((level, number, seed), all);
-        self.fill_free(&best);
+        let at = (level, number, seed);
+        let best = self.combined(at, all.clone());
+        let best = match number {
+            0 => self.perturbed(level, seed, best),
+            _ => self.met_by_all(at, best, all),
+        };
+        self.fill_free(&best.1);
+        best.1
+    }
+
+    /// Returns the best labels after up to two rounds, in which a quarter of the nodes, or an eighth of the
+    /// communities, become single nodes that move first; a small graph has three rounds, and two of each.
+    fn perturbed(&mut self, level: &OracleLevel, seed: u64, mut best: Found) -> Found {
+        let (rounds, searches) = if self.size == OracleSize::Small { (3, 4) } else { (2, 2) };
+        for _ in 0..rounds {
+            let mut better = Vec::new();
+            for turn in 0..searches {
+                let mut labels = best.1.clone();
+                let found = self.search(seed, |other, seed| {
+                    let mut next = renumber(&mut labels) as u32;
+                    let mut active = vec![false; labels.len()];
+                    for node in 0..labels.len() {
+                        let whole = u64::from(labels[node]);
+                        let (drawn, share) =
+                            if turn % 2 == 0 { (node as u64, 4) } else { (whole, 8) };
+                        if Hash::new(seed ^ LOOSEN).of(drawn, 0).is_multiple_of(share) {
+                            (labels[node], active[node]) = (next, true);
+                            next += 1;
+                        }
+                    }
+                    renumber(&mut labels);
+                    other.cycles_of(level, 0, seed, labels, active)
+                });
+                let quality = self.quality(level, &found);
+                if quality > best.0 + 1e-9 {
+                    better.push((quality, found));
+                }
+            }
+            if better.is_empty() {
+                break;
+            }
+            best = better.swap_remove(best_of(&better));
+        }
         best
     }
 
-    /// Returns the best of these starts after a knockout of their combinations, and after meeting each of them.
-    fn combined(&mut self, at: (&OracleLevel, u64, u64), starts: Vec<Found>) -> Vec<u32> {
-        let starts = ordered(starts);
-        let mut round = starts.clone();
+    /// Returns the best of these starts after a knockout of their combinations.
+    fn combined(&mut self, at: (&OracleLevel, u64, u64), starts: Vec<Found>) -> Found {
+        let mut round = ordered(starts);
         while round.len() > 1 {
             let mut winners = Vec::new();
             for pair in round.chunks(2) {
@@ -112,12 +154,22 @@ impl OracleLevels {
             }
             round = ordered(winners);
         }
-        let best = round.remove(0);
+        round.remove(0)
+    }
+
+    /// Returns the best after it has met each of the starts, if there are more than two.
+    fn met_by_all(
+        &mut self,
+        at: (&OracleLevel, u64, u64),
+        best: Found,
+        starts: Vec<Found>,
+    ) -> Found {
         if starts.len() <= 2 {
-            return best.1;
+            return best;
         }
+        let starts = ordered(starts);
         let mut met: Vec<_> = starts.iter().map(|start| self.better_of(at, &best, start)).collect();
-        met.swap_remove(best_of(&met)).1
+        met.swap_remove(best_of(&met))
     }
 
     /// Returns the better of two, or their combination if that is better still.

@@ -8,15 +8,18 @@
 //!
 //! Groups common to two good starts are seldom divided in a better one, so local moving of whole groups crosses the
 //! barrier between the two. Starts meet in pairs, ordered by their quality, and the better one of each pair, or a
-//! combination that is better than both, continues in the next round; the last one meets each start once more. Sources:
+//! combination that is better than both, continues in the next round. The last one meets each start once more, or
+//! is perturbed (`perturb`). Sources:
 //! Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering" (2012); Biedermann and others,
 //! "Memetic graph clustering" (2018).
 //!
 //! Cost: a contraction, sweeps of a level of few groups, and about two sweeps, for each pair.
 //! Memory: 16 bytes per node before the contraction; labels wait on disk meanwhile.
 
-use super::trials::{MARGIN, Starts};
-use super::{Groupings, LEVEL_SWEEPS, Level, Multilevel, NextStep, Progress};
+use super::{MARGIN, Starts};
+use crate::cluster::drive::multilevel::{
+    Groupings, LEVEL_SWEEPS, Level, Multilevel, NextStep, Progress,
+};
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
@@ -35,7 +38,7 @@ pub(super) struct Scored {
 }
 
 /// Orders candidates by quality, the best first; smaller differences are rounding, so these keep their order.
-fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
+pub(super) fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     let mut all = Vec::with_capacity(candidates.len());
     while !candidates.is_empty() {
         all.push(candidates.remove(best_of(&candidates)));
@@ -56,25 +59,36 @@ pub(super) fn keep(kept: &mut Hierarchy, labels: &[u32]) -> Result<()> {
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Combines starts whose labels are kept; also keeps the labels of combinations that are better, and returns the
-    /// best.
+    /// Combines starts whose labels are kept, in pairs; also keeps the labels of combinations that are better, and
+    /// returns the best.
     pub(super) fn combined(
         &mut self,
         level: &mut Level<'_, '_>,
         starts: &[Scored],
         kept: &mut Hierarchy,
     ) -> Result<Scored> {
-        let starts = ordered(starts.to_vec());
-        let mut round = starts.clone();
+        let mut round = ordered(starts.to_vec());
         while round.len() > 1 {
             round = ordered(self.met(level, round.chunks(2), kept)?);
         }
-        // Of two starts, everything common has been tried.
-        if starts.len() > 2 {
-            let pairs: Vec<_> = starts.iter().map(|&start| [round[0], start]).collect();
-            round = ordered(self.met(level, pairs.iter().map(|pair| &pair[..]), kept)?);
-        }
         Ok(round[0])
+    }
+
+    /// Combines the best with each start once more; returns the better.
+    pub(super) fn met_by_all(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        best: Scored,
+        starts: &[Scored],
+        kept: &mut Hierarchy,
+    ) -> Result<Scored> {
+        // Of two starts, everything common has been tried.
+        if starts.len() <= 2 {
+            return Ok(best);
+        }
+        let pairs: Vec<_> =
+            ordered(starts.to_vec()).into_iter().map(|start| [best, start]).collect();
+        Ok(ordered(self.met(level, pairs.iter().map(|pair| &pair[..]), kept)?)[0])
     }
 
     /// Returns for each pair its first candidate, or their combination if that is better.

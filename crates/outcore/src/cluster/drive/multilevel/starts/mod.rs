@@ -8,17 +8,24 @@
 //! | small | 10 | 10 | |
 //! | medium: up to a quarter of a million edges | 8 | 5 | the first of these, and 3 more |
 //! | medium: up to a million edges | 5 | 2 | the first of these, and 3 more |
+//! | medium, by the constant Potts model | 8 or 5 | all | |
 //! | large | 5 | | 5 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
 //! start goes through one cycle from there, or through all if the graph is small; then those that come near the best are
-//! combined (`combine`), and the best is moved there again, and on the levels below, and goes through further cycles.
+//! combined (`combine`), the best on a graph of up to a quarter of a million edges is perturbed (`perturb`), and the result is
+//! moved again, also on the levels below, and goes through further cycles.
 //!
 //! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
 //! Memory: that of a clustering, and as much for each start that runs in parallel (`searches`); the labels of all starts
 //! wait on disk.
 
-use super::combine::{Scored, best_of, keep};
+mod combine;
+mod perturb;
+mod searches;
+
+pub(crate) use perturb::MOST_SEARCHES;
+
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::cluster::base::bits::Bits;
 use crate::cluster::drive::groups::sums_of;
@@ -26,10 +33,12 @@ use crate::cluster::drive::job::{ClusterJob, ScratchLimits, SizeClass};
 use crate::cluster::finish::stability::agreement;
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::methods::options::{ClusterOptions, Seeding};
+use crate::cluster::methods::table::LevelSpec;
 use crate::cluster::objectives::modularity::{Density, Null};
 use crate::cluster::store::hierarchy::Hierarchy;
 use crate::error::Result;
 use crate::progress::{Event, notify};
+use combine::{Scored, best_of, keep};
 use std::sync::atomic::AtomicU32;
 
 /// Number of starts, if the options give none.
@@ -37,7 +46,8 @@ const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
 const LARGER_MEDIUM_TRIALS: u32 = 5;
 const LARGE_TRIALS: u32 = 5;
-/// Maximum number of nodes and arcs of a medium graph with the larger number of starts; beyond, each costs more than it finds.
+/// Maximum number of nodes and arcs of a medium graph with the larger number of starts, of which the best is perturbed;
+/// beyond, each costs more than it finds.
 const SMALLER_MEDIUM_SIZE: u64 = 1 << 19;
 /// Number of starts on a medium graph if they are to tell how stable communities are.
 const STABLE_TRIALS: u32 = 13;
@@ -95,6 +105,11 @@ pub(crate) struct StartCounts {
 }
 
 impl StartCounts {
+    /// Returns whether the best of several starts on such a graph is perturbed.
+    pub(crate) fn are_perturbed(nodes: u64, arcs: u64) -> bool {
+        nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE
+    }
+
     /// Returns as many as requested, or as suit the size of the graph.
     pub(crate) fn of(
         options: &ClusterOptions,
@@ -106,12 +121,16 @@ impl StartCounts {
         match limits.size_class(nodes, arcs) {
             SizeClass::Small => Self { on_graph: others(SMALL_TRIALS), on_level: 0 },
             SizeClass::Medium => {
-                let all = others(match nodes.saturating_add(arcs) {
+                let are_small = options.method.levels().is_some_and(LevelSpec::by_mean_weight);
+                let is_smaller = nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE;
+                let all = others(match is_smaller {
                     _ if options.stability => STABLE_TRIALS,
-                    size if size <= SMALLER_MEDIUM_SIZE => MEDIUM_TRIALS,
-                    _ => LARGER_MEDIUM_TRIALS,
+                    true => MEDIUM_TRIALS,
+                    false => LARGER_MEDIUM_TRIALS,
                 });
-                Self { on_graph: all.saturating_sub(LEVEL_STARTS), on_level: all.min(LEVEL_STARTS) }
+                // Communities of the constant Potts model are often so small that no level is small enough.
+                let on_level = if are_small { 0 } else { all.min(LEVEL_STARTS) };
+                Self { on_graph: all - on_level, on_level }
             }
             SizeClass::Large => Self { on_graph: 0, on_level: others(LARGE_TRIALS) },
         }
@@ -316,6 +335,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.divisions = Some(divisions);
         }
         let best = self.combined(level, &near, kept)?;
+        let is_perturbed =
+            level.number == 0 && StartCounts::are_perturbed(nodes, self.job.graph.arc_count());
+        let best = if is_perturbed {
+            self.perturbed(level, best, kept)?
+        } else {
+            self.met_by_all(level, best, &near, kept)?
+        };
         let labels = kept.read(best.place)?;
         let rivals = near.iter().filter(|start| start.place != best.place);
         let rivals: Vec<_> = rivals.map(|start| kept.groupings()[start.place].clone()).collect();

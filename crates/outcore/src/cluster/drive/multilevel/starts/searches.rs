@@ -7,10 +7,11 @@
 //! Memory: each search has the state of the level. On levels above the graph, all together take no more than the graph
 //! itself does, which is not in memory then.
 
-use super::{Level, Multilevel, Starts};
+use super::Starts;
 use crate::cluster::base::hash::mix;
 use crate::cluster::drive::job::SizeClass;
 use crate::cluster::drive::memory::{ClusterMemory, Fit};
+use crate::cluster::drive::multilevel::{Level, Multilevel};
 use crate::cluster::kernel::history::History;
 use crate::cluster::kernel::objective::Sums;
 use crate::cluster::store::hierarchy::Hierarchy;
