@@ -78,7 +78,10 @@ mod tests {
     fn communities_of_a_random_graph_are_doubted() {
         for method in [Method::MapEquation, Method::Modularity] {
             let options = ClusterOptions { method, ..ClusterOptions::default() };
-            assert_eq!(doubted(&random(2000, 10), &options), ["starts disagree:", "a random"]);
+            for degree in [6, 10] {
+                let doubts = doubted(&random(2000, degree), &options);
+                assert_eq!(doubts, ["starts disagree:", "a random"], "{method:?}, {degree}");
+            }
         }
     }
 

@@ -62,6 +62,16 @@ fn the_minimum_limit_counts_self_scores_and_leaves_room_to_merge() {
     assert!(error.notes()[0].ends_with("self scores take 4.125 bytes a node"), "{error:?}");
 }
 
+/// Most runs are formed beside a full index if names barely spill, so they are as small as if none did.
+#[test]
+fn names_that_barely_spill_save_no_disk() {
+    let [fit, spill] =
+        [6_600_000, 7_000_000].map(|nodes| build(nodes, nodes / 10 * 13, 229_689_600));
+    let read_again = |plan: &Plan| plan.stages[0].read_bytes - plan.input.file_bytes;
+    assert!(read_again(&fit) == 0 && read_again(&spill) > 0);
+    assert!(spill.disk_bytes > fit.disk_bytes);
+}
+
 fn build(nodes: u64, edges: u64, memory_bytes: u64) -> Plan {
     let limits = Limits { memory_bytes, threads: 4 };
     Plan::new(input(nodes, edges), limits, &Tuning::default(), None).unwrap()
