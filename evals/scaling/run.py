@@ -1,11 +1,12 @@
 """Time per edge from ten million edges to a billion (bars R9 and F3): the same structure, the same limit.
 
-    python3 evals/scaling/run.py [--scale smoke|full] [--repeats N] [--method NAME,..]
+    python3 evals/scaling/run.py [--scale smoke|full] [--repeats N] [--method NAME,..] [--most EDGES]
 
 Planted communities, ten edges per node, names of 17 letters; the whole job, from text to communities, by the default
 method and by label propagation. The smallest size is measured again with each other size, so that both see the same
-machine; processor time stands beside wall time. Sizes that the disk or the limit has no room for are skipped with a
-message. Texts of more than `KEPT_EDGES` edges are removed once measured, unless they were there before.
+machine; processor time stands beside wall time. Sizes larger than `--most`, and those that the disk or the limit has no
+room for, are skipped with a message. Texts of more than `KEPT_EDGES` edges are removed once measured, unless they were
+there before.
 """
 
 from __future__ import annotations
@@ -116,6 +117,7 @@ def judge(result: results.Result, method: str, sizes: list[Size], scale: str) ->
 
 def extend(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(METHODS)
+    parser.add_argument("--most", type=int, default=max(SIZES["full"]), metavar="EDGES", help="largest size")
     parser.add_argument(
         "--method", type=subject.chosen_methods, default=METHODS, metavar="NAME,..", help=f"default: {names}"
     )
@@ -131,6 +133,9 @@ def main() -> int:
     result = results.Result("scaling", "R9, F3", scale, described)
     made: list[Size] = []
     for edges in SIZES[options.scale]:
+        if edges > options.most:
+            print(f"  {edges} edges are skipped: --most", file=sys.stderr)
+            continue
         size = possible(edges, methods, mib)
         text = inputs.planted_path(edges // EDGES_PER_NODE, edges)
         existed = text.exists()
