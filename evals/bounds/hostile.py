@@ -151,4 +151,3 @@ class Inputs:
     def labels(self, graph: Path) -> Path:
         """Return communities of an edge list."""
         return self._of(graph, "labels.tsv", ["cluster", str(graph), "--method", "label-propagation"])
-

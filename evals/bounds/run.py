@@ -70,9 +70,7 @@ def jobs(scale: str) -> Iterator[Job]:
     for star in made.stars():
         for method in METHODS:
             for mib in (64, 300):
-                yield Job(
-                    f"{star.stem} {method}", ("cluster", str(star), "-o", "out.tsv", *method_argv(method)), mib
-                )
+                yield Job(f"{star.stem} {method}", ("cluster", str(star), "-o", "out.tsv", *method_argv(method)), mib)
     for graph in made.graphs():
         for method in METHODS:
             cluster = ("cluster", str(graph), "-o", "out.tsv", *method_argv(method))
@@ -144,7 +142,9 @@ def judge(job: Job, folder: Path) -> dict[str, object]:
 
 def bounds(options: argparse.Namespace) -> int:
     folder = places.data_folder() / "bounds"
-    result = results.Result("bounds", "W2", options.scale, {"kind": "bombs, long names, stars, hubs, communities"}, part="W2")
+    result = results.Result(
+        "bounds", "W2", options.scale, {"kind": "bombs, long names, stars, hubs, communities"}, part="W2"
+    )
     for job in jobs(options.scale):
         row = judge(job, folder)
         print(f"  {row['verdict'][:110]:<24} {row['job']} at {row['mib']} MiB", file=sys.stderr, flush=True)

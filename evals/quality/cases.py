@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import inputs, places
 import lfr
 from graphs import existing
+from harness import inputs, places
 
 # Rounds to 1 with four digits.
 EXACT = 0.99995

@@ -91,7 +91,9 @@ def main() -> int:
                 maps.append(scores.code_length(edges, communities))
                 counts.append(len(np.unique(communities)))
                 densities.append(run("modularity"))
-                single.append(scores.code_length(edges, found(source, folder, edges, "map-equation", seed, "--trials=1")))
+                single.append(
+                    scores.code_length(edges, found(source, folder, edges, "map-equation", seed, "--trials=1"))
+                )
             bar = min(infomap, one, *(scores.code_length(edges, other) for other in densities))
             modularity = [scores.modularity(edges, other) / leiden for other in densities]
             label = f"{name}, graph {graph_seed}"
