@@ -131,12 +131,14 @@ impl NodeIndex {
     /// it takes for the sake of speed.
     pub(crate) fn new(threads: usize, most_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
-        let shard_bytes = (most_bytes / count as u64) as usize;
+        // A table may be one step of growth ahead of the others. Beyond its reservation it would be moved, which takes
+        // the memory of both places.
+        let shard_bytes = (most_bytes / count as u64 / 8 * 9) as usize;
         let shard = |number| Shard {
             number,
             table: Table {
                 slots: reserve_large_pages(shard_bytes / size_of::<Slot>()),
-                sparse_homes: shard_bytes / SPARSE_PART / size_of::<Slot>(),
+                sparse_homes: most_bytes as usize / count / SPARSE_PART / size_of::<Slot>(),
                 ..Table::default()
             },
             numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),

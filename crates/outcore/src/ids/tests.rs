@@ -115,3 +115,18 @@ fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
         }
     }
 }
+
+/// When a table outgrows its reserved addresses it is moved, and both places take memory.
+#[test]
+fn a_table_that_is_a_step_ahead_of_the_others_stays_in_its_addresses() {
+    let most = 1 << 30;
+    for threads in 1..=8 {
+        let index = NodeIndex::new(threads, most);
+        // One table is larger than the others by an eighth.
+        let largest = most as f64 / (1.0 + (threads as f64 - 1.0) * 8.0 / 9.0);
+        for shard in &index.shards {
+            let reserved = (shard.table.slots.capacity() * size_of::<Slot>()) as f64;
+            assert!(reserved >= largest, "{threads} tables: {reserved} of {largest} bytes");
+        }
+    }
+}
