@@ -483,8 +483,8 @@ fn check_system(limits: Limits) -> Result<()> {
 }
 
 fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
-    // Arrays reserve room to grow, which takes address space but no memory.
-    let wanted = usize::try_from(memory_bytes.saturating_mul(2)).unwrap_or(usize::MAX);
+    // Both kinds of name tables reserve room to grow, which takes address space but no memory: 9/8 of the limit each.
+    let wanted = usize::try_from((memory_bytes / 4).saturating_mul(9)).unwrap_or(usize::MAX);
     if Vec::<u8>::new().try_reserve_exact(wanted).is_ok() {
         return Ok(());
     }
