@@ -4,10 +4,10 @@ use crate::args::Inspect;
 use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
-use outcore::io::{DiskProfile, Files, Mode, TransferProfile};
+use outcore::io::{DiskProfile, Files, Mode, ProcessorProfile, TransferProfile};
 use outcore::job::{InputFile, JobManifest};
 use outcore::progress::Observer;
-use outcore::units::{format_bytes, format_count};
+use outcore::units::{format_bytes, format_count, format_counted};
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -171,6 +171,12 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     }
     if let Some(figure) = &profile.derived.merge_read_bytes {
         row("merge reads", &format_bytes(figure.value as u64));
+    }
+    if let Some(ProcessorProfile { threads, read, merge, cluster }) = &profile.processor {
+        let [read, merge, cluster] = [read, merge, cluster].map(|found| found.value);
+        let threads = format_counted(*threads as u64, "thread", "threads");
+        let factors = format!("read {read:.2}x, merge {merge:.2}x, cluster {cluster:.2}x");
+        row("stage times", &format!("{factors} the usual ({threads})"));
     }
     Ok(text)
 }

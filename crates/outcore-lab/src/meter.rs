@@ -1,10 +1,11 @@
 //! Cost of one run as reported by the operating system: time, page faults, context switches, disk traffic.
 //!
-//! Cost: two calls of `getrusage` and two reads of `/proc/self/io` per run, outside the timed part; inside it only
+//! Cost: two calls of `getrusage` and two readings of `/proc/self/io` per run, outside the timed part; inside it only
 //! the clock.
 
 use crate::times::Times;
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Measurements of one run of one method.
@@ -33,7 +34,8 @@ pub struct Sample {
     pub read_bytes: Option<u64>,
     /// Bytes written to the disk; `None` where the system does not report them.
     pub write_bytes: Option<u64>,
-    /// System calls of the method, counted by the method; `None` if it cannot count them.
+    /// System calls of the method, counted by the method; if it cannot count them, the reads and writes that the kernel
+    /// counted, or `None` where it does not.
     pub system_calls: Option<u64>,
     /// Number of operations, such as reads of four bytes.
     pub operations: u64,
@@ -129,7 +131,7 @@ pub struct Outcome {
     pub operations: u64,
     /// See [`Sample::bytes`].
     pub bytes: u64,
-    /// See [`Sample::system_calls`].
+    /// System calls; `None` if the method cannot count them.
     pub system_calls: Option<u64>,
     /// See [`Sample::sync_seconds`]; subtracted from the elapsed time.
     pub sync_seconds: Option<f64>,
@@ -155,7 +157,16 @@ struct Usage {
     major: u64,
     voluntary: u64,
     involuntary: u64,
-    disk: Option<(u64, u64)>,
+    transfers: Option<Transfers>,
+}
+
+/// Transfers of the process so far, as the kernel counts them.
+#[derive(Debug, Clone, Copy)]
+struct Transfers {
+    /// Bytes read from and written to the disk.
+    disk: (u64, u64),
+    /// Calls that read or write.
+    calls: u64,
 }
 
 /// Measures one run of `work`.
@@ -169,7 +180,11 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
     let elapsed = start.elapsed().as_secs_f64();
     let after = Usage::now();
     let sync = outcome.sync_seconds.unwrap_or(0.0);
-    let disk = after.disk.zip(before.disk);
+    let transfers = after.transfers.zip(before.transfers);
+    let disk = transfers.map(|(after, before)| (after.disk, before.disk));
+    let is_child = outcome.child_seconds.is_some();
+    let counted = transfers.filter(|_| !is_child);
+    let counted = counted.map(|(after, before)| after.calls - before.calls - own_calls());
     let (child_user, child_system) = outcome.child_seconds.unwrap_or_default();
     let own_faults = (after.minor - before.minor, after.major - before.major);
     let (minor_faults, major_faults) = outcome.child_faults.unwrap_or(own_faults);
@@ -185,7 +200,7 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
         involuntary_switches: after.involuntary - before.involuntary,
         read_bytes: disk.map(|(after, before)| after.0.saturating_sub(before.0)),
         write_bytes: disk.map(|(after, before)| after.1.saturating_sub(before.1)),
-        system_calls: outcome.system_calls,
+        system_calls: outcome.system_calls.or(counted),
         operations: outcome.operations,
         bytes: outcome.bytes,
         checksum: outcome.checksum,
@@ -204,15 +219,61 @@ impl Usage {
             major: usage.major_faults,
             voluntary: usage.voluntary_switches,
             involuntary: usage.involuntary_switches,
-            disk: disk_bytes(),
+            transfers: transfers(),
         }
     }
 }
 
+/// Returns the transfers of this process so far; `None` where the kernel does not count them.
+fn transfers() -> Option<Transfers> {
+    let table = std::fs::read_to_string("/proc/self/io").ok()?;
+    let value = |label: &str| -> Option<u64> {
+        table.lines().find_map(|line| line.strip_prefix(label)?.trim().parse().ok())
+    };
+    let disk = (value("read_bytes:")?, value("write_bytes:")?);
+    Some(Transfers { disk, calls: value("syscr:")? + value("syscw:")? })
+}
+
+/// Returns the number of reads that [`transfers`] itself makes after the kernel has filled its table.
+fn own_calls() -> u64 {
+    static CALLS: OnceLock<u64> = OnceLock::new();
+    *CALLS.get_or_init(|| {
+        // Another thread may read meanwhile, so the smallest difference counts.
+        let each = (0..8).filter_map(|_| transfers().zip(transfers()));
+        each.map(|(before, after)| after.calls - before.calls).min().unwrap_or(0)
+    })
+}
+
 /// Returns the bytes that this process has read from and written to the disk so far.
 pub fn disk_bytes() -> Option<(u64, u64)> {
-    let table = std::fs::read_to_string("/proc/self/io").ok()?;
-    let value =
-        |label: &str| table.lines().find_map(|line| line.strip_prefix(label)?.trim().parse().ok());
-    Some((value("read_bytes:")?, value("write_bytes:")?))
+    Some(transfers()?.disk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    /// Calls that the method does not count are those that the kernel counts; those of other processes are unknown.
+    #[test]
+    fn the_kernel_counts_reads_and_writes() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut run = |child: bool| {
+            measure(0, || {
+                for _ in 0..1000 {
+                    file.write_all(b"x")?;
+                    file.read_exact(&mut [])?;
+                }
+                (0..500).try_for_each(|_| file.read(&mut [0]).map(drop))?;
+                let child_seconds = child.then_some((0.0, 0.0));
+                std::io::Result::Ok(Outcome { child_seconds, ..Outcome::default() })
+            })
+        };
+        // Other tests of this process may read and write meanwhile.
+        let calls = (0..20).filter_map(|_| run(false).unwrap().system_calls).min();
+        if transfers().is_some() {
+            assert_eq!(calls, Some(1500));
+        }
+        assert_eq!(run(true).unwrap().system_calls, None);
+    }
 }

@@ -28,8 +28,8 @@ pub(crate) enum LabCommand {
     One(One),
     /// Run all experiments in turn and summarize their findings
     All(LabRun),
-    /// Measure the engine's reads and writes, and store them as the profile of the disk that jobs plan
-    /// with
+    /// Measure the engine's reads and writes, and its speed on this machine, and store them as the
+    /// profile that jobs plan with
     Tune(LabTune),
     /// Compare two reports: of two disks, or from before and after a change
     Compare(LabCompare),

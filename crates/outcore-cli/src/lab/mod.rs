@@ -85,8 +85,10 @@ fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     let path = arguments.output.clone().map_or_else(stored, Ok)?;
     let effort = effort(arguments.quick, arguments.full);
     let clock = WallClock::default();
-    let tuned =
-        tune::tune(files, &arguments.dir, effort, &clock, terminal).map_err(note_interrupted)?;
+    let dir = &arguments.dir;
+    let mut tuned = tune::tune(files, dir, effort, &clock, terminal).map_err(note_interrupted)?;
+    let processor = tune::processor(files, dir, effort, terminal).map_err(note_interrupted)?;
+    tuned.profile.processor = Some(processor);
     tuned.profile.store(files, &path)?;
     terminal.done(&[format!("the profile is in `{}`", path.display())]);
     if arguments.json {

@@ -7,7 +7,7 @@ use outcore_lab::Effort;
 use outcore_lab::claims::{Judged, counts, summary};
 use outcore_lab::report::compare::{Compared, ComparedRow, Comparison};
 use outcore_lab::report::{Experiment, LabReport, Table, percent, tables, three};
-use outcore_lab::tune::Tuned;
+use outcore_lab::tune::{Tuned, rows};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -173,7 +173,7 @@ fn compared(compared: &Compared) -> String {
 
 /// Returns the results of tuning, as text.
 pub(crate) fn tuned(tuned: &Tuned) -> String {
-    let mut rows = tuned.rows.iter().cloned();
+    let mut rows = rows(&tuned.profile).into_iter();
     let headings = rows.next().unwrap_or_default();
     let mut text = lines(&Table { group: String::new(), headings, rows: rows.collect() });
     for note in &tuned.notes {

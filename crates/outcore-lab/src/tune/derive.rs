@@ -1,6 +1,8 @@
 //! The setting that is derived from a rate and a time, the reads of a merge, and the table that is printed.
 
-use outcore::io::{Confidence, DerivedSettings, DiskProfile, Figure, TransferProfile, Tuning};
+use outcore::io::{
+    Confidence, DerivedSettings, DiskProfile, Figure, ProcessorProfile, TransferProfile, Tuning,
+};
 use outcore::units::format_bytes;
 
 /// Bounds of the reads of a merge: no larger, since every run has such a buffer.
@@ -48,8 +50,8 @@ fn merge_read(seek: &Figure) -> Figure {
     Figure { value: value.min(most), ..wanted }
 }
 
-/// Returns the table: each setting with its value, its interval and its confidence.
-pub(super) fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
+/// Returns the table to print: headings first, then each setting with its value, its interval and its confidence.
+pub fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
     let mut rows =
         vec![["setting", "value", "95 % interval", "confidence"].map(String::from).into()];
     let mut row = |name: &str, value: String, interval: String, confidence: Confidence| {
@@ -70,6 +72,13 @@ pub(super) fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
     let bytes = |bytes: f64| format_bytes(bytes as u64);
     if let Some(figure) = &profile.derived.merge_read_bytes {
         row("merge reads", bytes(figure.value), ends(figure, bytes), figure.confidence);
+    }
+    let factor = |factor: f64| format!("{factor:.2}x");
+    if let Some(ProcessorProfile { read, merge, cluster, .. }) = &profile.processor {
+        for (name, found) in [("read time", read), ("merge time", merge), ("cluster time", cluster)]
+        {
+            row(name, factor(found.value), ends(found, factor), found.confidence);
+        }
     }
     rows
 }

@@ -1,9 +1,10 @@
-//! Measures a disk through the engine's own `io` and derives a disk profile.
+//! Measures a disk through the engine's own `io`, and the engine itself, and derives a disk profile.
 //!
 //! ```text
-//!  measure: rounds of runs, block by depth, in random order --> samples
-//!  choose:  the smallest block and depth as good as the best, if the halves of the rounds agree
-//!  derive:  settings of scans, gaps and merges              --> profile, table
+//!  measure:   rounds of runs, block by depth, in random order --> samples
+//!  choose:    the smallest block and depth as good as the best, if the halves of the rounds agree
+//!  derive:    the reads of a merge                            --> profile, table
+//!  processor: times of the stages of a small job, relative to the usual ones
 //! ```
 //! A setting changes only where that gains significantly more than 5 %, so that two measurements agree or report that
 //! the machine was too noisy. All access goes through `io`, so tuning also runs on a simulated disk.
@@ -12,11 +13,13 @@ mod choose;
 mod clock;
 mod derive;
 mod measure;
+mod processor;
 
 use crate::random::Random;
 use crate::workplace::Effort;
 use choose::{Choice, Options, Setting};
 pub use clock::{Clock, WallClock};
+pub use derive::rows;
 use measure::{Amount, Bench, MeasureKind};
 use outcore::error::opt::{DIR, QUICK};
 use outcore::io::{
@@ -25,6 +28,7 @@ use outcore::io::{
 };
 use outcore::progress::{Event, Observer, Stage, notify};
 use outcore::{Error, ErrorKind, Result, units::format_bytes};
+pub use processor::processor;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,8 +37,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Tuned {
     /// Profile, to be stored with [`DiskProfile::store`].
     pub profile: DiskProfile,
-    /// Table to print: headings first, then a line of cells for each setting.
-    pub rows: Vec<Vec<String>>,
     /// Notes for the reader, such as that the machine was too noisy.
     pub notes: Vec<String>,
 }
@@ -73,7 +75,7 @@ pub fn tune(
             "the file system has no direct I/O: memory would be measured instead of the disk; the defaults stay"
                 .into(),
         );
-        return Ok(Tuned { rows: derive::rows(&profile), profile, notes });
+        return Ok(Tuned { profile, notes });
     }
     let default = Tuning::default();
     profile.read = transfer(&bench, MeasureKind::Read, default.read, &mut random)?;
@@ -89,7 +91,7 @@ pub fn tune(
     }
     let summary = format!("{} runs", bench.runs());
     notify(observer, Event::End { summary: &summary })?;
-    Ok(Tuned { rows: derive::rows(&profile), profile, notes })
+    Ok(Tuned { profile, notes })
 }
 
 fn require(files: &Files, directory: &Path, bytes: u64) -> Result<()> {

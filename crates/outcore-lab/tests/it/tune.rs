@@ -1,12 +1,15 @@
 //! Tuning of a simulated disk of known speed finds that speed and the best settings.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use outcore::error::ErrorKind;
 use outcore::io::sim::{Curve, Sim, Speed};
 use outcore::io::{Confidence, DiskProfile, Files, TransferProfile, Tuning};
-use outcore::progress::Silent;
-use outcore_lab::tune::{Clock, Tuned, tune};
+use outcore::progress::{Event, Observer, Silent};
+use outcore_lab::tune::{Clock, Tuned, processor, rows, tune};
 use outcore_lab::{Effort, Random};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Clock of a simulated disk; each interval is off by a relative error of up to `noise`.
@@ -98,7 +101,8 @@ fn check(found: &TransferProfile, curve: &Curve, default: usize, is_line: bool) 
 }
 
 fn check_all(speed: Speed, noise: f64, is_line: bool) {
-    let Tuned { profile, rows, notes } = tuned(speed, noise, 3);
+    let Tuned { profile, notes } = tuned(speed, noise, 3);
+    let rows = rows(&profile);
     assert!(notes.is_empty(), "{notes:?}");
     assert!(rows.iter().all(|row| row.len() == rows[0].len()));
     check(&profile.read, &speed.read, Tuning::READ_BYTES, is_line);
@@ -153,11 +157,41 @@ fn a_real_directory_is_measured_and_left_empty() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (files, clock) = (Files::default(), outcore_lab::tune::WallClock::default());
     let found = tune(&files, directory.path(), Effort::Quick, &clock, &Silent).unwrap();
-    for row in &found.rows {
+    for row in &rows(&found.profile) {
         println!("{}", row.join(" | "));
     }
     assert_eq!(files.list(directory.path()).unwrap(), []);
     let path = directory.path().join("profile.json");
     found.profile.store(&files, &path).unwrap();
     assert_eq!(DiskProfile::load(&files, &path).unwrap(), found.profile);
+}
+
+/// Stops at the event after so many others.
+struct StopAfter(AtomicU64);
+
+impl Observer for StopAfter {
+    fn event(&self, _: Event<'_>) -> ControlFlow<()> {
+        let left = self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        if left.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// The times of a small job are positive and finite; nothing is left behind, also if it is interrupted.
+#[test]
+fn the_machine_is_measured_by_a_small_job() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let files = Files::default();
+    let found = processor(&files, directory.path(), Effort::Quick, &Silent).unwrap();
+    for figure in [found.read, found.merge, found.cluster] {
+        println!("{figure:?}");
+        assert!(figure.low > 0.0 && figure.low <= figure.value && figure.value <= figure.high);
+        assert!(figure.high.is_finite());
+    }
+    assert!(found.threads > 0);
+    for events in [0, 1, 10, 100] {
+        let stop = StopAfter(AtomicU64::new(events));
+        let error = processor(&files, directory.path(), Effort::Quick, &stop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+        assert_eq!(files.list(directory.path()).unwrap(), []);
+    }
 }

@@ -57,7 +57,8 @@ pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use meter::{Meter, own_process};
 pub(crate) use meter::{Watch, begin_stage, check as check_memory, stage_peak_bytes};
 pub use profile::{
-    Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, TransferProfile, ValidIf,
+    Confidence, DerivedSettings, DiskProfile, Figure, ProcessorProfile, RandomReadProfile,
+    TransferProfile, ValidIf,
 };
 #[doc(hidden)]
 pub use ram::Ram;
@@ -68,7 +69,7 @@ pub(crate) use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_pat
 pub(crate) use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub(crate) use tuning::WRITER_BYTES;
-pub use tuning::{Transfer, Tuning};
+pub use tuning::{StageFactors, Transfer, Tuning};
 #[doc(hidden)]
 pub use wait::Stop;
 pub(crate) use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};

@@ -1,9 +1,10 @@
-//! Disk profiles: measurements of one disk by `outcore lab`, and the transfer settings derived from them.
+//! Disk profiles: measurements of one disk and of the machine by `outcore lab`, and the transfer settings derived from
+//! them.
 //!
 //! A [`DiskProfile`] is a JSON file. The engine takes a [`Tuning`] from it: transfer sizes and depths, and
 //! rates for predictions. None of them changes a result.
 
-use super::tuning::{Transfer, Tuning};
+use super::tuning::{StageFactors, Transfer, Tuning};
 use super::{Device, Files};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,32 @@ pub struct RandomReadProfile {
     pub seconds_at_depth_1: Figure,
 }
 
+/// Times of the engine's stages for a small job in memory, relative to those on the machine that the cost constants were
+/// measured on: above 1 if this machine is slower.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorProfile {
+    /// Number of threads of the job.
+    pub threads: usize,
+    /// Reading edges.
+    pub read: Figure,
+    /// Merging runs into a graph.
+    pub merge: Figure,
+    /// Clustering.
+    pub cluster: Figure,
+}
+
+impl ProcessorProfile {
+    /// Returns the factors for predictions; those that are not reliable are 1.
+    fn factors(&self) -> StageFactors {
+        let factor = |figure: &Figure| match figure.confidence {
+            Confidence::Measured => figure.value,
+            Confidence::Low | Confidence::Default => 1.0,
+        };
+        let Self { read, merge, cluster, .. } = self;
+        StageFactors { read: factor(read), merge: factor(merge), cluster: factor(cluster) }
+    }
+}
+
 /// Settings derived from the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DerivedSettings {
@@ -143,6 +170,9 @@ pub struct DiskProfile {
     pub random_read: Option<RandomReadProfile>,
     /// Settings derived from the measurements.
     pub derived: DerivedSettings,
+    /// Speed of the machine.
+    #[serde(default)]
+    pub processor: Option<ProcessorProfile>,
 }
 
 impl Default for DiskProfile {
@@ -167,6 +197,7 @@ impl Default for DiskProfile {
             write: transfer(tuning.write),
             random_read: None,
             derived: DerivedSettings::default(),
+            processor: None,
         }
     }
 }
@@ -175,7 +206,7 @@ impl DiskProfile {
     /// Maximum size of a profile.
     const BYTES_MAX: u64 = 1 << 20;
 
-    /// Returns the transfer settings for the engine.
+    /// Returns the transfer settings for the engine, and the speed of the machine.
     pub fn tuning(&self) -> Tuning {
         let transfer = |found: &TransferProfile| Transfer {
             block_bytes: found.block_bytes,
@@ -188,6 +219,7 @@ impl DiskProfile {
             read: transfer(&self.read),
             write: transfer(&self.write),
             merge_read_bytes: merge.unwrap_or(Tuning::READ_BYTES),
+            factors: self.processor.map_or_else(StageFactors::default, |found| found.factors()),
         }
         .sane()
     }
@@ -259,6 +291,25 @@ mod tests {
         }
         files.write(&path, &text.as_bytes()[..text.len() / 2]).unwrap();
         assert_eq!(DiskProfile::load(&files, &path).unwrap_err().kind(), ErrorKind::CorruptFile);
+    }
+
+    /// A profile without the speed of the machine is valid, and unreliable figures are not used.
+    #[test]
+    fn only_reliable_times_of_stages_count() {
+        let figure = |value, confidence| Figure { value, low: value, high: value, confidence };
+        let processor = ProcessorProfile {
+            threads: 2,
+            read: figure(1.5, Confidence::Measured),
+            merge: figure(3.0, Confidence::Low),
+            cluster: figure(0.5, Confidence::Measured),
+        };
+        let profile = DiskProfile { processor: Some(processor), ..DiskProfile::default() };
+        let factors = StageFactors { read: 1.5, merge: 1.0, cluster: 0.5 };
+        assert_eq!(profile.tuning().factors, factors);
+        let mut value = serde_json::to_value(&profile).unwrap();
+        value.as_object_mut().unwrap().remove("processor");
+        let without: DiskProfile = serde_json::from_value(value).unwrap();
+        assert_eq!(without.tuning(), Tuning::default());
     }
 
     #[test]

@@ -46,8 +46,9 @@ pub struct StagePlan {
     pub memory_bytes: u64,
     /// Peak disk space of the job's files during the stage.
     pub disk_bytes: u64,
-    /// Time in seconds on a machine like the one that the constants were measured on, but at least the time for disk
-    /// transfers if the disk's rates are known.
+    /// Time in seconds on a machine like the one that the constants were measured on, or on this one if its profile has
+    /// factors ([`StageFactors`](crate::io::StageFactors)), but at least the time for disk transfers if the disk's rates
+    /// are known.
     pub seconds: f64,
 }
 

@@ -1,7 +1,8 @@
 //! Rows of a plan, each combined from the costs of its stage's parts.
 //!
 //! Bytes follow from the formats of runs, graph and names. Times are for the machine that the constants were measured
-//! on (two cores of a server), or for the disk if that is slower. `evals/plan` compares predictions with measurements.
+//! on (two cores of a server) unless the profile has factors for this one, or for the disk if that is slower.
+//! `evals/plan` compares predictions with measurements.
 
 use super::StagePlan;
 use super::limits::{score_bytes, score_bytes_a_node};
@@ -76,7 +77,13 @@ impl<'a> Work<'a> {
     fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
         // Stages compute while they read and write, so the slower of the two decides.
         let disk_seconds = self.tuning.seconds(row.read_bytes, row.write_bytes).unwrap_or(0.0);
-        let seconds = nanoseconds * 1e-9 / self.limits.threads.max(1) as f64;
+        let factors = self.tuning.factors;
+        let factor = match row.stage {
+            Stage::Merge => factors.merge,
+            Stage::Cluster => factors.cluster,
+            _ => factors.read,
+        };
+        let seconds = factor * nanoseconds * 1e-9 / self.limits.threads.max(1) as f64;
         StagePlan {
             memory_bytes: row.memory_bytes.min(self.limits.memory_bytes),
             disk_bytes: row.disk_bytes + SMALL_FILES_BYTES,

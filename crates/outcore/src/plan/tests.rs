@@ -3,6 +3,7 @@
 use super::*;
 use crate::budget::MEMORY_MIN;
 use crate::cluster::{METHODS, NodeMemory, WellConnected};
+use crate::io::StageFactors;
 use crate::units::{GIB, size_to_type};
 use proptest::prelude::*;
 
@@ -220,6 +221,29 @@ fn a_slow_disk_determines_the_time() {
     assert!((read.seconds - disk_seconds).abs() < 0.1);
     let unknown = Plan::new(input, limits, &Tuning::default(), None).unwrap();
     assert!(unknown.stages[0].seconds < read.seconds);
+}
+
+/// A profile scales the time of each stage, and nothing else.
+#[test]
+fn a_slower_machine_takes_longer() {
+    let input = input(1_000_000, 10_000_000);
+    let limits = Limits { memory_bytes: GIB, threads: 2 };
+    let (options, present) = (ClusterOptions::default(), PresentOptions::default());
+    let plan = |factors| {
+        let tuning = Tuning { factors, ..Tuning::default() };
+        let clustering = Clustering { options: &options, present: &present };
+        Plan::new(input, limits, &tuning, Some(clustering)).unwrap()
+    };
+    let usual = plan(StageFactors::default());
+    let slower = plan(StageFactors { read: 2.0, merge: 3.0, cluster: 0.5 });
+    let sync = 3e-3;
+    for ((slower, usual), factor) in
+        slower.stages.iter().zip(&usual.stages).zip([2.0, 3.0, 0.5, 2.0])
+    {
+        let ratio = (slower.seconds - sync) / (usual.seconds - sync);
+        assert!((ratio - factor).abs() < 1e-6, "{:?}: {ratio}", slower.stage);
+        assert_eq!(StagePlan { seconds: usual.seconds, ..*slower }, *usual);
+    }
 }
 
 fn plain(node_count: u64, edge_count: u64) -> InputSize {

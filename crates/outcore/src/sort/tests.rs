@@ -46,7 +46,8 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
         direct: capacity.is_multiple_of(2),
         bytes_per_second: None,
     };
-    let tuning = Tuning { read: transfer, write: transfer, merge_read_bytes: 4096 };
+    let tuning =
+        Tuning { read: transfer, write: transfer, merge_read_bytes: 4096, ..Tuning::default() };
     let files = Files::new(Arc::new(sim.clone())).with_tuning(tuning);
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
     let first_run = capacity.div_ceil(8);

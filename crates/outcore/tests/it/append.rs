@@ -104,7 +104,8 @@ fn plain(weighted: bool, threads: usize) -> JobOptions {
 fn cramped(files: &Files) -> Files {
     let small =
         |depth| Transfer { block_bytes: 4096, depth, direct: false, bytes_per_second: None };
-    let tuning = Tuning { read: small(1), write: small(2), merge_read_bytes: 4096 };
+    let tuning =
+        Tuning { read: small(1), write: small(2), merge_read_bytes: 4096, ..Tuning::default() };
     let bounds = Cramped { chunk_bytes: 500, run_records: 60, fan_in: 2, names: 7, ..Cramped::NOT };
     files.with_tuning(tuning).with_cramped(bounds)
 }

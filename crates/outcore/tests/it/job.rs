@@ -91,7 +91,12 @@ fn odd_tunings() -> [Tuning; 3] {
     let odd = |block_bytes, depth, direct| {
         let rate = Some(1e6);
         let transfer = Transfer { block_bytes, depth, direct, bytes_per_second: rate };
-        Tuning { read: transfer, write: transfer, merge_read_bytes: 3 * block_bytes }
+        Tuning {
+            read: transfer,
+            write: transfer,
+            merge_read_bytes: 3 * block_bytes,
+            ..Tuning::default()
+        }
     };
     [odd(1, 1, false), odd(12_345, 7, true), odd(64 << 20, 64, false)]
 }

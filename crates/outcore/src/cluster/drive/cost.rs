@@ -53,7 +53,6 @@ const SWEPT_SHARE: f64 = 0.35;
 const PROPAGATE_ARC: f64 = 30.0;
 const SCAN_ARC: f64 = 8.0;
 const SCAN_DECODED_ARC: f64 = 5.0;
-const MOVE_ARC: f64 = 58.0;
 const CONTRACT_ARC: f64 = 100.0;
 /// Like [`CONTRACT_ARC`], if all blocks are in memory.
 const GATHER_ARC: f64 = 45.0;
@@ -71,7 +70,11 @@ const USUAL_DEGREE: f64 = 17.7;
 const MEDIUM_LEVEL_START: f64 = 0.15;
 const LARGE_LEVEL_START: f64 = 0.006;
 /// Time of perturbing the best start on a graph, relative to a clustering.
-const PERTURBATION: f64 = 0.8;
+const PERTURBATION: f64 = 2.0;
+/// Time of a start on a graph that is not large, where sweeps end only when no node moves, relative to a large one of as
+/// many arcs; and its time on a graph without arcs, in nanoseconds.
+const CONVERGED: f64 = 1.5;
+const START: f64 = 1e7;
 
 /// Seconds between two checkpoints of the sweeps, and communities per node at a checkpoint.
 const SAVE_SECONDS: f64 = 60.0;
@@ -242,7 +245,10 @@ impl ClusterOptions {
             // The remaining memory caches blocks, up to the last one that fits.
             memory_bytes = limits.memory_bytes;
         }
-        let nanoseconds = (arcs * self.arc_nanoseconds(cached) + above.nanoseconds) * work;
+        let (converged, start) = if starts.on_graph > 0 { (CONVERGED, START) } else { (1.0, 0.0) };
+        let of_start =
+            (arcs * self.arc_nanoseconds(cached) + above.nanoseconds) * converged + start;
+        let nanoseconds = of_start * work;
         let nanoseconds = nanoseconds + separated.nanoseconds;
         let mut saved = self.saved(&graph, nanoseconds / limits.threads.max(1) as f64);
         if self.stability {
@@ -478,7 +484,7 @@ impl ClusterOptions {
                     .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
                 runs * sweeps * (scan_arc + SWEPT_SHARE * PROPAGATE_ARC)
             }
-            Procedure::Levels(_) => sweeps * (scan_arc + SWEPT_SHARE * MOVE_ARC),
+            Procedure::Levels(levels) => sweeps * (scan_arc + SWEPT_SHARE * levels.rate_arc),
         }
     }
 
@@ -519,6 +525,7 @@ impl ClusterOptions {
         // A level is removed once the next one is complete, but the graph keeps its cached blocks.
         let is_released = cached.bytes > lasting.bytes;
         let beside_graph = memory.saturating_sub(if is_released { 0 } else { cached.bytes });
+        let rate_arc = self.method.levels().map_or(0.0, |levels| levels.rate_arc);
         for shrinks in self.levels_above() {
             let groups = 4.0 * below.node_count as f64;
             above.read_bytes += groups;
@@ -565,7 +572,7 @@ impl ClusterOptions {
             cached = decoded_for_now(&next, rest).unwrap_or_else(|| kept(&next, rest / 2, true));
             let scans = 1.0 + (shrinks.scans - 1) as f64 * (1.0 - cached.share);
             above.read_bytes += next.bytes as f64 * scans;
-            let of_arc = cached.scan_nanoseconds() + SWEPT_SHARE * MOVE_ARC;
+            let of_arc = cached.scan_nanoseconds() + SWEPT_SHARE * rate_arc;
             above.nanoseconds += next.arc_count as f64 * shrinks.scans as f64 * of_arc;
             below = next;
         }

@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of nodes by which the labels around a node are fetched ahead of their use.
 const NODES_AHEAD: usize = 3;
+/// Number of nodes by which sums are fetched ahead of their use.
+const SUMS_AHEAD: usize = 16;
 /// Marker of a node without a leader.
 const ALONE: u32 = u32::MAX;
 
@@ -101,10 +103,11 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
                 })
             })?;
         }
-        for (local, found) in found.iter().enumerate() {
-            let strength = found.arcs + 2.0 * block.self_loop(local);
+        for (local, node) in found.iter().enumerate() {
+            fetch_ahead(&sums, &found, local);
+            let strength = node.arcs + 2.0 * block.self_loop(local);
             let count = count_of(first + local);
-            sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
+            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
         }
         Ok(())
     })?;
@@ -212,17 +215,25 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
                 Ok(())
             })
         })?;
-        for (local, found) in found.iter().enumerate() {
-            let node = first + local;
-            let strength = found.arcs + 2.0 * block.self_loop(local);
-            let count = counts.get(node).copied().unwrap_or(1);
-            sums.add(found.label, count, strength, found.arcs - 2.0 * found.earlier);
-            inside += 2.0 * (found.earlier + block.self_loop(local));
+        for (local, node) in found.iter().enumerate() {
+            fetch_ahead(&sums, &found, local);
+            let strength = node.arcs + 2.0 * block.self_loop(local);
+            let count = counts.get(first + local).copied().unwrap_or(1);
+            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
+            inside += 2.0 * (node.earlier + block.self_loop(local));
         }
         Ok(())
     })?;
     sums.complete();
     Ok((sums, inside))
+}
+
+/// Fetches the sums of a node that is added soon: they are accessed at random, and one thread adds them all.
+#[inline]
+fn fetch_ahead(sums: &impl Sums, found: &[Contribution], local: usize) {
+    if let Some(later) = found.get(local + SUMS_AHEAD) {
+        sums.prefetch(later.label);
+    }
 }
 
 /// Returns the contribution of a node with a label, and the weight of its arcs to nodes of the same community.

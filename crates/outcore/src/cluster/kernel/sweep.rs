@@ -33,6 +33,8 @@ const GROUPS: u8 = 4;
 const RESTS: u8 = GROUPS;
 /// Role of a node about to move in its group.
 const MOVES: u8 = GROUPS + 1;
+/// Number of members by which the data of labels is fetched ahead of a commit: it was last used by another thread.
+const COMMITS_AHEAD: usize = 16;
 /// Degree above which nodes share one large table, so that each thread needs only a small one.
 pub const LARGE_DEGREE: u64 = 1 << 16;
 /// Maximum number of labels summed together; more are summed in shares.
@@ -254,7 +256,12 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     let labels = nodes.labels;
     let ProposeWorker { arcs, ballot, .. } = worker;
     let mut moved = 0;
-    for (&local, plan) in members.iter().zip(plans) {
+    for (at, &local) in members.iter().enumerate() {
+        if let Some(Proposal { choice: Some(later), .. }) = plans.get(at + COMMITS_AHEAD) {
+            nodes.objective.prefetch(later.visit.present);
+            nodes.objective.prefetch(later.label);
+        }
+        let plan = &mut plans[at];
         let Some(choice) = &mut plan.choice else { continue };
         let node = block.first_node() + local;
         if plan.contested {

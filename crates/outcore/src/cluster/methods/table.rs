@@ -188,6 +188,8 @@ pub(crate) struct LevelSpec {
     pub(crate) saved_bytes: f64,
     /// Usual number of cycles up the levels and back.
     pub(crate) likely_cycles: u64,
+    /// Nanoseconds of one core to rate an arc of a node that is visited.
+    pub(crate) rate_arc: f64,
     /// Levels above the graph, from the lowest.
     pub(crate) shrinks: &'static [Shrinks],
 }
@@ -246,6 +248,7 @@ pub static METHODS: [MethodSpec; 5] = [
             objective: LevelObjective::CodeLength,
             saved_bytes: 16.0,
             likely_cycles: 1,
+            rate_arc: 46.0,
             shrinks: &[
                 // Small groups and few levels.
                 Shrinks { nodes: 0.2, between: 0.8, arcs: 0.66, scans: 8 },
@@ -271,6 +274,7 @@ pub static METHODS: [MethodSpec; 5] = [
             objective: LevelObjective::Density { null: Null::Strength, by_mean_weight: false },
             saved_bytes: 8.0,
             likely_cycles: 1,
+            rate_arc: 36.0,
             shrinks: &[
                 // Levels continue as long as communities can grow.
                 Shrinks { nodes: 0.16, between: 0.8, arcs: 0.6, scans: 7 },
@@ -300,6 +304,7 @@ pub static METHODS: [MethodSpec; 5] = [
             objective: LevelObjective::Density { null: Null::Count, by_mean_weight: true },
             saved_bytes: 8.0,
             likely_cycles: 2,
+            rate_arc: 36.0,
             shrinks: &[
                 // Starts from single nodes, whose groups are smaller.
                 Shrinks { nodes: 0.31, between: 0.9, arcs: 0.8, scans: 6 },

@@ -8,6 +8,7 @@
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::cluster::base::logarithm::{LOG2_E, log2, plogp};
+use crate::cluster::base::parallel::for_chunks;
 use crate::cluster::kernel::objective::{Objective, Revert, Sums, Visit};
 use crate::error::Result;
 use crate::io::{prefetch, reserve_large_pages};
@@ -16,6 +17,9 @@ use crate::weight::RELATIVE_TOLERANCE;
 /// Relative change of the code by the rounding of a weight: each of about six terms changes in proportion to
 /// its logarithm, which is at most some tens of bits.
 const TOLERANCE: f64 = 64.0 * RELATIVE_TOLERANCE;
+
+/// Communities whose lengths one thread computes at a time.
+const CHUNK_MODULES: usize = 1 << 14;
 
 /// Contribution of a community to the code length.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,11 +70,21 @@ impl Leaving {
 }
 
 impl CodeLength {
-    /// Returns the part of the code length due to a community: plogp(q + p) - 2 plogp(q).
     #[inline]
     fn length(&self, mass: f64, cut: f64) -> f64 {
-        let (p, q) = (mass * self.unit, cut * self.unit);
-        plogp(q + p) - 2.0 * plogp(q)
+        length(self.unit, mass, cut)
+    }
+
+    /// Computes the lengths of all communities, and the logarithm of Q.
+    fn update_lengths(&mut self) {
+        let unit = self.unit;
+        let update = |_: usize, modules: &mut [Module]| {
+            let each = modules.iter_mut();
+            each.for_each(|module| module.length = length(unit, module.mass, module.cut));
+            Ok(())
+        };
+        for_chunks(&mut self.modules, CHUNK_MODULES, update).expect("computing does not fail");
+        self.update_exits();
     }
 
     fn update_exits(&mut self) {
@@ -83,6 +97,13 @@ impl CodeLength {
         let (mass, cut) = (module.mass + mass, module.cut + cut);
         self.modules[label as usize] = Module { mass, cut, length: self.length(mass, cut) };
     }
+}
+
+/// Returns the part of the code length due to a community: plogp(q + p) - 2 plogp(q).
+#[inline]
+fn length(unit: f64, mass: f64, cut: f64) -> f64 {
+    let (p, q) = (mass * unit, cut * unit);
+    plogp(q + p) - 2.0 * plogp(q)
 }
 
 impl Objective for CodeLength {
@@ -179,10 +200,7 @@ impl Sums for CodeLength {
     fn complete(&mut self) {
         self.modules.shrink_to_fit();
         self.unit = if self.total_strength > 0.0 { 1.0 / self.total_strength } else { 0.0 };
-        for label in 0..self.modules.len() as u32 {
-            self.change(label, 0.0, 0.0);
-        }
-        self.update_exits();
+        self.update_lengths();
     }
 
     fn strength(&self) -> f64 {
@@ -216,10 +234,7 @@ impl Sums for CodeLength {
         drop(masses);
         let mut loaded = Self { modules, cut, total_strength, unit, log_exits: 0.0 };
         from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
-        for label in 0..loaded.modules.len() as u32 {
-            loaded.change(label, 0.0, 0.0);
-        }
-        loaded.update_exits();
+        loaded.update_lengths();
         Ok(loaded)
     }
 }

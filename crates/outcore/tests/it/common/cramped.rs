@@ -78,7 +78,8 @@ pub(crate) fn made(sim: &Sim) -> Contents {
 fn files(sim: &Sim) -> Files {
     let small =
         |depth| Transfer { block_bytes: 4096, depth, direct: false, bytes_per_second: None };
-    let tuning = Tuning { read: small(1), write: small(2), merge_read_bytes: 4096 };
+    let tuning =
+        Tuning { read: small(1), write: small(2), merge_read_bytes: 4096, ..Tuning::default() };
     files_of(sim).with_tuning(tuning).with_cramped(CRAMPED)
 }
 

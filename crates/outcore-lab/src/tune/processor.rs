@@ -1,0 +1,111 @@
+//! Times of the engine's stages on this machine, relative to the machine that the cost constants were measured on.
+//!
+//! A constant of the plan holds for jobs of all sizes on one machine. What differs between machines is the speed of
+//! processor and memory, and how much further threads help. So a small job is run with all threads, and each of its
+//! stages is compared with its time on that machine; the plan multiplies by the ratio. Everything fits in memory, and
+//! files are small and warm: the disk has no part in it.
+//!
+//! Cost: one run takes about 1.2 s of two cores, 100 MiB of disk and 300 MiB of memory.
+
+use crate::statistics::interval;
+use crate::workplace::Effort;
+use outcore::Result;
+use outcore::cluster::ClusterOptions;
+use outcore::generate::{GenerateOptions, Model, NameKind, Planted, generate};
+use outcore::input::InputOptions;
+use outcore::io::{Confidence, Figure, Files, ProcessorProfile, Scratch};
+use outcore::job::{self, JobOptions, Limits, Report, Source};
+use outcore::progress::{Event, Observer, Stage, notify};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread::available_parallelism;
+
+/// Size of the job: large enough that its data do not fit into the caches of a core.
+const NODES: u64 = 200_000;
+const EDGES: u64 = 2_000_000;
+const MEMORY_BYTES: u64 = 1 << 30;
+const THREAD_BYTES: u64 = 16 << 20;
+
+/// Stages with the core seconds that they take on the machine of the constants: two cores of a virtual machine (AMD
+/// EPYC), at an hour at which `plan` predicts jobs of 2 to 10 million edges best.
+const USUAL: [(Stage, f64); 3] =
+    [(Stage::Read, 0.45), (Stage::Merge, 0.205), (Stage::Cluster, 1.6)];
+
+/// Maximum width of an interval, relative to its middle, of a figure that is used: known to a quarter, it is better
+/// than none on a machine that differs by more.
+const NOISE: f64 = 0.5;
+
+/// Passes on only that something happens, and whether to continue.
+struct Quiet<'a>(&'a dyn Observer);
+
+impl Observer for Quiet<'_> {
+    fn event(&self, _: Event<'_>) -> ControlFlow<()> {
+        self.0.event(Event::Detail { text: "running a small job" })
+    }
+}
+
+/// Runs a small job repeatedly, and returns the times of its stages relative to the usual ones.
+///
+/// # Errors
+/// `DiskFull`, `Io`; `Interrupted`. No file is left behind.
+pub fn processor(
+    files: &Files,
+    directory: &Path,
+    effort: Effort,
+    observer: &dyn Observer,
+) -> Result<ProcessorProfile> {
+    let scratch = Scratch::create(files, directory, ".tune.outcore")?;
+    let threads = available_parallelism().map_or(1, usize::from);
+    let observer = &Quiet(observer);
+    let input = scratch.path().join("edges.tsv");
+    let options = GenerateOptions {
+        model: Model::Planted(Planted::new(NODES, EDGES)),
+        names: NameKind::String,
+        weights: false,
+        seed: 1,
+        threads,
+    };
+    generate(files, &options, &input, None, observer)?;
+    let memory_bytes = MEMORY_BYTES + threads as u64 * THREAD_BYTES;
+    let limits = Limits { memory_bytes, threads };
+    let paths = vec![input];
+    let input = InputOptions { paths, ..InputOptions::default() };
+    let options = JobOptions::new(input, limits, scratch.path().join("work"));
+    let source = Source::Edges(Box::new(options));
+    // Several starts would repeat the same work.
+    let options = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
+    let output = scratch.path().join("communities");
+    let mut factors = [const { Vec::new() }; USUAL.len()];
+    for run in 0..=runs(effort) {
+        notify(observer, Event::Detail { text: "running a small job" })?;
+        let report = job::cluster(files, &source, &options, &output, observer)?;
+        // The first run brings the file and the program into memory.
+        if run > 0 {
+            for ((stage, usual), factors) in USUAL.iter().zip(&mut factors) {
+                factors.push(seconds(&report, *stage) * threads as f64 / usual);
+            }
+        }
+    }
+    let [read, merge, cluster] = factors.map(|factors| figure(&factors));
+    Ok(ProcessorProfile { threads, read, merge, cluster })
+}
+
+fn runs(effort: Effort) -> usize {
+    match effort {
+        Effort::Quick => 7,
+        Effort::Default => 15,
+        Effort::Full => 30,
+    }
+}
+
+fn seconds(report: &Report, stage: Stage) -> f64 {
+    let of_stage = report.stages.iter().filter(|each| each.stage == stage);
+    of_stage.map(|each| each.seconds).sum()
+}
+
+fn figure(factors: &[f64]) -> Figure {
+    let found = interval(factors);
+    let is_noisy = found.high - found.low > NOISE * found.middle;
+    let confidence = if is_noisy { Confidence::Low } else { Confidence::Measured };
+    Figure { value: found.middle, low: found.low, high: found.high, confidence }
+}
