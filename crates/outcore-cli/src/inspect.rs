@@ -4,7 +4,9 @@ use crate::args::Inspect;
 use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
-use outcore::io::{DiskProfile, Files, Mode, ProcessorProfile, TransferProfile};
+use outcore::io::{
+    Confidence, DiskProfile, Figure, Files, Mode, ProcessorProfile, TransferProfile,
+};
 use outcore::job::{InputFile, JobManifest};
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_count, format_counted};
@@ -173,10 +175,16 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
         row("merge reads", &format_bytes(figure.value as u64));
     }
     if let Some(ProcessorProfile { threads, read, merge, cluster }) = &profile.processor {
-        let [read, merge, cluster] = [read, merge, cluster].map(|found| found.value);
+        let factor = |found: &Figure| match found.confidence {
+            Confidence::Measured => format!("{:.2}x", found.value),
+            low => format!("{:.2}x ({}, not used)", found.value, low.name()),
+        };
+        let [read, merge, cluster] = [read, merge, cluster].map(factor);
         let threads = format_counted(*threads as u64, "thread", "threads");
-        let factors = format!("read {read:.2}x, merge {merge:.2}x, cluster {cluster:.2}x");
-        row("stage times", &format!("{factors} the usual ({threads})"));
+        row(
+            "stage times",
+            &format!("read {read}, merge {merge}, cluster {cluster} of the usual, by {threads}"),
+        );
     }
     Ok(text)
 }

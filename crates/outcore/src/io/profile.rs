@@ -249,6 +249,11 @@ impl DiskProfile {
         if !is_sane(&profile.read) || !is_sane(&profile.write) {
             return Err(corrupt("a size, depth or rate is not positive".into()));
         }
+        if let Some(ProcessorProfile { read, merge, cluster, .. }) = &profile.processor
+            && ![read, merge, cluster].iter().all(|found| found.value > 0.0)
+        {
+            return Err(corrupt("the time of a stage is not positive".into()));
+        }
         Ok(profile)
     }
 
@@ -306,6 +311,14 @@ mod tests {
         let profile = DiskProfile { processor: Some(processor), ..DiskProfile::default() };
         let factors = StageFactors { read: 1.5, merge: 1.0, cluster: 0.5 };
         assert_eq!(profile.tuning().factors, factors);
+        let directory = tempfile::tempdir().unwrap();
+        let (files, path) = (Files::default(), directory.path().join("profile.json"));
+        profile.store(&files, &path).unwrap();
+        assert_eq!(DiskProfile::load(&files, &path).unwrap(), profile);
+        let text = String::from_utf8(files.read(&path).unwrap()).unwrap();
+        files.write(&path, text.replace("\"value\": 0.5", "\"value\": -0.5").as_bytes()).unwrap();
+        let error = DiskProfile::load(&files, &path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CorruptFile);
         let mut value = serde_json::to_value(&profile).unwrap();
         value.as_object_mut().unwrap().remove("processor");
         let without: DiskProfile = serde_json::from_value(value).unwrap();
