@@ -35,7 +35,7 @@ pub struct Sample {
     /// Bytes written to the disk; `None` where the system does not report them.
     pub write_bytes: Option<u64>,
     /// System calls of the method, counted by the method; if it cannot count them, the reads and writes that the kernel
-    /// counted, or `None` where it does not.
+    /// counted, or `None` if it counted none.
     pub system_calls: Option<u64>,
     /// Number of operations, such as reads of four bytes.
     pub operations: u64,
@@ -183,8 +183,11 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
     let transfers = after.transfers.zip(before.transfers);
     let disk = transfers.map(|(after, before)| (after.disk, before.disk));
     let is_child = outcome.child_seconds.is_some();
-    let counted = transfers.filter(|_| !is_child);
-    let counted = counted.map(|(after, before)| after.calls - before.calls - own_calls());
+    let calls = |(after, before): (Transfers, Transfers)| {
+        (after.calls - before.calls).saturating_sub(own_calls())
+    };
+    // Rings and mappings make system calls of other kinds, so none of these kinds says nothing.
+    let counted = transfers.filter(|_| !is_child).map(calls).filter(|&calls| calls > 0);
     let (child_user, child_system) = outcome.child_seconds.unwrap_or_default();
     let own_faults = (after.minor - before.minor, after.major - before.major);
     let (minor_faults, major_faults) = outcome.child_faults.unwrap_or(own_faults);
@@ -254,7 +257,8 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// Calls that the method does not count are those that the kernel counts; those of other processes are unknown.
+    /// Calls that the method does not count are those that the kernel counts; those of other processes, and a run without
+    /// any, are unknown.
     #[test]
     fn the_kernel_counts_reads_and_writes() {
         let mut file = tempfile::tempfile().unwrap();
@@ -275,5 +279,7 @@ mod tests {
             assert_eq!(calls, Some(1500));
         }
         assert_eq!(run(true).unwrap().system_calls, None);
+        let idle = || measure(0, || std::io::Result::Ok(Outcome::default()));
+        assert!((0..20).any(|_| idle().unwrap().system_calls.is_none()));
     }
 }

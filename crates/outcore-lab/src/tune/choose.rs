@@ -8,6 +8,9 @@ const AS_GOOD: f64 = 0.95;
 /// Maximum relative difference between two measurements of one setting; beyond it there is too much noise.
 const NOISE: f64 = 0.1;
 
+/// Maximum width of an interval, relative to its middle, of a fitted figure that is trusted.
+const WIDTH: f64 = 0.2;
+
 /// Setting of a run: block size, depth and whether it is direct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
@@ -90,17 +93,20 @@ pub(super) fn fit(options: &Options) -> (Option<Figure>, Option<Figure>) {
             line(points.collect::<Vec<_>>().as_slice())
         })
         .collect();
-    let figure = |values: Vec<f64>| {
-        let found = interval(&values);
-        let wide = found.high - found.low > 0.2 * found.middle;
-        let confidence = if wide { Confidence::Low } else { Confidence::Measured };
-        Figure { value: found.middle, low: found.low, high: found.high, confidence }
-    };
     if lines.is_empty() {
         return (None, None);
     }
     let (latencies, rates) = lines.into_iter().unzip();
-    (Some(figure(latencies)), Some(figure(rates)))
+    let figure = |values: Vec<f64>| Some(figure_within(&values, WIDTH));
+    (figure(latencies), figure(rates))
+}
+
+/// Returns the median, of low confidence if its interval is wider than `width`, relative to the median.
+pub(super) fn figure_within(values: &[f64], width: f64) -> Figure {
+    let Interval { middle, low, high } = interval(values);
+    let is_wide = high - low > width * middle;
+    let confidence = if is_wide { Confidence::Low } else { Confidence::Measured };
+    Figure { value: middle, low, high, confidence }
 }
 
 /// Fits a line by least squares of relative errors, so that small and large requests count alike. `None` if larger

@@ -7,13 +7,13 @@
 //!
 //! Cost: one run takes about 1.2 s of two cores, 100 MiB of disk and 300 MiB of memory.
 
-use crate::statistics::interval;
+use super::choose::figure_within;
 use crate::workplace::Effort;
 use outcore::Result;
 use outcore::cluster::ClusterOptions;
 use outcore::generate::{GenerateOptions, Model, NameKind, Planted, generate};
 use outcore::input::InputOptions;
-use outcore::io::{Confidence, Figure, Files, ProcessorProfile, Scratch};
+use outcore::io::{Files, ProcessorProfile, Scratch};
 use outcore::job::{self, JobOptions, Limits, Report, Source};
 use outcore::progress::{Event, Observer, Stage, notify};
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ const USUAL: [(Stage, f64); 3] =
 
 /// Maximum width of an interval, relative to its middle, of a figure that is used: known to a quarter, it is better
 /// than none on a machine that differs by more.
-const NOISE: f64 = 0.5;
+const WIDTH: f64 = 0.5;
 
 /// Passes on only that something happens, and whether to continue.
 struct Quiet<'a>(&'a dyn Observer);
@@ -86,7 +86,7 @@ pub fn processor(
             }
         }
     }
-    let [read, merge, cluster] = factors.map(|factors| figure(&factors));
+    let [read, merge, cluster] = factors.map(|factors| figure_within(&factors, WIDTH));
     Ok(ProcessorProfile { threads, read, merge, cluster })
 }
 
@@ -101,11 +101,4 @@ fn runs(effort: Effort) -> usize {
 fn seconds(report: &Report, stage: Stage) -> f64 {
     let of_stage = report.stages.iter().filter(|each| each.stage == stage);
     of_stage.map(|each| each.seconds).sum()
-}
-
-fn figure(factors: &[f64]) -> Figure {
-    let found = interval(factors);
-    let is_noisy = found.high - found.low > NOISE * found.middle;
-    let confidence = if is_noisy { Confidence::Low } else { Confidence::Measured };
-    Figure { value: found.middle, low: found.low, high: found.high, confidence }
 }

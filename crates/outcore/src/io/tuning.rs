@@ -68,7 +68,7 @@ impl StageFactors {
     /// Factors of the machine that the constants were measured on.
     const USUAL: Self = Self { read: 1.0, merge: 1.0, cluster: 1.0 };
 
-    /// Returns the factors, each clamped to what a machine can have.
+    /// Returns the factors, each clamped to a plausible range.
     fn sane(self) -> Self {
         let factor = |factor: f64| if factor.is_finite() { factor.clamp(0.01, 100.0) } else { 1.0 };
         let Self { read, merge, cluster } = self;
