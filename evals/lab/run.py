@@ -1,7 +1,7 @@
-"""Results of the laboratory that must hold on any machine (bars L1 to L3, L5 and E1).
+"""Results of the laboratory that must hold on any machine (bars L1 to L3 and L5).
 
-Runs `outcore lab all` twice (quick) and compares the verdicts, repeats the experiments whose small files prove nothing
-with their default sizes, and checks the reports. Rows in C++ and Fortran are built if the compilers exist.
+Runs `outcore lab all` (quick), repeats the experiments whose small files prove nothing with their default sizes, and
+checks the reports. Rows in C++ and Fortran are built if the compilers exist.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from harness import places, results, subject
 
 # Rows that need memory which the host of a virtual machine has reclaimed, and which may not exist.
 STATE_OF_THE_HOST = "(reclaimed)"
-#: As `NEGLIGIBLE` of `outcore_lab::statistics`.
-NEGLIGIBLE = 1.02
 LARGER = ("random-update", "sequential-read", "sequential-write")
 
 
@@ -51,42 +49,14 @@ def an_operation(row: dict[str, Any]) -> float:
     return statistics.median(each["wall_seconds"] / each["operations"] for each in row["samples"])
 
 
-def verdict(ratio: dict[str, float]) -> int | None:
-    """Return the verdict on a ratio: higher (1), lower (-1), the same (0), or none, as `Interval::verdict`."""
-    if ratio["low"] > NEGLIGIBLE:
-        return 1
-    if ratio["high"] < 1 / NEGLIGIBLE:
-        return -1
-    return 0 if ratio["low"] >= 1 / NEGLIGIBLE and ratio["high"] <= NEGLIGIBLE else None
-
-
-def verdicts(experiments: dict[str, Any]) -> dict[tuple[str, str, str], int | None]:
-    """Return the verdict on each row with a ratio."""
-    return {
-        (name, row["group"], row["name"]): verdict(row["ratio"])
-        for name, experiment in experiments.items()
-        for row in experiment["rows"]
-        if row["ratio"]
-    }
-
-
-def unequal(experiments: dict[str, Any]) -> list[str]:
-    """Return the rows that differ from rows that do the same."""
-    ratios = [
-        (each["name"], each["ratio"]) for one in experiments.values() for each in one["controls"] if each["ratio"]
-    ]
-    return [name for name, ratio in ratios if ratio["low"] > NEGLIGIBLE or ratio["high"] < 1 / NEGLIGIBLE]
-
-
 def main() -> int:
     options = results.arguments("lab", "rows of the laboratory, known facts, and speed of the engine", repeats=1)
     full = options.scale == "full"
     folder = places.fresh(places.data_folder() / "lab")
     first = lab(folder, "first", ["all", "--quick", "--compile"])
-    second = lab(folder, "second", ["all", "--quick", "--compile"]) if full else first
     larger = {name: lab(folder, name, [name])[name] for name in LARGER} if full else first
 
-    result = results.Result("lab", "L1, L2, L3, L5, E1", options.scale, {"experiments": list(first)})
+    result = results.Result("lab", "L1, L2, L3, L5", options.scale, {"experiments": list(first)})
     for name, experiment in first.items():
         missing = [row["name"] for row in experiment["missing"] if STATE_OF_THE_HOST not in row["name"]]
         result.check(f"L1 {name}: missing of {len(experiment['rows'])} rows", len(missing), 0)
@@ -130,25 +100,8 @@ def main() -> int:
     engine = min(seconds(row) for row in rows if "outcore" in row["name"])
     result.check("L3 writing: best row / engine", best / engine, 0.9, ">=", unit="x", judged=full)
 
-    one, two = verdicts(first), verdicts(second)
-    both = sorted(one.keys() & two.keys())
-    decided = [(one[row], two[row]) for row in both if one[row] is not None and two[row] is not None]
-    opposite = sum(a * b < 0 for a, b in decided)
-    changed = sum(a != b for a, b in decided)
-    once = [row for row in both if (one[row] is None) != (two[row] is None)]
-    result.check(f"E1 opposite verdicts of {len(decided)} rows in two quick runs", opposite, 0, judged=full)
-    result.check("E1 share of verdicts that change", changed / max(len(decided), 1), 0.02, judged=full)
-    # Without this, a laboratory that never decides would pass.
-    result.check("E1 share of rows with a verdict in both runs", len(decided) / len(both), 0.25, ">=", judged=full)
-    result.notes.append(f"E1 rows with a verdict in one of the runs: {len(once)} of {len(both)}")
-    result.notes += [f"E1 a verdict in one of the runs: {', '.join(filter(None, row))}" for row in once]
-    result.check(
-        "E1 rows that differ from rows that do the same", len(unequal(first) + unequal(second)), 0, judged=full
-    )
-
     for name in first:
         result.notes.append(f"L5 {name}: {first[name]['finding']}")
-        result.notes.append(f"L5 {name}, again: {second[name]['finding']}")
     places.fresh(folder)
     return result.finish()
 

@@ -17,6 +17,7 @@
 
 pub mod api;
 pub mod claims;
+pub mod counters;
 mod engine;
 pub mod environment;
 pub mod experiments;

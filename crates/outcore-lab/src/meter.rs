@@ -1,8 +1,9 @@
 //! Cost of one run as reported by the operating system: time, page faults, context switches, disk traffic.
 //!
-//! Cost: two calls of `getrusage` and two readings of `/proc/self/io` per run, outside the timed part; inside it only
-//! the clock.
+//! Cost: two calls of `getrusage`, two readings of `/proc/self/io` and the [counters](crate::counters) per run, outside the
+//! timed part; inside it only the clock.
 
+use crate::counters::Counters;
 use crate::times::Times;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -37,6 +38,12 @@ pub struct Sample {
     /// System calls of the method, counted by the method; if it cannot count them, the reads and writes that the kernel
     /// counted, or `None` if it counted none.
     pub system_calls: Option<u64>,
+    /// Cycles of the processor, in the kernel as well; `None` where it does not count them, and for other processes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycles: Option<u64>,
+    /// Instructions executed; `None` as for [`Sample::cycles`].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub instructions: Option<u64>,
     /// Number of operations, such as reads of four bytes.
     pub operations: u64,
     /// Bytes that the program read or wrote.
@@ -174,15 +181,19 @@ struct Transfers {
 /// # Errors
 /// Those of `work`.
 pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Result<Sample, E> {
+    let mut counters = Counters::open();
     let before = Usage::now();
+    counters.iter_mut().for_each(Counters::begin);
     let start = Instant::now();
     let outcome = work()?;
     let elapsed = start.elapsed().as_secs_f64();
+    counters.iter_mut().for_each(Counters::end);
     let after = Usage::now();
     let sync = outcome.sync_seconds.unwrap_or(0.0);
     let transfers = after.transfers.zip(before.transfers);
     let disk = transfers.map(|(after, before)| (after.disk, before.disk));
     let is_child = outcome.child_seconds.is_some();
+    let counts = counters.filter(|_| !is_child).and_then(Counters::counts);
     let calls = |(after, before): (Transfers, Transfers)| {
         (after.calls - before.calls).saturating_sub(own_calls())
     };
@@ -204,6 +215,8 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
         read_bytes: disk.map(|(after, before)| after.0.saturating_sub(before.0)),
         write_bytes: disk.map(|(after, before)| after.1.saturating_sub(before.1)),
         system_calls: outcome.system_calls.or(counted),
+        cycles: counts.map(|counts| counts.cycles),
+        instructions: counts.map(|counts| counts.instructions),
         operations: outcome.operations,
         bytes: outcome.bytes,
         checksum: outcome.checksum,

@@ -15,11 +15,12 @@
 use crate::meter::{Outcome, Sample, measure};
 use crate::random::Random;
 use crate::row::{AGAIN, Missing, Row};
-use crate::state::{State, bring};
+use crate::state::{State, bring, drop_cached};
 use crate::statistics::median;
 use crate::workplace::Workplace;
 use outcore::Result;
-use std::collections::VecDeque;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -129,26 +130,49 @@ pub struct Measured {
     pub canary_seconds: Vec<f64>,
     /// Number of runs that were repeated because the machine was disturbed.
     pub repeated: u64,
+    /// Rounds that were finished, if an error or an interruption ended the others.
+    pub ended: Option<Ended>,
 }
 
-/// Runs all methods `rounds` times. The first method of a group is its baseline.
+/// Rounds of an experiment that ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Number of finished rounds, at least one.
+    pub rounds: u32,
+    /// Number of rounds that were intended.
+    pub of: u32,
+}
+
+/// Runs all methods `rounds` times. The first method of a group is its baseline. If an error or an interruption ends it after at
+/// least one round, what was measured in whole rounds is returned, and the laboratory ends once that is reported.
 ///
 /// # Errors
-/// The first error of a method; `Interrupted`.
+/// The first error of a method, or `Interrupted`, in the first round.
 pub fn run(workplace: &Workplace<'_>, methods: Vec<Method<'_>>, rounds: u32) -> Result<Measured> {
+    if workplace.has_ended() {
+        return Ok(Measured::default());
+    }
     let mut rotation = Rotation::new(workplace, methods, rounds);
     workplace.begin(u64::from(rounds) * rotation.turns.len() as u64)?;
-    for round in 0..rounds {
-        rotation.round(round, (0..rotation.turns.len()).collect())?;
-    }
-    for round in rounds..rounds + ADDITIONAL {
-        let lacking = rotation.lacking(rounds as usize);
-        if lacking.is_empty() {
+    for round in 0..rounds + ADDITIONAL {
+        let turns = match round < rounds {
+            true => (0..rotation.turns.len()).collect(),
+            false => rotation.lacking(rounds as usize),
+        };
+        if turns.is_empty() {
             break;
         }
-        rotation.round(round, lacking)?;
+        match rotation.round(round, turns) {
+            Ok(()) => {}
+            Err(error) if round == 0 => return Err(error),
+            Err(error) => {
+                workplace.end(error);
+                let ended = Ended { rounds: round.min(rounds), of: rounds };
+                return Ok(Measured { ended: Some(ended), ..rotation.measured(round) });
+            }
+        }
     }
-    Ok(rotation.measured())
+    Ok(rotation.measured(rounds + ADDITIONAL))
 }
 
 /// Row in the making: a method, or the repetition of one.
@@ -187,6 +211,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
 
     /// Runs `turns` in random order; a run that cannot begin is tried again after the others.
     fn round(&mut self, round: u32, turns: Vec<usize>) -> Result<()> {
+        self.forget_cached(&turns)?;
         let begin = self.canary.seconds.len();
         let order = self.order(turns);
         let mut queue: VecDeque<(usize, u32)> = order.into_iter().map(|turn| (turn, 1)).collect();
@@ -209,6 +234,15 @@ impl<'w, 'm> Rotation<'w, 'm> {
         }
         self.canary_seconds.push(median(&self.canary.seconds[begin..]));
         Ok(())
+    }
+
+    /// Drops the files of warm runs from the page cache, so that they get other memory in each round: where their pages lie
+    /// may change times by a tenth, and would otherwise be the same throughout a report and another in the next.
+    fn forget_cached(&self, turns: &[usize]) -> Result<()> {
+        let methods = turns.iter().map(|&turn| &self.methods[self.turns[turn].method]);
+        let warm = methods.filter(|method| method.state == State::Warm);
+        let files: BTreeSet<&PathBuf> = warm.filter_map(|method| method.file.as_ref()).collect();
+        files.into_iter().try_for_each(|file| drop_cached(file))
     }
 
     /// Puts the groups in random order, and the turns within each.
@@ -300,11 +334,13 @@ impl<'w, 'm> Rotation<'w, 'm> {
         chosen.map(|(at, _)| at).collect()
     }
 
-    fn measured(self) -> Measured {
+    /// Returns the runs of the rounds before this one.
+    fn measured(self, end: u32) -> Measured {
         let Self { methods, turns, canary, canary_seconds, .. } = self;
         let mut measured =
             Measured { canary_seconds, repeated: canary.repeated, ..Measured::default() };
-        for Turn { method, is_again, samples, reason } in turns {
+        for Turn { method, is_again, mut samples, reason } in turns {
+            samples.retain(|sample| sample.round < end);
             let method = &methods[method];
             let name = if is_again { AGAIN.to_owned() } else { method.name.clone() };
             match reason {

@@ -7,6 +7,7 @@ use outcore::io::{Files, Scratch};
 use outcore::progress::{Event, Observer, Stage, notify};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// Amount of measurement.
@@ -44,6 +45,8 @@ pub struct Workplace<'a> {
     pub seed: u64,
     /// Notified of progress; decides whether to continue.
     pub observer: &'a dyn Observer,
+    /// Error that ended an experiment early, until what was measured is reported.
+    ended: RefCell<Option<Error>>,
 }
 
 impl<'a> Workplace<'a> {
@@ -60,7 +63,23 @@ impl<'a> Workplace<'a> {
         let files = Files::default();
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
         let foreign = Foreign::new(&files, scratch.path(), false);
-        Ok(Self { scratch, files, foreign, effort, seed, observer })
+        let ended = RefCell::new(None);
+        Ok(Self { scratch, files, foreign, effort, seed, observer, ended })
+    }
+
+    /// Ends measuring with an error that is returned once what was measured so far is reported.
+    pub(crate) fn end(&self, error: Error) {
+        self.ended.borrow_mut().get_or_insert(error);
+    }
+
+    /// Returns whether measuring has ended early.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    /// Returns the error that has ended measuring, once.
+    pub(crate) fn take_end(&self) -> Option<Error> {
+        self.ended.take()
     }
 
     /// Sets whether methods in other languages are compiled and measured; by default they are not.

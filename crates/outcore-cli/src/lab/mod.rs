@@ -49,17 +49,26 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
         if run.output.as_deref() == Some(Path::new("-")) {
             print(stored::json(&report)?.as_bytes())?;
         }
-        let kept = report.experiments.len();
+        let kept = kept(&report, list.len());
         show(files, &[report], &run.show)?;
-        ended.map_err(|error| {
-            let error = note_interrupted(error);
-            error.note(format!("{kept} of {} experiments are finished and reported", list.len()))
-        })?;
+        ended.map_err(|error| note_interrupted(error).note(kept))?;
     } else {
         ended.map_err(note_interrupted)?;
     }
     terminal.done(&[]);
     Ok(())
+}
+
+/// Describes what a report of fewer than all experiments contains.
+fn kept(report: &LabReport, of: usize) -> String {
+    let finished = report.experiments.iter().filter(|each| each.ended.is_none()).count();
+    let text = format!("{finished} of {of} experiments are finished and reported");
+    match report.experiments.last().and_then(|last| Some((&last.name, last.ended?))) {
+        Some((name, ended)) => {
+            format!("{text}, and {} of {} rounds of {name}", ended.rounds, ended.of)
+        }
+        None => text,
+    }
 }
 
 /// Returns a seed that differs from call to call, small enough to be typed.

@@ -57,8 +57,8 @@ fn finished_experiments_survive_an_interruption() {
 }
 
 /// Starts all experiments, interrupts them after `moment`, and checks that what was finished is kept and shown, and that
-/// nothing else is left. Returns the number of finished experiments.
-fn interrupted_after(moment: Duration) -> usize {
+/// nothing else is left. Returns the number of finished experiments, and of finished rounds of the next.
+fn interrupted_after(moment: Duration) -> (usize, usize) {
     let directory = tempfile::tempdir().expect("a directory");
     let args = ["lab", "all", "--quick", "--progress", "never", "-o", "report.json"];
     let mut command = outcore(directory.path(), &args);
@@ -72,16 +72,18 @@ fn interrupted_after(moment: Duration) -> usize {
     let report = directory.path().join("report.json");
     if !report.exists() {
         assert_eq!(listed(directory.path()), Vec::<PathBuf>::new(), "{moment:?}: {reported}");
-        return 0;
+        return (0, 0);
     }
     assert_eq!(listed(directory.path()), [report], "{moment:?}: only the report is left");
     let shown = run(directory.path(), &["lab", "report", "report.json"]);
     assert!(shown.status.success(), "{moment:?}: {}", stderr(&shown));
     assert_eq!(shown.stdout, output.stdout, "{moment:?}");
-    let kept = reported
-        .split("note: ")
-        .find_map(|note| note.split(" of 12 experiments").next()?.parse().ok());
-    kept.unwrap_or_else(|| panic!("{moment:?}: {reported}"))
+    let before = |words: &str| {
+        let number = reported.split(words).next()?.rsplit(' ').next()?;
+        number.parse().ok().filter(|_| reported.contains(words))
+    };
+    let kept = before(" of 12 experiments");
+    (kept.unwrap_or_else(|| panic!("{moment:?}: {reported}")), before(" of 12 rounds").unwrap_or(0))
 }
 
 #[test]
@@ -89,8 +91,9 @@ fn interrupted_after(moment: Duration) -> usize {
 fn interruptions_at_any_moment_keep_what_is_finished() {
     let seconds = [0.1, 0.7, 2.0, 5.0, 9.0, 14.0, 20.0, 27.0, 35.0, 50.0];
     let kept = seconds.map(|seconds| interrupted_after(Duration::from_secs_f64(seconds)));
-    println!("{kept:?} experiments were kept");
-    assert!(kept[9] > 0, "none was finished in {} seconds", seconds[9]);
+    println!("{kept:?} experiments were kept, and rounds of the next");
+    assert!(kept[9].0 > 0, "none was finished in {} seconds", seconds[9]);
+    assert!(kept.iter().any(|(_, rounds)| *rounds > 0), "rounds of an experiment are kept");
 }
 
 #[test]

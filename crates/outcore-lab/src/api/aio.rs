@@ -32,9 +32,29 @@ impl Asynchronous {
     /// # Errors
     /// `Io`.
     pub fn open(path: &Path, slots: usize, bytes: usize, direct: bool) -> Result<Self> {
+        let buffers = (0..slots).map(|_| AlignedBuffer::new(bytes)).collect();
+        Self::open_with(path, buffers, bytes, direct)
+    }
+
+    /// Like [`open`](Self::open), with a slot for each of `buffers`, which have room for `bytes`.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open_with(
+        path: &Path,
+        buffers: Vec<AlignedBuffer>,
+        bytes: usize,
+        direct: bool,
+    ) -> Result<Self> {
         let file = open_to_read(path, direct).map_err(|e| Error::io("open", path, e))?;
-        let slots = (0..slots).map(|_| Slot::new(bytes)).collect();
+        let slots = buffers.into_iter().map(|buffer| Slot::new(buffer, bytes)).collect();
         Ok(Self { file, path: path.to_owned(), slots })
+    }
+
+    /// Waits for pending reads, closes the file, and returns the buffers of the slots.
+    pub fn into_buffers(mut self) -> Vec<AlignedBuffer> {
+        let slots = std::mem::take(&mut self.slots);
+        slots.into_iter().map(Slot::into_buffer).collect()
     }
 
     /// Starts a read into a slot from `offset` on.
@@ -81,15 +101,19 @@ impl Asynchronous {
 }
 
 impl Slot {
-    fn new(len: usize) -> Self {
+    fn new(buffer: AlignedBuffer, len: usize) -> Self {
+        assert!(len <= buffer.capacity(), "reads fit into the buffer");
         // SAFETY: all-zero is a valid control block: numbers, and pointers that may be null.
         let control: libc::aiocb = unsafe { std::mem::zeroed() };
-        Self {
-            control: NonNull::from(Box::leak(Box::new(control))),
-            buffer: AlignedBuffer::new(len),
-            len,
-            waiting: false,
+        Self { control: NonNull::from(Box::leak(Box::new(control))), buffer, len, waiting: false }
+    }
+
+    /// Waits for a pending read, and returns the buffer.
+    fn into_buffer(mut self) -> AlignedBuffer {
+        if self.waiting {
+            let _ = self.wait();
         }
+        std::mem::replace(&mut self.buffer, AlignedBuffer::new(0))
     }
 
     /// Waits until the read has ended; returns the number of bytes read.
@@ -148,6 +172,11 @@ mod tests {
         assert_eq!(reads.wait(0).unwrap(), b"0123");
         reads.start(1, 3).unwrap();
         assert_eq!(reads.wait(1).unwrap(), b"3456");
+        reads.start(0, 0).unwrap();
+        let buffers = reads.into_buffers();
+        let mut reads = Asynchronous::open_with(&path, buffers, 3, false).unwrap();
+        reads.start(1, 7).unwrap();
+        assert_eq!(reads.wait(1).unwrap(), b"789");
         reads.start(0, 0).unwrap();
     }
 }

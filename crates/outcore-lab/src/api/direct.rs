@@ -1,6 +1,6 @@
-//! Opening files for reads through the page cache or past it.
+//! Opening files for access through the page cache or past it.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -8,11 +8,24 @@ use std::path::Path;
 pub(crate) fn open_to_read(path: &Path, direct: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
-    #[cfg(target_os = "linux")]
     if direct {
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECT);
+        bypass(&mut options);
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = direct;
     options.open(path)
 }
+
+/// Opens a file for reading and writing, on Linux past the page cache.
+pub(crate) fn open_to_update(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true);
+    bypass(&mut options);
+    options.open(path)
+}
+
+#[cfg(target_os = "linux")]
+fn bypass(options: &mut OpenOptions) {
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_DIRECT);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bypass(_options: &mut OpenOptions) {}

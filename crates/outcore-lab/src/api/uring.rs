@@ -65,6 +65,19 @@ mod linux {
         /// # Errors
         /// `Io` if the file cannot be opened.
         pub fn new(path: &Path, options: RingOptions) -> Result<std::result::Result<Self, String>> {
+            Self::with_buffers(path, options, Vec::new())
+        }
+
+        /// Like [`new`](Self::new), with buffers of an earlier ring, which have room for `options.buffer_bytes`; missing ones
+        /// are allocated.
+        ///
+        /// # Errors
+        /// Those of [`new`](Self::new).
+        pub fn with_buffers(
+            path: &Path,
+            options: RingOptions,
+            mut buffers: Vec<AlignedBuffer>,
+        ) -> Result<std::result::Result<Self, String>> {
             let flags = if options.direct { libc::O_DIRECT } else { 0 };
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             let file = match opened {
@@ -79,12 +92,13 @@ mod linux {
                 Ok(ring) => ring,
                 Err(e) => return Ok(Err(reason(&e))),
             };
+            buffers.resize_with(depth as usize, || AlignedBuffer::new(options.buffer_bytes));
             let mut ring = Self {
                 ring,
                 file,
                 path: path.to_owned(),
                 file_bytes,
-                buffers: (0..depth).map(|_| AlignedBuffer::new(options.buffer_bytes)).collect(),
+                buffers,
                 flights: vec![Flight::default(); depth as usize],
                 free: (0..depth as usize).collect(),
                 in_flight: 0,
@@ -95,6 +109,11 @@ mod linux {
                 Ok(()) => Ok(Ok(ring)),
                 Err(e) => Ok(Err(format!("the kernel does not accept the buffers: {e}"))),
             }
+        }
+
+        /// Closes the ring, and returns its buffers: none if reads into them may still be in flight.
+        pub fn into_buffers(mut self) -> Vec<AlignedBuffer> {
+            if self.is_idle() { std::mem::take(&mut self.buffers) } else { Vec::new() }
         }
 
         fn register(&mut self) -> io::Result<()> {
@@ -140,6 +159,14 @@ mod linux {
 
         fn error(&self, e: io::Error) -> Error {
             Error::io("read", &self.path, e)
+        }
+
+        /// Waits for all reads in flight; returns whether none is left.
+        fn is_idle(&mut self) -> bool {
+            while self.in_flight > 0 && self.wait().is_ok() {
+                while self.next_done().is_some() {}
+            }
+            self.in_flight == 0
         }
 
         /// Queues a read into the buffer of `slot`, which is the last free one.
@@ -208,10 +235,7 @@ mod linux {
 
     impl Drop for Ring {
         fn drop(&mut self) {
-            while self.in_flight > 0 && self.wait().is_ok() {
-                while self.next_done().is_some() {}
-            }
-            if self.in_flight > 0 {
+            if !self.is_idle() {
                 // The kernel may still write to them.
                 std::mem::forget(std::mem::take(&mut self.buffers));
             }
@@ -254,11 +278,15 @@ mod linux {
             let block = options.buffer_bytes as u32;
             let ranges = (0..bytes.len() as u64).step_by(options.buffer_bytes);
             let mut parts = vec![Vec::new(); ranges.clone().count()];
-            ring.read_ranges(ranges.map(|offset| (offset, block)), |index, part| {
-                parts[index] = part.to_vec();
-            })
-            .unwrap();
+            let mut again = parts.clone();
+            let ranges = ranges.map(|offset| (offset, block));
+            ring.read_ranges(ranges.clone(), |index, part| parts[index] = part.to_vec()).unwrap();
             assert!(ring.read_ranges([(0, block + 1)].into_iter(), |_, _| {}).is_err());
+            let buffers = ring.into_buffers();
+            assert_eq!(buffers.len(), options.depth as usize);
+            let mut ring = Ring::with_buffers(&path, options, buffers).unwrap().unwrap();
+            ring.read_ranges(ranges, |index, part| again[index] = part.to_vec()).unwrap();
+            assert!(parts == again);
             Some(parts.concat())
         }
 
@@ -312,6 +340,23 @@ impl Ring {
     /// None.
     pub fn new(_path: &Path, _options: RingOptions) -> Result<std::result::Result<Self, String>> {
         Ok(Err("io_uring is available on Linux only".into()))
+    }
+
+    /// Like [`new`](Self::new).
+    ///
+    /// # Errors
+    /// None.
+    pub fn with_buffers(
+        path: &Path,
+        options: RingOptions,
+        _buffers: Vec<outcore::io::AlignedBuffer>,
+    ) -> Result<std::result::Result<Self, String>> {
+        Self::new(path, options)
+    }
+
+    /// Cannot be called.
+    pub fn into_buffers(self) -> Vec<outcore::io::AlignedBuffer> {
+        match self {}
     }
 
     /// Cannot be called.

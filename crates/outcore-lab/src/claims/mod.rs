@@ -71,8 +71,6 @@ pub enum Deciding {
     /// All rows of an experiment and a group whose names begin alike and contain a word, against those with the other
     /// word in its place.
     Words(&'static str, &'static str, &'static str, (&'static str, &'static str)),
-    /// No row, for this reason.
-    Nothing(&'static str),
 }
 
 /// What a machine says of a claim.
@@ -162,11 +160,10 @@ impl Rule {
 }
 
 impl Deciding {
-    /// Returns the name of the experiment that decides, if there is one.
-    pub fn experiment(self) -> Option<&'static str> {
+    /// Returns the name of the experiment that decides.
+    pub fn experiment(self) -> &'static str {
         match self {
-            Self::Rows(experiment, ..) | Self::Words(experiment, ..) => Some(experiment),
-            Self::Nothing(_) => None,
+            Self::Rows(experiment, ..) | Self::Words(experiment, ..) => experiment,
         }
     }
 
@@ -182,7 +179,6 @@ impl Deciding {
                     rows.iter().filter(|row| row.group == group && row.name.starts_with(begin));
                 of.filter_map(|row| Some((row, twin(rows, row, words)?))).collect()
             }
-            Self::Nothing(_) => Vec::new(),
         }
     }
 
@@ -215,12 +211,9 @@ pub(crate) fn twin<'r>(rows: &'r [Row], row: &Row, words: (&str, &str)) -> Optio
     rows.iter().find(|other| other.group == row.group && other.name == name)
 }
 
-/// Returns the claims that some experiments decide, not yet judged; those of no experiment are part of a run of all.
-pub(crate) fn expected(experiments: &[&str], is_all: bool) -> Vec<Judged> {
-    let is_expected = |claim: &&Claim| match claim.rows.experiment() {
-        Some(name) => experiments.contains(&name),
-        None => is_all,
-    };
+/// Returns the claims that some experiments decide, not yet judged.
+pub(crate) fn expected(experiments: &[&str]) -> Vec<Judged> {
+    let is_expected = |claim: &&Claim| experiments.contains(&claim.rows.experiment());
     CLAIMS.iter().filter(is_expected).map(|claim| claim.judged(None, None)).collect()
 }
 
@@ -248,16 +241,13 @@ pub fn counts(claims: &[Judged]) -> String {
 
 /// Returns the claims that an experiment decides.
 pub(crate) fn of(experiment: &str) -> impl Iterator<Item = &'static Claim> {
-    CLAIMS.iter().filter(move |claim| claim.rows.experiment() == Some(experiment))
+    CLAIMS.iter().filter(move |claim| claim.rows.experiment() == experiment)
 }
 
 impl Claim {
     /// Judges the claim by the ratio on this machine; `doubt` is a reason to trust no ratio.
     pub fn judged(&self, ratio: Option<Interval>, doubt: Option<&str>) -> Judged {
-        let missing = match self.rows {
-            Deciding::Nothing(reason) => reason,
-            _ => "its rows were not measured in this run",
-        };
+        let missing = "its rows were not measured in this run";
         let (judgement, because) = match (ratio, doubt) {
             (None, _) => (Judgement::CannotTell, missing),
             (Some(_), Some(doubt)) => (Judgement::CannotTell, doubt),

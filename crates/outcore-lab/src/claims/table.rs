@@ -2,7 +2,7 @@
 
 use super::Rule::{AtLeast, AtMost, Within};
 use super::{Claim, Deciding, Reference};
-use Deciding::{Nothing, Rows, Words};
+use Deciding::{Rows, Words};
 
 const SSD: Reference = Reference {
     who: "Lakshman",
@@ -311,7 +311,7 @@ pub const CLAIMS: &[Claim] = &[
         words: ("a 64-way merge in place", "one into another file"),
         original: "1.4x",
         rule: AtLeast(1.0),
-        rows: Nothing("no row merges in place"),
+        rows: Rows(SORT, "", &[("64-way merge in place*", "64-way merge of*")]),
         because: ("blocks are moved once more", "moved blocks stay in memory"),
         is_headline: false,
     },

@@ -279,6 +279,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: OverlapParameters) -> Result<E
         Column::System,
         Column::Switches,
         Column::Rate,
+        Column::Cycles,
+        Column::Instructions,
         Column::Ratio,
     ];
     let question = "How much of the time of reading disappears behind computing?";

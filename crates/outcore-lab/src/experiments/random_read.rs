@@ -64,6 +64,8 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         Column::OperationMax,
         Column::Wall,
         Column::ReadBytes,
+        Column::Cycles,
+        Column::Instructions,
         Column::Ratio,
     ];
     let question = "Random reads of four bytes: do sorting, buffering or the kind of seek matter?";

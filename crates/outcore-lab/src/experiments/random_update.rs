@@ -4,18 +4,24 @@
 //! Source: A. Lakshman, "fseek" (2024), timed by `clock()` and without making the updates durable; here every row ends
 //! with a sync, reported in its own column.
 //!
+//! Rows past the page cache read and write the page of each update: what an update costs in a file far larger than memory, of
+//! which no page stays there.
+//!
 //! All runs update one file; warm and cold runs use separate positions. The checksum of a run is the sum of the values
 //! read minus the increments of earlier runs, so it is the same for all runs as long as no update is lost. The values
 //! written by each run are also read back and compared before the next run.
 
 use super::compare::fastest_in_words;
 use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
+use crate::api::direct::open_to_update;
 use crate::api::map::{Map, Sharing};
 use crate::api::stdio::{Buffering, Stream, Whence};
 use crate::report::{Chart, Column, Experiment, Limit};
 use crate::rounds::{self, Method};
-use crate::state::State;
+use crate::row::Missing;
+use crate::state::{State, direct_obstacle};
 use crate::workplace::Workplace;
+use outcore::io::AlignedBuffer;
 use outcore::units::{format_bytes, format_count};
 use outcore::{Error, Result};
 use std::cell::Cell;
@@ -23,8 +29,8 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Number of rows in state cold, for the probe; an update takes about two reads.
-const COLD_ROWS: usize = 38;
+/// Number of rows in states cold and direct, for the probe; an update takes about two reads.
+const COLD_ROWS: usize = 42;
 
 /// Name of the method that only reads.
 const READS: &str = "fread alone, unsorted, buffered, SEEK_SET";
@@ -73,8 +79,18 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
         methods.extend(stream_methods(target, state));
         methods.extend(other_methods(target, state));
     }
-    let disk = Limit::disk_pages(&path)?.of(&[State::Cold.name()]);
-    let measured = rounds::run(workplace, methods, parameters.rounds)?;
+    let direct = direct_methods(&cold);
+    let missing = direct_obstacle(&path)?.map(|reason| {
+        let missing =
+            |method: &Method| Missing { name: method.full_name(), reason: reason.clone() };
+        direct.iter().map(missing).collect::<Vec<_>>()
+    });
+    if missing.is_none() {
+        methods.extend(direct);
+    }
+    let disk = Limit::disk_pages(&path)?.of(&[State::Cold, State::Direct].map(State::name));
+    let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
+    measured.missing.extend(missing.into_iter().flatten());
     warm.verify()?;
     cold.verify()?;
     workplace.files().remove(&path)?;
@@ -234,6 +250,17 @@ fn other_methods(target: &Target, state: State) -> Vec<Method<'_>> {
     methods
 }
 
+/// Returns the methods past the page cache.
+fn direct_methods(target: &Target) -> Vec<Method<'_>> {
+    let mut methods = Vec::new();
+    for (order, positions) in target.positions.orders() {
+        let run = move |clock: &mut OperationClock| by_direct(target, positions, clock);
+        let name = format!("pread+pwrite of the page, {order}");
+        methods.push(target.method(name, State::Direct, run));
+    }
+    methods
+}
+
 fn by_stream(
     target: &Target,
     positions: &[u64],
@@ -299,6 +326,23 @@ fn by_pwrite(target: &Target, positions: &[u64], clock: &mut OperationClock) -> 
     Ok(checksum)
 }
 
+/// Reads and writes whole pages, past the page cache.
+fn by_direct(target: &Target, positions: &[u64], clock: &mut OperationClock) -> Result<u64> {
+    let file = open_to_update(&target.path).map_err(|e| Error::io("open", &target.path, e))?;
+    let mut page = AlignedBuffer::new(PAGE as usize);
+    let mut checksum = 0;
+    clock.begin();
+    for &position in positions {
+        let (begin, at) = (position / PAGE * PAGE, (position % PAGE) as usize);
+        file.read_exact_at(page.bytes_mut(), begin).map_err(target.read_error())?;
+        checksum += target.update(&mut page.bytes_mut()[at..]);
+        file.write_all_at(page.bytes(), begin).map_err(target.write_error())?;
+        clock.lap();
+    }
+    target.sync(&file, clock)?;
+    Ok(checksum)
+}
+
 fn by_map(target: &Target, positions: &[u64], clock: &mut OperationClock) -> Result<u64> {
     let mut map = Map::open(&target.path, Sharing::SharedWrite, false, &[])?;
     let bytes = map.bytes_mut().expect("mapped to be written");
@@ -346,12 +390,16 @@ mod tests {
     fn all_methods_return_one_sum_and_a_lost_update_is_detected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let bytes: Vec<u8> = (0..20_000u32).map(|number| (number * 31 % 255) as u8).collect();
+        let bytes: Vec<u8> = (0..20_480u32).map(|number| (number * 31 % 255) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
-        let positions = Positions::of(vec![19_996, 0, 8_192, 4, 12_000], 5);
-        let target = Target::new(path.clone(), 20_000, positions).unwrap();
+        let positions = Positions::of(vec![20_476, 0, 8_192, 4, 12_000], 5);
+        let target = Target::new(path.clone(), 20_480, positions).unwrap();
         let mut methods = stream_methods(&target, State::Warm);
         methods.extend(other_methods(&target, State::Warm));
+        if direct_obstacle(&path).unwrap().is_none() {
+            methods.extend(direct_methods(&target));
+        }
+        let count = methods.len();
         let mut sums = Vec::new();
         for method in &mut methods {
             (method.prepare)().unwrap();
@@ -359,8 +407,8 @@ mod tests {
         }
         target.verify().unwrap();
         let expected: u64 =
-            [0, 4, 8_192, 12_000, 19_996].map(|at| u64::from(value(&bytes[at..]))).iter().sum();
-        assert_eq!(sums, vec![expected; 19]);
+            [0, 4, 8_192, 12_000, 20_476].map(|at| u64::from(value(&bytes[at..]))).iter().sum();
+        assert_eq!(sums, vec![expected; count]);
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(target.verify().unwrap_err().kind(), outcore::ErrorKind::CorruptFile);
     }

@@ -354,6 +354,8 @@ fn experiment(measured: rounds::Measured) -> Experiment {
         Column::User,
         Column::System,
         Column::Rate,
+        Column::Cycles,
+        Column::Instructions,
         Column::Ratio,
     ];
     let question =

@@ -3,9 +3,10 @@
 use super::column::Column;
 use super::experiment::{Chart, Experiment};
 use super::limits::Limit;
+use crate::meter::Sample;
 use crate::number::three;
 use crate::row::{AGAIN, Row};
-use crate::statistics::Interval;
+use crate::statistics::{Interval, median};
 use crate::times::BEYOND;
 use outcore_page::chart::{
     Axes, Bar, BarAxis, BarRow, Drawing, Level, Marks, Point, Range, Series, Span, bars, extent,
@@ -20,7 +21,8 @@ const DISTRIBUTIONS_MAX: usize = 8;
 
 /// Returns the charts of an experiment, each for every group of rows, or for all if groups are the sizes on its axis; bars
 /// of the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get two more, with
-/// their quantiles and with their distribution. All show the limits of the machine that concern them.
+/// their quantiles and with their distribution. All show the limits of the machine that concern them. The last chart shows how
+/// steady the machine was.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (group, rows) in panels(experiment) {
@@ -49,6 +51,7 @@ pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
         }
         drawings.extend(distribution(&of, &rows, &levels));
     }
+    drawings.extend(by_round(experiment));
     drawings
 }
 
@@ -211,6 +214,44 @@ fn shares(row: &Row, name: String) -> Option<Series> {
         points.push(Point { x, at: share.into(), reported: String::new() });
     }
     (!points.is_empty()).then_some(Series { name, points })
+}
+
+/// Draws what a fixed piece of work and the first row of each group took in each round: where all of them rise, something else
+/// was using the machine; where one drifts, its runs are not alike.
+fn by_round(experiment: &Experiment) -> Option<Drawing> {
+    let canary = (1..).map(f64::from).zip(experiment.canary_seconds.iter().copied());
+    let mut series = vec![relative("a fixed piece of work".into(), canary.collect())];
+    let groups = groups(experiment);
+    let shown = groups.iter().filter(|(_, rows)| rows.len() > 1).take(DISTRIBUTIONS_MAX - 1);
+    for (group, rows) in shown {
+        let row = rows[0];
+        let name = match *group {
+            "" => row.name.clone(),
+            group => format!("{} ({group})", row.name),
+        };
+        let time = |sample: &Sample| (f64::from(sample.round + 1), experiment.cost.of(sample));
+        series.push(relative(name, row.samples.iter().map(time).collect()));
+    }
+    series.retain(|each| each.points.len() > 1);
+    let title = "Time in each round, relative to its median: how steady the machine was";
+    let axes = Axes {
+        x: "round",
+        marks: Marks::Even,
+        y: "time / median",
+        logarithmic: false,
+        uprights: &[],
+    };
+    lines(title, &series, &[], axes)
+}
+
+/// Returns times by round, relative to their median.
+fn relative(name: String, times: Vec<(f64, f64)>) -> Series {
+    let middle = median(&times.iter().map(|&(_, time)| time).collect::<Vec<_>>());
+    let points = times.into_iter().map(|(x, time)| {
+        let at = time / middle;
+        Point { x, at: at.into(), reported: format!("{name}, round {x}: {}x", three(at)) }
+    });
+    Series { points: points.filter(|point| point.at.middle.is_finite()).collect(), name }
 }
 
 /// Draws lines of a column over the numbers in the rows; rows without a number become horizontal lines, as `levels` are.

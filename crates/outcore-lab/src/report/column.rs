@@ -49,6 +49,10 @@ pub enum Column {
     Switches,
     /// System calls.
     SystemCalls,
+    /// Cycles of the processor over operations.
+    Cycles,
+    /// Instructions over operations.
+    Instructions,
     /// Bytes read from the disk.
     ReadBytes,
     /// Bytes written to the disk.
@@ -84,6 +88,8 @@ impl Column {
         ("faults", Self::Faults),
         ("switches", Self::Switches),
         ("system-calls", Self::SystemCalls),
+        ("cycles", Self::Cycles),
+        ("instructions", Self::Instructions),
         ("read-bytes", Self::ReadBytes),
         ("write-bytes", Self::WriteBytes),
         ("amplification", Self::Amplification),
@@ -111,6 +117,8 @@ impl Column {
             Self::Faults => "faults",
             Self::Switches => "switches",
             Self::SystemCalls => "syscalls",
+            Self::Cycles => "cycles/op",
+            Self::Instructions => "instructions/op",
             Self::ReadBytes => "disk read",
             Self::WriteBytes => "disk written",
             Self::Amplification => "disk / used",
@@ -184,6 +192,10 @@ impl Column {
             Self::Faults => of(&|s| Some((s.minor_faults + s.major_faults) as f64)),
             Self::Switches => of(&|s| Some((s.voluntary_switches + s.involuntary_switches) as f64)),
             Self::SystemCalls => of(&|s| s.system_calls.map(|calls| calls as f64)),
+            Self::Cycles => of(&|s| s.cycles.map(|cycles| cycles as f64 / s.operations as f64)),
+            Self::Instructions => {
+                of(&|s| s.instructions.map(|all| all as f64 / s.operations as f64))
+            }
             Self::ReadBytes => of(&|s| s.read_bytes.map(|bytes| bytes as f64)),
             Self::WriteBytes => of(&|s| s.write_bytes.map(|bytes| bytes as f64)),
             Self::Amplification => of(&|s| s.read_bytes.map(|bytes| bytes as f64 / s.bytes as f64)),

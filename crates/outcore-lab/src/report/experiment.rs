@@ -5,7 +5,7 @@ use super::judge::{Control, judge};
 use super::limits::Limit;
 use crate::claims::Judged;
 use crate::meter::Cost;
-use crate::rounds::Measured;
+use crate::rounds::{Ended, Measured};
 use crate::row::{Missing, Row};
 use crate::workplace::Effort;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,9 @@ pub struct Experiment {
     pub canary_seconds: Vec<f64>,
     /// Number of runs that were repeated because the machine was disturbed.
     pub repeated: u64,
+    /// Rounds that were finished, if an error or an interruption ended the others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ended: Option<Ended>,
     /// Specifications of its charts, if it has any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub charts: Vec<Chart>,
@@ -108,7 +111,7 @@ impl Experiment {
     /// Creates the result of an experiment from its measurements. Rows whose checksum differs from that of the first
     /// row of their group are removed from the table and listed as missing.
     pub fn new(name: &str, question: &str, columns: Vec<Column>, measured: Measured) -> Self {
-        let Measured { rows, mut missing, canary_seconds, repeated } = measured;
+        let Measured { rows, mut missing, canary_seconds, repeated, ended } = measured;
         let mut accepted: Vec<Row> = Vec::with_capacity(rows.len());
         for row in rows {
             let first = accepted.iter().find(|first| first.group == row.group).unwrap_or(&row);
@@ -119,6 +122,7 @@ impl Experiment {
                 missing.push(Missing { name: row.name, reason });
             }
         }
+        let note = |Ended { rounds, of }| format!("It ended after {rounds} of {of} rounds.");
         let mut experiment = Self {
             name: name.into(),
             question: question.into(),
@@ -130,9 +134,10 @@ impl Experiment {
             claims: Vec::new(),
             missing,
             finding: String::new(),
-            notes: Vec::new(),
+            notes: ended.map(note).into_iter().collect(),
             canary_seconds,
             repeated,
+            ended,
             charts: Vec::new(),
             limits: Vec::new(),
         };

@@ -99,12 +99,12 @@ impl Machine {
 fn rows() -> BTreeMap<&'static str, Vec<(String, String)>> {
     let counts = [
         ("random-read", 57),
-        ("random-update", 40),
+        ("random-update", 43),
         ("sequential-read", 39),
         ("sequential-write", 12),
         ("transfer-size", 90),
         ("write-buffer", 44),
-        ("sort", 12),
+        ("sort", 13),
         ("overlap", 18),
         ("queue-depth", 12),
         ("read-ahead", 18),
@@ -132,7 +132,6 @@ fn rows() -> BTreeMap<&'static str, Vec<(String, String)>> {
                     }
                 }
             }
-            Deciding::Nothing(_) => {}
         }
     }
     for (experiment, count) in counts {

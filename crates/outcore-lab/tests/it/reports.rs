@@ -12,6 +12,7 @@ use outcore_lab::row::{AGAIN, Missing, Row};
 use outcore_lab::state::State;
 use outcore_lab::times::Times;
 use outcore_lab::{Effort, Random, Workplace};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const NASTY: &str = "<script>alert(1)</script> & \"quoted\" ]]> <!--";
@@ -40,7 +41,8 @@ fn row(name: &str, group: &str, seconds: f64, random: &mut Random) -> Row {
 
 fn experiment(name: &str, rows: Vec<Row>) -> Experiment {
     let missing = vec![Missing { name: NASTY.into(), reason: NASTY.into() }];
-    let measured = Measured { rows, missing, canary_seconds: vec![1.0; 9], repeated: 3 };
+    let measured =
+        Measured { rows, missing, canary_seconds: vec![1.0; 9], repeated: 3, ended: None };
     let columns = vec![Column::OperationMedian, Column::Wall, Column::Rate, Column::Ratio];
     let mut made = Experiment::new(name, NASTY, columns, measured).parameter("file", "1 GiB");
     made.finding = format!("Do this. {NASTY}");
@@ -118,8 +120,8 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
     let drawings: usize = report(1.0).experiments.iter().map(|each| charts(each).len()).sum();
     assert_eq!(
         drawings,
-        3 * 2 + 2,
-        "bars, quantiles, distribution of two groups; lines, distribution"
+        (3 * 2 + 1) + (2 + 1),
+        "bars, quantiles, distribution of two groups; lines, distribution; rounds of both"
     );
     assert_eq!(html.matches("<svg class=\"wide\"").count(), drawings);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), drawings);
@@ -201,7 +203,7 @@ fn groups_that_are_sizes_share_a_chart() {
     let mut sizes = experiment("transfer-size", rows);
     sizes.charts = vec![Chart::Lines { x: "transfer size".into(), column: Column::Rate }];
     let drawn = charts(&sizes);
-    assert_eq!(drawn.len(), 2, "lines, distribution");
+    assert_eq!(drawn.len(), 3, "lines, distribution, rounds");
     let wide = &drawn[0].wide.0;
     assert_eq!(wide.matches("<polyline").count(), 2, "a line for each method");
     assert!(wide.contains("Rate in MB/s, by transfer size and method"), "{wide}");
@@ -209,7 +211,20 @@ fn groups_that_are_sizes_share_a_chart() {
     for row in sizes.rows.iter_mut().filter(|row| row.group == "64 B") {
         row.group = "8 B".into();
     }
-    assert_eq!(charts(&sizes).len(), 4);
+    assert_eq!(charts(&sizes).len(), 5);
+}
+
+#[test]
+fn a_chart_shows_each_round_of_the_first_rows_and_of_a_fixed_piece_of_work() {
+    let mut experiment = report(1.0).experiments.swap_remove(0);
+    let drawn = |experiment: &Experiment| charts(experiment).pop().unwrap().wide.0;
+    let svg = drawn(&experiment);
+    let groups: BTreeSet<&String> = experiment.rows.iter().map(|row| &row.group).collect();
+    assert_eq!(svg.matches("<polyline").count(), 1 + groups.len(), "{svg}");
+    assert!(svg.contains("a fixed piece of work, round 9: 1.00x"), "{svg}");
+    // A round in which something else used the machine.
+    experiment.canary_seconds[3] *= 2.5;
+    assert!(drawn(&experiment).contains("a fixed piece of work, round 4: 2.50x"));
 }
 
 #[test]

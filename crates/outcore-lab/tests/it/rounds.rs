@@ -1,12 +1,18 @@
-//! Rounds: every group has its repetition, runs that cannot begin are repeated, and the order is new in each round.
+//! Rounds: every group has its repetition, runs that cannot begin are repeated, the order is new in each round, and what
+//! ends them early keeps those before it.
 
-use outcore::progress::Silent;
+use outcore::io::Files;
+use outcore::progress::{Event, Observer, Silent};
+use outcore::{Error, ErrorKind};
+use outcore_lab::experiments::{LIST, Listed};
 use outcore_lab::meter::Outcome;
-use outcore_lab::rounds::{Measured, Method, run};
+use outcore_lab::report::LabReport;
+use outcore_lab::rounds::{Ended, Measured, Method, run};
 use outcore_lab::row::AGAIN;
 use outcore_lab::state::State;
-use outcore_lab::{Effort, Workplace};
+use outcore_lab::{Effort, LabOptions, Workplace};
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 
 fn measured(seed: u64, methods: Vec<Method<'_>>, rounds: u32) -> Measured {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
@@ -74,6 +80,75 @@ fn a_failed_round_is_made_up_for_and_its_row_stays() {
     assert_eq!(rounds("late"), [0, 2, 3, 4], "an additional round replaces the second");
     assert_eq!(rounds("first"), [0, 1, 2, 3, 4], "with its baseline");
     assert_eq!(rounds("other"), [0, 1, 2, 3], "but without rows that lack nothing");
+}
+
+#[test]
+fn an_error_keeps_the_rounds_before_it() {
+    let failing_from = |round: u32| {
+        let runs = Cell::new(0);
+        let work = move || {
+            runs.set(runs.get() + 1);
+            std::thread::sleep(std::time::Duration::from_millis(11));
+            // Once per round, like its repetition.
+            if runs.get() > 2 * round {
+                return Err(Error::new(ErrorKind::Io, "the disk is gone"));
+            }
+            Ok(Outcome::default())
+        };
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let workplace = Workplace::create(directory.path(), Effort::Quick, 1, &Silent).unwrap();
+        run(&workplace, vec![Method::new("x", State::New, None, work), method("y")], 6)
+    };
+    let kept = failing_from(3).unwrap();
+    assert_eq!(kept.ended, Some(Ended { rounds: 3, of: 6 }));
+    for row in &kept.rows {
+        let rounds: Vec<u32> = row.samples.iter().map(|sample| sample.round).collect();
+        assert_eq!(rounds, [0, 1, 2], "{}", row.name);
+    }
+    assert_eq!(kept.canary_seconds.len(), 3);
+    assert_eq!(failing_from(0).unwrap_err().kind(), ErrorKind::Io);
+}
+
+/// Observer that asks to stop after so many runs.
+struct Stopping(u64);
+
+impl Observer for Stopping {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Advance { done } if done >= self.0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_experiment_is_reported_with_its_whole_rounds() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = directory.path().to_path_buf();
+    let options =
+        LabOptions { directory: directory.clone(), effort: Effort::Quick, seed: 1, compile: false };
+    let name = "durable-append";
+    let listed: Vec<Listed> = LIST.iter().filter(|each| each.name == name).copied().collect();
+    // Seven ways and a repetition.
+    for (runs, rounds) in [(7, None), (8, Some(0)), (17, Some(2)), (50, Some(6))] {
+        let mut last = None;
+        let mut finished = |report: &LabReport| {
+            last = Some(report.clone());
+            Ok(())
+        };
+        let error = outcore_lab::run(&options, &listed, &Stopping(runs), &mut finished);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Interrupted);
+        let left = Files::default().list(&directory).unwrap();
+        assert!(left.is_empty(), "nothing is left behind");
+        let reported = last.map(|report| report.experiments[0].clone());
+        let rounds = rounds.filter(|&rounds| rounds > 0);
+        assert_eq!(reported.as_ref().and_then(|each| each.ended).map(|each| each.rounds), rounds);
+        let Some(experiment) = reported else { continue };
+        assert_eq!(experiment.rows.len(), 8);
+        assert!(experiment.rows.iter().all(|row| Some(row.samples.len() as u32) == rounds));
+        let note = format!("It ended after {} of 12 rounds.", rounds.unwrap());
+        assert!(experiment.notes.contains(&note), "{:?}", experiment.notes);
+    }
 }
 
 #[test]

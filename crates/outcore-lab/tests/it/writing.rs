@@ -48,7 +48,7 @@ fn sort() {
             SortParameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
         let experiment = run(workplace, parameters).unwrap();
         check(&experiment, &[]);
-        assert_eq!(experiment.rows.len(), 11);
+        assert_eq!(experiment.rows.len(), 12);
     });
 }
 

@@ -75,6 +75,8 @@ pub enum Marks {
     Points,
     /// Round values: points are many, and their positions are measured.
     Round,
+    /// Round values on an axis that is not logarithmic but begins at 0, as for the numbers of rounds.
+    Even,
 }
 
 /// Draws `series`, and horizontal lines with their names; `None` if there is no point.
@@ -105,7 +107,7 @@ impl Plot {
         layout: Layout,
         series: &[Series],
         levels: &[(String, Range)],
-        Axes { logarithmic, uprights, .. }: Axes<'_>,
+        Axes { logarithmic, uprights, marks, .. }: Axes<'_>,
     ) -> Option<Self> {
         let points = || series.iter().flat_map(|each| &each.points);
         points().next()?;
@@ -124,7 +126,10 @@ impl Plot {
             true => Scale::logarithmic(y_low, y_high, bottom, top),
             false => Scale::linear(y_high, bottom, top),
         };
-        let x = Scale::logarithmic(x_low, x_high, left, right);
+        let x = match marks {
+            Marks::Even => Scale::linear(x_high, left, right),
+            _ => Scale::logarithmic(x_low, x_high, left, right),
+        };
         Some(Self { layout, x, y, left, right, top, bottom })
     }
 
@@ -158,8 +163,10 @@ impl Plot {
     /// Draws vertical lines at the marks, as many as there is room for.
     fn sizes(&self, series: &[Series], marks: Marks) -> Markup {
         let points = series.iter().flat_map(|each| each.points.iter().map(|point| point.x));
-        let mut sizes: Vec<f64> =
-            if marks == Marks::Round { self.x.ticks() } else { points.collect() };
+        let mut sizes: Vec<f64> = match marks {
+            Marks::Round | Marks::Even => self.x.ticks(),
+            Marks::Bytes | Marks::Points => points.collect(),
+        };
         sizes.sort_by(f64::total_cmp);
         sizes.dedup();
         let room = self.layout.pick([46.0, 40.0]);

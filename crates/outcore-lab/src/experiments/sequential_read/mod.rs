@@ -88,6 +88,8 @@ fn columns() -> Vec<Column> {
         Column::System,
         Column::Faults,
         Column::SystemCalls,
+        Column::Cycles,
+        Column::Instructions,
         Column::ReadBytes,
         Column::Ratio,
     ]

@@ -41,9 +41,9 @@ impl Read for Part<'_> {
 }
 
 /// Sorted runs, one after the other in a file, with the end of each in edges.
-struct Runs {
+pub(super) struct Runs {
     path: PathBuf,
-    ends: Vec<u64>,
+    pub(super) ends: Vec<u64>,
 }
 
 /// Returns the number of passes of a merge with this fan-in, run formation included.
@@ -75,7 +75,8 @@ pub(super) fn merge_sort(input: &SortInput, run_edges: usize, fan_in: usize) -> 
     Ok(outcome(input, (moved * input.edges) as u64, Some(sync(&input.rows)?)))
 }
 
-fn form(input: &SortInput, run_edges: usize, path: PathBuf) -> Result<Runs> {
+/// Reads the list and writes it as sorted runs of `run_edges` edges.
+pub(super) fn form(input: &SortInput, run_edges: usize, path: PathBuf) -> Result<Runs> {
     let list = File::open(&input.list).map_err(failed("open", &input.list))?;
     let mut reader = EdgeReader::new(list, BLOCK_BYTES);
     let file = File::create(&path).map_err(failed("create", &path))?;
@@ -97,24 +98,27 @@ fn form(input: &SortInput, run_edges: usize, path: PathBuf) -> Result<Runs> {
     }
 }
 
-/// Merges the runs `from..to` and passes their edges to `each` in order.
-fn merge(
-    runs: &Runs,
-    file: &File,
-    (from, to): (usize, usize),
+/// Returns readers of the runs `from..to`.
+fn lanes<'a>(runs: &Runs, file: &'a File, (from, to): (usize, usize)) -> Vec<EdgeReader<Part<'a>>> {
+    let bytes = |edges: u64| edges * EDGE_BYTES as u64;
+    let lane = |run: usize| {
+        let begin = if run == 0 { 0 } else { runs.ends[run - 1] };
+        let part = Part { file, at: bytes(begin), end: bytes(runs.ends[run]) };
+        EdgeReader::new(part, LANE_BYTES)
+    };
+    (from..to).map(lane).collect()
+}
+
+/// Merges sorted edges and passes them to `each` in order.
+pub(super) fn merge<R: Read>(
+    mut lanes: Vec<EdgeReader<R>>,
     mut each: impl FnMut(Edge) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut lanes = Vec::new();
     let mut heap = BinaryHeap::new();
-    for run in from..to {
-        let begin = if run == 0 { 0 } else { runs.ends[run - 1] };
-        let bytes = |edges: u64| edges * EDGE_BYTES as u64;
-        let part = Part { file, at: bytes(begin), end: bytes(runs.ends[run]) };
-        let mut lane = EdgeReader::new(part, LANE_BYTES);
+    for (number, lane) in lanes.iter_mut().enumerate() {
         if let Some(edge) = lane.next()? {
-            heap.push(Reverse(Head { edge, lane: lanes.len() }));
+            heap.push(Reverse(Head { edge, lane: number }));
         }
-        lanes.push(lane);
     }
     while let Some(mut top) = heap.peek_mut() {
         let Head { edge, lane } = top.0;
@@ -163,7 +167,7 @@ fn merge_pass(runs: &Runs, fan_in: usize, path: PathBuf) -> io::Result<Runs> {
     let mut ends = Vec::new();
     for from in (0..runs.ends.len()).step_by(fan_in) {
         let to = (from + fan_in).min(runs.ends.len());
-        merge(runs, &file, (from, to), |edge| writer.write_all(&edge.to_bytes()))?;
+        merge(lanes(runs, &file, (from, to)), |edge| writer.write_all(&edge.to_bytes()))?;
         ends.push(runs.ends[to - 1]);
     }
     writer.flush()?;
@@ -173,7 +177,7 @@ fn merge_pass(runs: &Runs, fan_in: usize, path: PathBuf) -> io::Result<Runs> {
 fn write_rows(runs: &Runs, path: &Path) -> io::Result<()> {
     let file = File::open(&runs.path)?;
     let mut writer = BufWriter::with_capacity(BLOCK_BYTES, File::create(path)?);
-    merge(runs, &file, (0, runs.ends.len()), |edge| writer.write_all(&edge.entry()))?;
+    merge(lanes(runs, &file, (0, runs.ends.len())), |edge| writer.write_all(&edge.entry()))?;
     writer.flush()
 }
 

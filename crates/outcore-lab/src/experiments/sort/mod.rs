@@ -5,6 +5,7 @@
 
 mod edges;
 mod external;
+mod in_place;
 mod seek;
 
 use super::compare::cost;
@@ -101,6 +102,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
         Column::ReadBytes,
         Column::WriteBytes,
         Column::SystemCalls,
+        Column::Cycles,
+        Column::Instructions,
         Column::Ratio,
     ];
     let question = "What does it cost to sort edges by source?";
@@ -140,6 +143,10 @@ fn sorts<'a>(
         let name = format!("{fan_in}-way merge of 40,000-edge runs, {passes} passes");
         runs.push((name, Box::new(move || external::merge_sort(all, RUN_EDGES, fan_in))));
     }
+    let [.., fan_in] = FAN_INS;
+    let passes = external::passes(all.edges, RUN_EDGES, fan_in);
+    let name = format!("{fan_in}-way merge in place of 40,000-edge runs, {passes} passes");
+    runs.push((name, Box::new(move || in_place::merge_sort(all, RUN_EDGES, fan_in))));
     let directory = workplace.path("");
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let name = format!("outcore's sort in {}", format_bytes(budget));
@@ -210,6 +217,7 @@ fn notes() -> Vec<String> {
         "`seek and write` and `fseek and fwrite` read the offset of the source's row from a file; how full each row is they keep in memory",
         "batches and the mapping keep all offsets in memory, eight bytes per node",
         "merges read each run in pieces of 64 KiB, write in pieces of 1 MiB, and choose the next edge with a binary heap; the first pass forms the runs",
+        "the merge in place writes each merged block over one that has been read, then moves all blocks into order",
         "all methods except outcore's sort write to the page cache, so the time of the disk is in the sync column; outcore's sort writes its result past the page cache, so its elapsed time includes the disk",
         "each result is checked against the sums of the edges, node by node, in any order within a row",
     ]

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use ways::{TransferInput, TransferWay, WAYS};
+use ways::{Buffers, TransferInput, TransferWay, WAYS};
 
 /// Bytes of the copy that is a limit of all transfers: they fit into a cache, as buffers do.
 const LIMIT_BYTES: usize = 256 << 10;
@@ -68,7 +68,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Re
     let path = workplace.make_file("transfer-size", parameters.file_bytes)?;
     let program = workplace.foreign().program("transfer.f90")?;
     let largest = parameters.sizes.iter().copied().max().unwrap_or(0);
-    let buffer = RefCell::new(vec![1; largest]);
+    let buffers = RefCell::new(Buffers::new(largest));
     let (mut methods, mut missing, mut points) = (Vec::new(), Vec::new(), BTreeMap::new());
     for way in WAYS {
         if let Some(reason) = way.obstacle(&path, &program)? {
@@ -85,8 +85,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: &TransferSizeParameters) -> Re
             points.insert(name.clone(), (way.name().to_owned(), size as f64));
             let input = TransferInput { path: path.clone(), size, count };
             let program = program.as_deref().ok();
-            let buffer = &buffer;
-            let run = move || way.run(&input, &mut buffer.borrow_mut()[..size], program);
+            let buffers = &buffers;
+            let run = move || way.run(&input, &mut buffers.borrow_mut(), program);
             methods.push(Method::new(name, State::Warm, Some(path), run).group(group));
         }
     }
@@ -117,6 +117,8 @@ fn columns() -> Vec<Column> {
         Column::User,
         Column::System,
         Column::SystemCalls,
+        Column::Cycles,
+        Column::Instructions,
         Column::Ratio,
     ]
 }

@@ -8,6 +8,7 @@ use crate::api::unlocked::Unlocked;
 use crate::api::uring::{Ring, RingOptions};
 use crate::foreign::run_program;
 use crate::meter::Outcome;
+use outcore::io::AlignedBuffer;
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -52,6 +53,27 @@ pub(super) const WAYS: [TransferWay; 11] = [
     TransferWay::Ring,
     TransferWay::Map,
 ];
+
+/// Memory that transfers use, allocated once: a program uses its buffers for more than one file, so allocation is not part
+/// of a run.
+pub(super) struct Buffers {
+    /// Destination of a single transfer.
+    single: Vec<u8>,
+    /// Destinations of concurrent transfers, each as large as `single`.
+    concurrent: Vec<AlignedBuffer>,
+}
+
+impl Buffers {
+    /// Allocates memory for transfers of at most `bytes`.
+    pub(super) fn new(bytes: usize) -> Self {
+        let concurrent = (0..BATCH).map(|_| {
+            let mut buffer = AlignedBuffer::new(bytes);
+            buffer.bytes_mut().fill(1);
+            buffer
+        });
+        Self { single: vec![1; bytes], concurrent: concurrent.collect() }
+    }
+}
 
 /// Number of transfers of a size, and their file.
 #[derive(Debug, Clone)]
@@ -109,25 +131,25 @@ impl TransferWay {
         })
     }
 
-    /// Makes the transfers, into `buffer` of the size of one where the caller provides the memory: a program uses its
-    /// buffer for more than one file, so its allocation is not part of the run.
+    /// Makes the transfers.
     ///
     /// # Errors
     /// `Io`.
     pub(super) fn run(
         self,
         input: &TransferInput,
-        buffer: &mut [u8],
+        buffers: &mut Buffers,
         program: Option<&Path>,
     ) -> Result<Outcome> {
+        let buffer = &mut buffers.single[..input.size];
         match self {
             Self::Read => read(input, buffer),
             Self::Pread => pread(input, buffer),
             Self::Fread => stream(input, buffer, Buffering::Default),
             Self::FreadBuffer => stream(input, buffer, Buffering::Of(BUFFER_BYTES)),
             Self::FreadUnlocked => unlocked(input, buffer),
-            Self::Asynchronous => asynchronous(input),
-            Self::Ring => ring(input),
+            Self::Asynchronous => asynchronous(input, &mut buffers.concurrent),
+            Self::Ring => ring(input, &mut buffers.concurrent),
             Self::Map => map(input, buffer),
             Self::FortranSequential | Self::FortranStream | Self::FortranDirect => {
                 fortran(input, self.fortran().unwrap_or_default(), program)
@@ -226,8 +248,10 @@ fn unlocked(input: &TransferInput, _buffer: &mut [u8]) -> Result<Outcome> {
 }
 
 /// Reads asynchronously: waits for one read while the next one is in flight.
-fn asynchronous(input: &TransferInput) -> Result<Outcome> {
-    let mut reads = Asynchronous::open(&input.path, FLIGHTS, input.size, false)?;
+fn asynchronous(input: &TransferInput, buffers: &mut Vec<AlignedBuffer>) -> Result<Outcome> {
+    let rest = buffers.split_off(FLIGHTS.min(buffers.len()));
+    let own = std::mem::replace(buffers, rest);
+    let mut reads = Asynchronous::open_with(&input.path, own, input.size, false)?;
     let mut sum = TransferSum::default();
     let mut offsets = input.offsets().enumerate();
     for (number, offset) in offsets.by_ref().take(FLIGHTS) {
@@ -239,6 +263,7 @@ fn asynchronous(input: &TransferInput) -> Result<Outcome> {
             reads.start(number % FLIGHTS, offset)?;
         }
     }
+    buffers.append(&mut reads.into_buffers());
     Ok(input.outcome(&sum, None))
 }
 
@@ -246,13 +271,14 @@ fn options(size: usize) -> RingOptions {
     RingOptions { depth: BATCH, buffer_bytes: size, direct: false, registered: false }
 }
 
-fn ring(input: &TransferInput) -> Result<Outcome> {
-    let made = Ring::new(&input.path, options(input.size))?;
+fn ring(input: &TransferInput, buffers: &mut Vec<AlignedBuffer>) -> Result<Outcome> {
+    let made = Ring::with_buffers(&input.path, options(input.size), std::mem::take(buffers))?;
     let mut ring = made.map_err(|reason| Error::new(ErrorKind::Io, reason))?;
     let mut sum = TransferSum::default();
     let size = input.size as u32;
     let ranges = input.offsets().map(|offset| (offset, size));
     ring.read_ranges(ranges, |_, transfer| sum.add(transfer))?;
+    *buffers = ring.into_buffers();
     Ok(input.outcome(&sum, None))
 }
 
