@@ -48,11 +48,13 @@ impl CachedShareParameters {
         let (bytes, reads, missing) = match effort {
             Effort::Quick => (16 << 20, 1_000, vec![0.0, 1.0, 10.0, 100.0]),
             Effort::Default => {
-                (128 << 20, 5_000, vec![0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0])
+                (64 << 20, 5_000, vec![0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0])
             }
-            Effort::Full => {
-                (1 << 30, 20_000, vec![0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0])
-            }
+            Effort::Full => (
+                256 << 20,
+                20_000,
+                vec![0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0],
+            ),
         };
         Self { bytes, reads, missing, rounds: effort.rounds() }
     }

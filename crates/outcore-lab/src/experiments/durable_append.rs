@@ -42,7 +42,7 @@ impl DurableAppendParameters {
         let records = match effort {
             Effort::Quick => 64,
             Effort::Default => 512,
-            Effort::Full => 4_096,
+            Effort::Full => 2_048,
         };
         Self { records, rounds: effort.rounds() }
     }

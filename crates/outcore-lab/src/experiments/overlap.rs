@@ -56,7 +56,7 @@ impl OverlapParameters {
         let bytes = match effort {
             Effort::Quick => 16 << 20,
             Effort::Default => 128 << 20,
-            Effort::Full => 1 << 30,
+            Effort::Full => 512 << 20,
         };
         Self { bytes, rounds: effort.rounds() }
     }

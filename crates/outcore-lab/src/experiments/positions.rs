@@ -42,8 +42,8 @@ impl PositionParameters {
     pub fn of(effort: Effort) -> Self {
         let (bytes, count, warm_count, seconds) = match effort {
             Effort::Quick => (32 << 20, 150, 2_000, 12.0),
-            Effort::Default => (256 << 20, 2_000, 20_000, 100.0),
-            Effort::Full => (4 << 30, 100_000, 100_000, 2_400.0),
+            Effort::Default => (256 << 20, 1_500, 20_000, 100.0),
+            Effort::Full => (2 << 30, 6_000, 50_000, 400.0),
         };
         let rounds = effort.rounds();
         Self { bytes, count, warm_count, rounds, seconds }

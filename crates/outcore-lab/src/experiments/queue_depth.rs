@@ -47,7 +47,7 @@ impl QueueDepthParameters {
         let (bytes, reads, depths) = match effort {
             Effort::Quick => (32 << 20, 256, vec![1, 4, 16, 64]),
             Effort::Default => (256 << 20, 2_000, vec![1, 2, 4, 8, 16, 32, 64, 128]),
-            Effort::Full => (4 << 30, 20_000, vec![1, 2, 4, 8, 16, 32, 64, 128, 256]),
+            Effort::Full => (2 << 30, 10_000, vec![1, 2, 4, 8, 16, 32, 64, 128, 256]),
         };
         Self { bytes, reads, depths, rounds: effort.rounds() }
     }

@@ -40,7 +40,7 @@ impl ReadAheadParameters {
         let bytes = match effort {
             Effort::Quick => 16 << 20,
             Effort::Default => 128 << 20,
-            Effort::Full => 2 << 30,
+            Effort::Full => 512 << 20,
         };
         Self { bytes, rounds: effort.rounds() }
     }

@@ -38,8 +38,8 @@ impl SequentialWriteParameters {
     pub fn of(effort: Effort) -> Self {
         let bytes = match effort {
             Effort::Quick => 64 << 20,
-            Effort::Default => 512 << 20,
-            Effort::Full => 4 << 30,
+            Effort::Default => 384 << 20,
+            Effort::Full => 1 << 30,
         };
         Self { bytes, rounds: effort.rounds() }
     }

@@ -42,8 +42,8 @@ impl WriteBufferParameters {
     pub fn of(effort: Effort) -> Self {
         let lines = match effort {
             Effort::Quick => 250_000,
-            Effort::Default => 1_000_000,
-            Effort::Full => 10_000_000,
+            Effort::Default => 600_000,
+            Effort::Full => 2_000_000,
         };
         Self { lines, unbuffered_lines: lines / 50, rounds: effort.rounds() }
     }

@@ -241,7 +241,7 @@ fn by_round(experiment: &Experiment) -> Option<Drawing> {
         logarithmic: false,
         uprights: &[],
     };
-    lines(title, &series, &[], axes)
+    lines(title, &series, &[("median".into(), 1.0.into())], axes)
 }
 
 /// Returns times by round, relative to their median.

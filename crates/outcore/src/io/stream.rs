@@ -10,7 +10,7 @@ use super::files::part_path;
 use super::memory::{LARGE_PAGE, LargePages};
 use super::scratch::{Owner, SCRATCH_HINT, Scratch};
 use super::{ALIGNMENT, Files, Mode, SMALL_BUFFER_BYTES, Sealed, StoredFile};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -306,12 +306,12 @@ impl Writer {
             empty: bounded(0).1,
             threads: Vec::new(),
         };
-        writer.begin((0..depth.max(1)).map(|_| AlignedBuffer::new(buffer_bytes)).collect());
+        writer.begin((0..depth.max(1)).map(|_| AlignedBuffer::new(buffer_bytes)).collect())?;
         Ok(writer)
     }
 
     /// Starts the threads with these buffers.
-    fn begin(&mut self, buffers: Vec<AlignedBuffer>) {
+    fn begin(&mut self, buffers: Vec<AlignedBuffer>) -> Result<()> {
         let depth = buffers.len();
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
@@ -319,14 +319,21 @@ impl Writer {
             give_back.send(buffer).expect("the channel has room");
         }
         let failed = Arc::new(AtomicBool::new(false));
-        self.threads = (0..self.files.tuning().write.depth.min(depth))
-            .map(|_| {
-                let (taken, give_back) = (taken.clone(), give_back.clone());
-                let failed = failed.clone();
-                std::thread::spawn(move || write_orders(&taken, &give_back, &failed))
-            })
-            .collect();
+        let start = |_| {
+            let (taken, give_back) = (taken.clone(), give_back.clone());
+            let failed = failed.clone();
+            std::thread::Builder::new().spawn(move || write_orders(&taken, &give_back, &failed))
+        };
+        let count = self.files.tuning().write.depth.min(depth);
+        let threads: std::io::Result<_> = (0..count).map(start).collect();
+        // Writers also check paths, before a job checks how many threads it may start.
+        self.threads = threads.map_err(|error| {
+            let message = format!("cannot start threads that write: {error}");
+            Error::new(ErrorKind::Io, message)
+                .hint("raise the system limits: `ulimit -u`, `ulimit -v`, or that of the container")
+        })?;
         (self.orders, self.empty) = (Some(orders), empty);
+        Ok(())
     }
 
     /// Makes everything written so far durable, under its temporary name; the file remains when the writer is
@@ -344,7 +351,7 @@ impl Writer {
         // Renamed to its own name, which syncs the directory.
         self.files.publish(&self.written_as, &self.written_as)?;
         let buffers = self.empty.try_iter().collect();
-        self.begin(buffers);
+        self.begin(buffers)?;
         // Written once more together with later bytes, so that buffers begin at an aligned offset.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();

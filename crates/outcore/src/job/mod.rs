@@ -74,6 +74,7 @@ use crate::io::{
 };
 use crate::plan::Clustering;
 pub use crate::plan::Plan;
+use crate::plan::limits::note_less_memory;
 use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -431,10 +432,18 @@ fn check_graph(
     let little = format_bytes(limits.memory_bytes);
     let message = format!("{little} is too little memory for this clustering");
     let nodes = format_counted(nodes, "node", "nodes");
-    let least = size_to_type(least.max(limits.at_least().memory_bytes));
-    Err(Error::new(ErrorKind::MemoryTooSmall, message)
+    let least = least.max(limits.at_least().memory_bytes);
+    let error = Error::new(ErrorKind::MemoryTooSmall, message)
         .note(format!("the graph has {nodes}"))
-        .hint(format_args!("use {} or more", MEMORY.of(least))))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
+    Err(match options.with_less_memory() {
+        Some(other) => {
+            let needed = other.least_memory(graph, 0, limits.threads).total_bytes().max(read);
+            let needed = needed.max(Limits { memory_bytes: 0, ..limits }.at_least().memory_bytes);
+            note_less_memory(error, least, (other.method, needed))
+        }
+        None => error,
+    })
 }
 
 /// Runs `work` in a thread pool of its own, so that results never depend on a global pool.

@@ -2,7 +2,8 @@
 
 use super::Clustered;
 use crate::budget::{Limits, MEMORY_MIN};
-use crate::error::opt::MEMORY;
+use crate::cluster::Method;
+use crate::error::opt::{MEMORY, METHOD};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GRAPH_WRITER_BYTES;
 use crate::input::InputSize;
@@ -90,6 +91,15 @@ impl Limits {
         ))
         .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
     }
+}
+
+/// Adds to the refusal of a clustering that needs `own` bytes that another method needs `other`, if that is less.
+pub(crate) fn note_less_memory(error: Error, own: u64, (method, other): (Method, u64)) -> Error {
+    if other >= own {
+        return error;
+    }
+    let method = METHOD.of(method.name());
+    error.note(format!("{method} needs {}: it keeps labels on disk", format_bytes(other)))
 }
 
 /// Returns the bytes per node for self scores; 0 without them.

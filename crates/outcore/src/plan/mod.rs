@@ -5,7 +5,7 @@
 //! everything that grows with the job; [`SLACK_BYTES`] for the program itself, its stacks and its allocator are added.
 
 mod given;
-mod limits;
+pub(crate) mod limits;
 mod spark;
 mod stages;
 #[cfg(test)]
@@ -21,6 +21,7 @@ use crate::io::Tuning;
 use crate::present::{self, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
+use limits::note_less_memory;
 use stages::Work;
 
 pub use given::GivenSize;
@@ -168,8 +169,20 @@ impl Plan {
         limits.check()?;
         clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
         let work = Work::of(&input, &limits, tuning);
-        let clustered = clustering.map(|wanted| wanted.cost(&input, &work, &limits, tuning));
-        Self::of(&work, input, limits, clustered.as_ref())
+        let cost = |wanted: Clustering<'_>| wanted.cost(&input, &work, &limits, tuning);
+        let clustered = clustering.map(cost);
+        Self::of(&work, input, limits, clustered.as_ref()).map_err(|error| {
+            let other = clustering.and_then(|wanted| {
+                let options = &wanted.options.with_less_memory()?;
+                Some((options.method, cost(Clustering { options, ..wanted }).least_limit()))
+            });
+            match (&clustered, other, error.kind()) {
+                (Some(own), Some(other), ErrorKind::MemoryTooSmall) => {
+                    note_less_memory(error, own.least_limit(), other)
+                }
+                _ => error,
+            }
+        })
     }
 
     fn of(

@@ -45,7 +45,7 @@ impl SequentialReadParameters {
         let bytes = match effort {
             Effort::Quick => 32u32 << 20,
             Effort::Default => 256 << 20,
-            Effort::Full => 1 << 30,
+            Effort::Full => 512 << 20,
         };
         let (blocks, rounds) = (bytes / blocks::BLOCK_BYTES as u32, effort.rounds());
         Self { blocks, rounds, probe_bytes: 256 << 20 }

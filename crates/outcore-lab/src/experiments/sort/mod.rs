@@ -47,8 +47,8 @@ impl SortParameters {
     pub fn of(effort: Effort) -> Self {
         let (edges, seek_edges) = match effort {
             Effort::Quick => (1_200_000, 30_000),
-            Effort::Default => (6_000_000, 300_000),
-            Effort::Full => (64_000_000, 2_000_000),
+            Effort::Default => (4_000_000, 200_000),
+            Effort::Full => (12_000_000, 600_000),
         };
         let rounds = effort.rounds();
         Self { edges, seek_edges, budget_bytes: 64 * MIB, rounds }

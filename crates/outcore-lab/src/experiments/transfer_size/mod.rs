@@ -49,7 +49,7 @@ impl TransferSizeParameters {
                 (some.to_vec(), 8 << 20, 5_000)
             }
             Effort::Default => (all().collect(), 32 << 20, 10_000),
-            Effort::Full => (all().collect(), 256 << 20, 100_000),
+            Effort::Full => (all().collect(), 128 << 20, 30_000),
         };
         let rounds = effort.rounds();
         Self { sizes, file_bytes, operations_max, rounds }

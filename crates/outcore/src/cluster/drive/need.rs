@@ -5,7 +5,7 @@ use super::{components, intervals, multilevel, propagate};
 use crate::cluster::finish::cuts::Room;
 use crate::cluster::finish::cuts::separate::Separation;
 use crate::cluster::methods::options::ClusterOptions;
-use crate::cluster::methods::table::Procedure;
+use crate::cluster::methods::table::{METHODS, Procedure};
 use crate::cluster::objectives::modularity::Density;
 use crate::cluster::store::hierarchy::Grouping;
 use crate::graph::Graph;
@@ -78,6 +78,13 @@ impl ClusterOptions {
         let on_disk = intervals::memory(graph, threads, Fit::LEAST);
         let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
         if most < memory.total_bytes() { on_disk } else { memory }
+    }
+
+    /// Returns the options of the method that needs the least memory, if this one keeps its labels in memory.
+    pub(crate) fn with_less_memory(&self) -> Option<Self> {
+        let Procedure::Levels(_) = self.method.spec().run else { return None };
+        let other = METHODS.iter().find(|spec| matches!(spec.run, Procedure::Propagation))?;
+        Some(Self { method: other.method, ..Self::default() })
     }
 
     /// Returns the additional bytes per node for several resolutions.
