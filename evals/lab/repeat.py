@@ -34,7 +34,17 @@ Report = dict[str, Any]
 def lab(folder: Path, arguments: list[str]) -> tuple[Report, float]:
     """Run all experiments; return the report and the seconds that the run took."""
     stored = folder / "report.json"
-    argv = [str(subject.outcore()), "lab", "all", *arguments, "--compile", "--dir", str(folder), "--output", str(stored)]
+    argv = [
+        str(subject.outcore()),
+        "lab",
+        "all",
+        *arguments,
+        "--compile",
+        "--dir",
+        str(folder),
+        "--output",
+        str(stored),
+    ]
     start = time.monotonic()
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
@@ -98,7 +108,9 @@ def main() -> int:
         result.notes += [f"E1 opposite: {row}" for row in opposite]
         result.notes += [f"E1 changed: {row}" for row in changed if row not in opposite]
     differing = [name for report in reports for name in unequal(report)]
-    result.check(f"E1 rows that differ from rows that do the same, in {len(reports)} runs", len(differing), 0, judged=full)
+    result.check(
+        f"E1 rows that differ from rows that do the same, in {len(reports)} runs", len(differing), 0, judged=full
+    )
     result.notes += [f"E1 differs from a row that does the same: {name}" for name in differing]
 
     claims = reports[0]["claims"]
