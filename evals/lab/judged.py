@@ -44,7 +44,8 @@ def row(claim: dict[str, Any]) -> str:
 
 def page(report: dict[str, Any]) -> str:
     """Return the page in Markdown."""
-    facts = [f"- {name}: {report['environment'][name]}" for name in FACTS if name in report["environment"]]
+    known = report["environment"]
+    facts = [f"- {name}: {known[name].split('-')[0]}" for name in FACTS if name in known]
     claims = report["claims"]
     counts = {word: sum(WORDS[claim["judgement"]] == word for claim in claims) for word in WORDS.values()}
     holds, differs, stay_open = counts.values()

@@ -99,7 +99,7 @@ pub(crate) fn note_less_memory(error: Error, own: u64, (method, other): (Method,
         return error;
     }
     let method = METHOD.of(method.name());
-    error.note(format!("{method} needs {}: it keeps labels on disk", format_bytes(other)))
+    error.note(format!("{method} needs {}", format_bytes(other)))
 }
 
 /// Returns the bytes per node for self scores; 0 without them.

@@ -172,15 +172,17 @@ impl Plan {
         let cost = |wanted: Clustering<'_>| wanted.cost(&input, &work, &limits, tuning);
         let clustered = clustering.map(cost);
         Self::of(&work, input, limits, clustered.as_ref()).map_err(|error| {
+            let too_large = |own: &&Clustered| own.certain_bytes() > limits.memory_bytes;
+            let Some(own) = clustered.as_ref().filter(too_large) else { return error };
             let other = clustering.and_then(|wanted| {
                 let options = &wanted.options.with_less_memory()?;
-                Some((options.method, cost(Clustering { options, ..wanted }).least_limit()))
+                let least = cost(Clustering { options, ..wanted }).least_limit();
+                let read = limits.memory_bytes_for(input.node_count, input.has_self_scores);
+                Some((options.method, least.max(read)))
             });
-            match (&clustered, other, error.kind()) {
-                (Some(own), Some(other), ErrorKind::MemoryTooSmall) => {
-                    note_less_memory(error, own.least_limit(), other)
-                }
-                _ => error,
+            match other {
+                Some(other) => note_less_memory(error, own.least_limit(), other),
+                None => error,
             }
         })
     }
