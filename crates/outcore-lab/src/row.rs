@@ -68,6 +68,14 @@ impl Row {
         }
     }
 
+    /// Returns the name, followed by the group if it is in one.
+    pub fn full_name(&self) -> String {
+        match self.group.as_str() {
+            "" => self.name.clone(),
+            group => format!("{} ({group})", self.name),
+        }
+    }
+
     /// Returns a figure of every run.
     pub fn values(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().map(figure).collect()

@@ -223,14 +223,10 @@ fn by_round(experiment: &Experiment) -> Option<Drawing> {
     let mut series = vec![relative("a fixed piece of work".into(), canary.collect())];
     let groups = groups(experiment);
     let shown = groups.iter().filter(|(_, rows)| rows.len() > 1).take(DISTRIBUTIONS_MAX - 1);
-    for (group, rows) in shown {
+    for (_, rows) in shown {
         let row = rows[0];
-        let name = match *group {
-            "" => row.name.clone(),
-            group => format!("{} ({group})", row.name),
-        };
         let time = |sample: &Sample| (f64::from(sample.round + 1), experiment.cost.of(sample));
-        series.push(relative(name, row.samples.iter().map(time).collect()));
+        series.push(relative(row.full_name(), row.samples.iter().map(time).collect()));
     }
     series.retain(|each| each.points.len() > 1);
     let title = "Time in each round, relative to its median: how steady the machine was";

@@ -31,7 +31,7 @@ pub(super) fn judge(
     });
     let pairs = rows.iter().filter_map(|row| Some((row, claims::twin(rows, row, EQUAL)?)));
     let (twins, of_twins): (Vec<String>, Vec<LogRatios>) =
-        pairs.map(|(row, twin)| (full_name(row), row.against(twin, cost))).unzip();
+        pairs.map(|(row, twin)| (row.full_name(), row.against(twin, cost))).unzip();
     let of_claims = claims::of(experiment).map(|claim| claim.rows.log_ratios(rows, cost));
     let family: Vec<LogRatios> = of_rows.chain(of_twins).chain(of_claims).collect();
     let mut ratios = together(&family).into_iter();
@@ -40,7 +40,7 @@ pub(super) fn judge(
     }
     let again = rows.iter().filter(|row| row.is_again());
     let mut controls: Vec<Control> =
-        again.map(|row| Control { name: full_name(row), ratio: row.ratio }).collect();
+        again.map(|row| Control { name: row.full_name(), ratio: row.ratio }).collect();
     controls.extend(twins.into_iter().map(|name| Control { name, ratio: ratios.next().flatten() }));
     let is_disturbed = controls.iter().any(|each| each.ratio.is_some_and(|ratio| ratio.differs()));
     let doubt = is_disturbed.then_some("rows that do the same differ here");
@@ -51,8 +51,4 @@ pub(super) fn judge(
 /// Returns the place of the first row of the same group.
 fn first_of(rows: &[Row], at: usize) -> usize {
     rows.iter().position(|row| row.group == rows[at].group).unwrap_or(at)
-}
-
-fn full_name(row: &Row) -> String {
-    if row.group.is_empty() { row.name.clone() } else { format!("{} ({})", row.name, row.group) }
 }

@@ -9,7 +9,7 @@ use outcore_lab::meter::Outcome;
 use outcore_lab::report::LabReport;
 use outcore_lab::rounds::{Ended, Measured, Method, run};
 use outcore_lab::row::AGAIN;
-use outcore_lab::state::State;
+use outcore_lab::state::{State, cached_share};
 use outcore_lab::{Effort, LabOptions, Workplace};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -80,6 +80,31 @@ fn a_failed_round_is_made_up_for_and_its_row_stays() {
     assert_eq!(rounds("late"), [0, 2, 3, 4], "an additional round replaces the second");
     assert_eq!(rounds("first"), [0, 1, 2, 3, 4], "with its baseline");
     assert_eq!(rounds("other"), [0, 1, 2, 3], "but without rows that lack nothing");
+}
+
+#[test]
+fn a_warm_file_is_read_from_the_disk_again_in_each_round() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("file");
+    Files::default().write(&path, &[1; 1 << 20]).unwrap();
+    let found = RefCell::new(Vec::new());
+    let work = || {
+        // Long enough to run once per round, like its repetition.
+        std::thread::sleep(std::time::Duration::from_millis(11));
+        Ok(Outcome::default())
+    };
+    let warm = Method::new("x", State::Warm, Some(path.clone()), work).prepare(|| {
+        found.borrow_mut().push(cached_share(&path)?);
+        Ok(())
+    });
+    let rows = measured(1, vec![warm], 3).rows;
+    assert_eq!(rows.len(), 2);
+    // A disturbed run is repeated, then with the file in memory.
+    let found = found.into_inner();
+    let (cold, warm): (Vec<Option<f64>>, Vec<_>) =
+        found.iter().copied().partition(|share| *share == Some(0.0));
+    assert_eq!(cold.len(), 3, "{found:?}");
+    assert!(warm.len() >= 3 && warm.iter().all(|share| *share == Some(1.0)), "{found:?}");
 }
 
 #[test]
