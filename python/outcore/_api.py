@@ -58,6 +58,7 @@ def cluster(
     duplicates: Literal["sum", "max", "min", "first"] = "sum",
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
+    two_mode: bool = False,
     ignore_weights: bool = False,
     weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
     min_weight: float | None = None,
@@ -158,6 +159,9 @@ def cluster(
         What to do with an edge from a node to itself.
     directed : bool
         Keep the direction of edges.
+    two_mode : bool
+        Sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names then
+        begin with their kind, such as ``user_id:1`` or ``source:1``.
     ignore_weights : bool
         Give every edge the weight 1.
     weight_transform : {"none", "log", "neglog10", "reciprocal"}
@@ -343,6 +347,7 @@ def build(
     duplicates: Literal["sum", "max", "min", "first"] = "sum",
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
+    two_mode: bool = False,
     ignore_weights: bool = False,
     weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
     min_weight: float | None = None,
@@ -419,6 +424,7 @@ def plan(
     header: Literal["auto", "yes", "no"] = "auto",
     on_bad_line: Literal["stop", "skip"] = "stop",
     directed: bool = False,
+    two_mode: bool = False,
     ignore_weights: bool = False,
     min_weight: float | None = None,
     nodes: StrPath | None = None,

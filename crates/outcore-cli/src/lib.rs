@@ -7,6 +7,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
+mod formats;
 mod generate;
 mod inspect;
 mod jobs;
@@ -117,6 +118,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
             signals.catch()?;
             print_text(inspect::inspect(&files, arguments, terminal)?, arguments.json)
         }
+        Command::Formats(arguments) => print_text(formats::list(arguments)?, arguments.json),
         Command::Generate(arguments) => {
             signals.catch()?;
             let bytes = generate::generate(&files, arguments, terminal)?;

@@ -159,7 +159,7 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
             ]),
             GenerateModel::Rmat(rmat) => found.push((OUTPUT.into(), Some(&rmat.format.output))),
         },
-        Command::Lab(_) | Command::Completions { .. } | Command::Man(_) => {}
+        Command::Lab(_) | Command::Formats(_) | Command::Completions { .. } | Command::Man(_) => {}
     }
     if let Some(Resources { work_dir, profile, .. }) = resources {
         found.extend([(WORK_DIR.into(), work_dir.as_ref()), (PROFILE.into(), profile.as_ref())]);

@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Score(Score),
     /// Describe and verify a graph, or describe the work directory of a job or the profile of a disk
     Inspect(Inspect),
+    /// List the formats of edges: how each is recognized, and which columns are read
+    Formats(Formats),
     /// Generate a random graph, with its communities if the model has any
     Generate(Generate),
     /// Measure ways to read and write files on your own disk
@@ -286,6 +288,13 @@ pub(crate) struct Inspect {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Formats {
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 #[command(subcommand_value_name = "MODEL", subcommand_help_heading = "Models")]
 pub(crate) struct Generate {
     #[command(subcommand)]
@@ -393,6 +402,10 @@ pub(crate) struct Input {
     /// and, if there is one, 3]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
     pub(crate) columns: Option<Vec<Column>>,
+    /// Sources and targets are nodes of two kinds, so that equal names in both columns are different nodes.
+    /// Names then begin with their kind, such as `user_id:1` or `source:1`
+    #[arg(long)]
+    pub(crate) two_mode: bool,
     /// Separator of columns: one character, `tab`, or `spaces` for any run of spaces and tabs [default:
     /// detected]
     #[arg(long, value_name = "TEXT")]

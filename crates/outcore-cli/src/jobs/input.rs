@@ -4,7 +4,7 @@ use crate::args::{self, Input};
 use outcore::error::Opt;
 use outcore::error::opt::{
     COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
-    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM,
+    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
 use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform};
@@ -27,7 +27,8 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
         directed: input.directed,
         columns: input.columns.clone(),
         delimiter: input.delimiter,
-        comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        two_mode: input.two_mode,
+        comment: input.comment.as_ref().map(|comment| comment.as_bytes().to_vec()),
         header: input.header,
         on_bad_line: input.on_bad_line,
         rejects: input.rejects.clone(),
@@ -63,6 +64,7 @@ pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     let given = [
         (input.format != EdgeFormat::Auto, FORMAT),
         (input.columns.is_some(), COLUMNS),
+        (input.two_mode, TWO_MODE),
         (input.delimiter.is_some(), DELIMITER),
         (input.comment.is_some(), COMMENT),
         (input.header != Header::Auto, HEADER),
@@ -78,6 +80,13 @@ pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }
 
+/// Patterns do not match hidden files, as in shells.
+const VISIBLE: glob::MatchOptions = glob::MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: false,
+    require_literal_leading_dot: true,
+};
+
 /// Returns the files that `paths` name. A path with `*`, `?` or `[` that is not itself a file is a pattern.
 pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut expanded = Vec::new();
@@ -89,7 +98,7 @@ pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             expanded.push(path.clone());
             continue;
         }
-        let matches = glob::glob(&text).map_err(|error| {
+        let matches = glob::glob_with(&text, VISIBLE).map_err(|error| {
             Error::new(ErrorKind::Usage, format!("`{text}` is not a pattern: {}", error.msg))
         })?;
         let before = expanded.len();

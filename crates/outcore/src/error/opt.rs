@@ -78,6 +78,7 @@ options! {
     THREADS = "threads",
     TOLERANCE = "tolerance",
     TRIALS = "trials",
+    TWO_MODE = "two-mode",
     TRUTH = "truth",
     UNNAMED = "unnamed",
     VERIFY = "verify",

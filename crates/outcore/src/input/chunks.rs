@@ -8,10 +8,10 @@ use super::fault::Origin;
 use super::lists::{ListFormat, ListTask};
 use super::options::{BYTES_PER_LINE, LINE_LIMIT};
 use super::table::{TableFormat, TableStream, TableTask};
-use super::taker::Taker;
+use super::taker::{ROW_BYTES, Taker};
 use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
-use super::{FileFormat, Form, text};
+use super::{FileFormat, Fingerprint, Form, NameRef, text};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
@@ -26,7 +26,10 @@ pub(super) fn parse_all(
 ) {
     use rayon::prelude::*;
     chunks.par_iter_mut().for_each(|chunk| {
-        let Form::Text(format) = &formats[chunk.origin.file].form else { return };
+        let file = &formats[chunk.origin.file];
+        let Form::Text(format) = &file.form else {
+            return file.kinds().map_or((), |kinds| checks::set_kinds(chunk, kinds));
+        };
         let lines = chunk.lines as usize;
         let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
         let from = skipped.min(chunk.used as u64) as usize;
@@ -41,6 +44,9 @@ pub(super) fn parse_all(
         }
         text::parse(chunk, &format.layout, from, stop);
         checks::check(chunk, format, stop);
+        if let Some(kinds) = file.kinds() {
+            checks::set_kinds(chunk, kinds);
+        }
     });
 }
 
@@ -60,6 +66,14 @@ pub(super) struct Task {
     pub(super) path: PathBuf,
     pub(super) input: Option<Input>,
     pub(super) form: Form,
+}
+
+/// Nodes that a file numbers from 1, whether or not edges have them.
+#[derive(Debug, Clone)]
+pub(super) struct NumberedNodes {
+    pub(super) count: u64,
+    /// What their names begin with.
+    pub(super) kind: String,
 }
 
 /// State of the reading thread.
@@ -88,6 +102,7 @@ impl Reader {
             let result = match form {
                 Form::Table(format) => self.read_table(format, begin, &path, input),
                 Form::Lists(format) => self.read_lists(format, begin, &path, input),
+                Form::Numbered(nodes) => self.number(&nodes, begin).map(Ok),
                 _ => match self.opened(&path, input) {
                     Ok(input) => self.read_file(begin, input),
                     Err(error) => Ok(Err(error)),
@@ -154,6 +169,33 @@ impl Reader {
             }
             Err(error) => Ok(Err(error)),
         }
+    }
+
+    /// Sends the nodes of a matrix, as a list of nodes.
+    fn number(&mut self, nodes: &NumberedNodes, begin: Origin) -> std::result::Result<(), Disconnected> {
+        let most = (self.chunk_bytes / ROW_BYTES).max(1) as u64;
+        let mut number = begin.byte;
+        while number < nodes.count {
+            let mut chunk = self.spare();
+            let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
+            (text.clear(), names.clear(), weights.clear(), faults.clear(), cells.clear());
+            let end = (number + most).min(nodes.count);
+            for node in number + 1..=end {
+                let offset = text.len();
+                text.extend_from_slice(nodes.kind.as_bytes());
+                text.extend_from_slice(itoa::Buffer::new().format(node).as_bytes());
+                let name = &text[offset..];
+                let fingerprint = Fingerprint::of(name);
+                names.push(NameRef { fingerprint, offset: offset as u32, bytes: name.len() as u32 });
+            }
+            number = end;
+            chunk.used = chunk.text.len();
+            (chunk.is_parsed, chunk.is_node_list, chunk.lines) = (true, true, 0);
+            (chunk.origin, chunk.done_bytes) = (begin, self.done_bytes);
+            chunk.next = Some(Origin { byte: number, line: number + 1, ..begin });
+            self.send(chunk)?;
+        }
+        Ok(())
     }
 
     /// Moves to `place`, the start of the next text to read. Sends empty chunks on the way, to report progress to the

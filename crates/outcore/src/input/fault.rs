@@ -41,6 +41,8 @@ pub(crate) enum Problem {
     ExtraColumn,
     /// Repeated header.
     HeaderAgain,
+    /// Line that begins like a comment, and has the columns of an edge.
+    CommentOrEdge,
     /// Quote that is not closed before the line ends.
     OpenQuote,
     /// Text after the closing quote.
@@ -90,6 +92,7 @@ impl Problem {
             | Self::NoRow
             | Self::NotUtf8
             | Self::ExtraColumn
+            | Self::CommentOrEdge
             | Self::HeaderAgain => ErrorKind::BadInput,
         }
     }
@@ -102,6 +105,7 @@ impl Problem {
                 let plural = if found == 1 { "" } else { "s" };
                 format!("line has {found} column{plural}, but the {role} is column {column}")
             }
+            Self::ExtraColumn if !format.has_header => "line has more columns than most lines".into(),
             other => other.reason_of_value(format.layout.rows),
         }
     }
@@ -118,6 +122,7 @@ impl Problem {
             Self::NoRow => "index is not a row of the matrix",
             Self::ExtraColumn => "line has more columns than the header names",
             Self::HeaderAgain => "line repeats the header",
+            Self::CommentOrEdge => "line may be a comment or an edge",
             Self::NameTooLong => "name is longer than 64 KiB",
             Self::LineEndInName => "name contains a line end",
             Self::NotUtf8 => "name is not UTF-8",
@@ -167,6 +172,7 @@ impl Problem {
             }
             Self::ExtraColumn => "expected the line to end before this",
             Self::HeaderAgain => "expected an edge",
+            Self::CommentOrEdge => "expected a space after the mark of a comment",
             Self::OpenQuote => "a quoted field cannot hold a line break",
             Self::LineTooLong => "expected a line end within 1 MiB",
             Self::MissingColumn(_) | Self::TextAfterQuote => "expected the next column",
@@ -245,10 +251,17 @@ fn advice(
             let columns = COLUMNS.of(format_args!("{source},{target}"));
             format_args!("use {columns} to ignore the weights").into()
         }
+        _ if problem == Problem::CommentOrEdge => {
+            let mark = String::from_utf8_lossy(&format.layout.comment);
+            let (none, all) = (COMMENT.of("''"), COMMENT.of(format_args!("'{mark}'")));
+            format_args!("use {none} if names begin with `{mark}`, {all} if such lines are comments").into()
+        }
         _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
         _ if problem == Problem::ExtraColumn => {
             let delimiter = format.layout.delimiter.name();
-            format_args!("quote names that contain a {delimiter}, use {COLUMNS} to ignore columns")
+            let (source, target) = (format.layout.source + 1, format.layout.target + 1);
+            let columns = COLUMNS.of(format_args!("{source},{target}"));
+            format_args!("quote names that contain a {delimiter}, use {columns} to ignore other columns")
                 .into()
         }
         _ => return None,

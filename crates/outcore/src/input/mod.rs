@@ -55,15 +55,18 @@ mod tests;
 mod text;
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, WEIGHT_TRANSFORM};
+use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed};
-use chunks::{Message, Reader, Task, parse_all};
+use chunks::{Message, NumberedNodes, Reader, Task, parse_all};
 pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
-use format::InputFormat;
+use format::{InputFormat, KIND_LIMIT};
+use options::BYTES_PER_LINE;
+#[doc(hidden)]
+pub use format::formats::{FormatRow, formats};
 #[doc(hidden)]
 pub use format::names::choose_columns;
 use lists::ListFormat;
@@ -125,6 +128,9 @@ pub struct InputSummary {
     pub zero_weight_edges: u64,
     /// Names in the node list.
     pub listed_nodes: u64,
+    /// Comments, other than a header.
+    #[serde(default)]
+    pub comment_lines: u64,
     /// Skipped lines that are not edges.
     pub skipped_lines: u64,
     /// First skipped line, and what is wrong with it.
@@ -174,6 +180,8 @@ enum Form {
     Text(InputFormat),
     Table(TableFormat),
     Lists(ListFormat),
+    /// Nodes of a matrix that was read before.
+    Numbered(NumberedNodes),
 }
 
 impl FileFormat {
@@ -183,6 +191,15 @@ impl FileFormat {
             Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
             Form::Table(format) => Some(format.is_weighted()),
             Form::Lists(format) => Some(format.is_weighted()),
+            _ => None,
+        }
+    }
+
+    /// Returns the prefixes of names of sources and targets, if they are nodes of two kinds.
+    fn kinds(&self) -> Option<&[String; 2]> {
+        match &self.form {
+            Form::Text(format) => format.kinds.as_ref(),
+            Form::Table(format) => format.kinds(),
             _ => None,
         }
     }
@@ -274,7 +291,10 @@ impl EdgeReader {
         let memory = memory.clamped();
         let workers = rayon::current_num_threads();
         let room = DecodeRoom { workers, bytes: memory.total_bytes(1, workers) };
-        let (formats, mut tasks) = open_files(files, options, room)?;
+        let (mut formats, mut tasks) = open_files(files, options, room)?;
+        for file in formats.iter_mut().filter(|file| file.kinds().is_some()) {
+            file.window_bytes += kinds_bytes(memory);
+        }
         let weighted = common_weights(&formats, options)?;
         let rejects = match (&options.rejects, state.and_then(|state| state.rejects)) {
             (Some(path), Some(saved)) => Some(Rejects::resume(files, path, saved)?),
@@ -465,7 +485,7 @@ impl EdgeReader {
             }
             let text = &chunk.text;
             let (place, reason) = match &file.form {
-                Form::Nothing | Form::Lists(_) => unreachable!("no bad lines are recorded"),
+                Form::Nothing | Form::Lists(_) | Form::Numbered(_) => unreachable!("no bad lines are recorded"),
                 Form::Text(format) => {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
@@ -499,6 +519,10 @@ impl EdgeReader {
             self.summary.listed_nodes += chunk.names.len() as u64;
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
+        self.summary.comment_lines += chunk.comments;
+        if let Some(format) = file.text().filter(|_| chunk.origin.byte == 0) {
+            self.summary.comment_lines += format.preamble_comments;
+        }
         if let Some((_, lines)) =
             self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)
         {
@@ -548,6 +572,22 @@ fn open_files(
         formats.push(FileFormat { window_bytes, ..format });
     }
     refuse_for_tables(&formats, options)?;
+    for at in 0..formats.len() {
+        let Some((size, kinds)) = formats[at].text().and_then(|file| Some((file.matrix?, file.kinds.clone())))
+        else {
+            continue;
+        };
+        let nodes = match kinds {
+            None => vec![(size.rows, String::new())],
+            Some([row, column]) => vec![(size.rows, row), (size.columns, column)],
+        };
+        for (count, kind) in nodes {
+            let form = Form::Numbered(NumberedNodes { count, kind });
+            let (path, begin) = (formats[at].path.clone(), Origin { file: formats.len(), byte: 0, line: 1 });
+            tasks.push(Task { begin, path: path.clone(), input: None, form: form.clone() });
+            formats.push(FileFormat { path, form, unpacker: None, window_bytes: 0 });
+        }
+    }
     Ok((formats, tasks))
 }
 
@@ -567,11 +607,12 @@ fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<(
         (options.delimiter.is_some(), DELIMITER, true),
         (options.header != Header::Auto, HEADER, true),
         (options.columns.is_some(), COLUMNS, false),
+        (options.two_mode, TWO_MODE, false),
     ];
     let is_of = |file: &FileFormat, of_tables: bool| match file.form {
         Form::Nothing | Form::Text(_) => true,
         Form::Table(_) => !of_tables,
-        Form::Lists(_) => false,
+        Form::Lists(_) | Form::Numbered(_) => false,
     };
     let useless = given.into_iter().find(|&(is_given, _, of_tables)| {
         is_given && !formats.is_empty() && !formats.iter().any(|file| is_of(file, of_tables))
@@ -665,6 +706,12 @@ fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool
         format!("`{}` has weights, but `{}` has none", with.display(), without.display()),
     )
     .hint(format_args!("use {} to read both without weights", COLUMNS.of("1,2"))))
+}
+
+/// Returns the memory for names that begin with their kind: the text once more, and a kind for each name.
+fn kinds_bytes(memory: BatchMemory) -> u64 {
+    let names = 2 * memory.chunk_bytes.div_ceil(BYTES_PER_LINE);
+    2 * (memory.chunks * (memory.chunk_bytes + names * (KIND_LIMIT + 1))) as u64
 }
 
 /// Returns the first file with edges, if it has no weights.

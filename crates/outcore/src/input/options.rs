@@ -24,9 +24,9 @@ pub enum Column {
 /// Separator of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Delimiter {
-    /// One byte. Between commas, semicolons and `|`, fields may be quoted as in CSV.
+    /// One byte. Fields may be quoted as in CSV, and spaces around them are ignored.
     Byte(u8),
-    /// Any run of spaces and tabs; those at the ends of a line are ignored.
+    /// Any run of spaces and tabs; those at the ends of a line are ignored. Fields may be quoted.
     Spaces,
 }
 
@@ -69,11 +69,6 @@ impl Delimiter {
             Self::Byte(byte) if byte.is_ascii_graphic() => format!("`{}`", byte as char),
             Self::Byte(byte) => format!("byte 0x{byte:02x}"),
         }
-    }
-
-    /// Returns whether fields between such delimiters may be quoted.
-    pub(super) fn allows_quotes(self) -> bool {
-        matches!(self, Self::Byte(b',' | b';' | b'|'))
     }
 
     pub(super) fn with_article(self) -> String {
@@ -173,13 +168,16 @@ pub struct InputOptions {
     pub format: EdgeFormat,
     /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
     pub directed: bool,
+    /// Whether sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names
+    /// then begin with their kind: `user_id:1`, or `source:1` if columns have no names.
+    pub two_mode: bool,
     /// Columns of source, target and, if there is a third, weight; detected if not given.
     pub columns: Option<Vec<Column>>,
     /// Separator of columns; detected if not given.
     pub delimiter: Option<Delimiter>,
-    /// Prefix of lines to ignore; empty for none. While it is `#`, lines before the first edge that begin with `%` are
-    /// comments too.
-    pub comment: Vec<u8>,
+    /// Prefix of lines to ignore; empty for none. If not given, it is `%` in a file that begins with it, otherwise `#`,
+    /// and a comment that has the columns of an edge is a bad line.
+    pub comment: Option<Vec<u8>>,
     /// Whether the first line names the columns.
     pub header: Header,
     /// How to handle a line that is not an edge.
@@ -202,9 +200,10 @@ impl Default for InputOptions {
             nodes: None,
             format: EdgeFormat::Auto,
             directed: false,
+            two_mode: false,
             columns: None,
             delimiter: None,
-            comment: b"#".to_vec(),
+            comment: None,
             header: Header::Auto,
             on_bad_line: OnBadLine::Stop,
             rejects: None,

@@ -16,9 +16,10 @@ use super::options::LINE_LIMIT;
 use super::table::TableFormat;
 use super::taker::{DecodeRoom, SampleTaker};
 use super::text::chunk::ParsedChunk;
-use super::text::{self, PADDING};
+use super::text::{self, PADDING, checks};
 use super::{
-    Fingerprint, Form, InputOptions, common_weights, detect_next, total_bytes, unweighted,
+    BatchMemory, CHUNK_BYTES, Fingerprint, Form, InputOptions, common_weights, detect_next, kinds_bytes,
+    total_bytes, unweighted,
 };
 use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
@@ -200,7 +201,12 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         let mut input = Input::open(files, path, 0)?;
         let file =
             detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
-        limits.sort_bytes_beside_window(file.window_bytes)?;
+        let chunk_bytes = CHUNK_BYTES as usize;
+        let kinds = file.kinds().map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: limits.batch_chunks() }));
+        limits.sort_bytes_beside_window(file.window_bytes + kinds.unwrap_or(0))?;
+        if let Some(size) = file.text().and_then(|format| format.matrix) {
+            tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
+        }
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share of pieces; the first ones get at least one.
@@ -420,6 +426,8 @@ struct SampleTally {
     /// Total bits of weights over all groups, and number of groups.
     weight_bits: (u64, u64),
     has_fractions: bool,
+    /// Rows, and columns of rectangular, matrices.
+    rows: u64,
     /// Bytes of text of the node list, and the names in it.
     listed_bytes: u64,
     listed: HashSet<Fingerprint>,
@@ -445,6 +453,9 @@ impl SampleTally {
             return;
         }
         text::parse(&mut chunk, &format.layout, from, false);
+        if let Some(kinds) = &format.kinds {
+            checks::set_kinds(&mut chunk, kinds);
+        }
         self.bytes += used as u64;
         self.count(&chunk);
     }
@@ -555,6 +566,7 @@ impl SampleTally {
             formats: Vec::new(),
         };
         complete(&mut sample);
+        sample.listed_nodes += if sample.is_whole { self.rows.saturating_sub(distinct) } else { self.rows };
         if !sample.is_whole && self.edges > 0 {
             sample.edges = (text_bytes[0] / bytes_per_edge).round() as u64;
         }

@@ -146,7 +146,7 @@ fn open(
     let options = InputOptions {
         paths: vec![path.to_path_buf()],
         columns: Some(vec![Column::Number(1), Column::Number(2)]),
-        comment: comment.to_vec(),
+        comment: (comment != b"#").then(|| comment.to_vec()),
         rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },
         ..InputOptions::default()
     };

@@ -1,13 +1,20 @@
-//! Head of a Matrix Market file: a banner, comments, and a line with the numbers of rows, columns and entries. The
-//! lines that follow are read as edges, so this module only checks whether they are those of a graph, and how many
-//! there are.
+//! Heads of Matrix Market and KONECT files.
 //!
-//! <https://math.nist.gov/MatrixMarket/formats.html>
+//! A Matrix Market file has a banner, comments, and a line with the numbers of rows, columns and entries. The lines that
+//! follow are read as edges, so this module only checks whether they are those of a graph, and how many there are. A
+//! rectangular matrix is a graph of two kinds of nodes. <https://math.nist.gov/MatrixMarket/formats.html>
+//!
+//! A KONECT file says in its first line whether edges have directions or two kinds of nodes, and what its third column
+//! is. <http://konect.cc/files/>
 
-use super::bad_input;
+use super::lines::{BYTE_ORDER_MARK, Sample};
+use super::names::{Choice, Chosen};
+use super::recognize::Reading;
+use super::understood::Roles;
+use super::{InputFormat, Layout, bad_input, formats};
 use crate::error::opt::{DIRECTED, FORMAT, HEADER};
 use crate::error::{Error, Result};
-use crate::input::{EdgeFormat, InputOptions};
+use crate::input::{Delimiter, EdgeFormat, InputOptions, Rows};
 use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
@@ -16,22 +23,31 @@ const BANNER: &[u8] = b"%%matrixmarket";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Banner {
     /// Whether entries have a value.
-    pub(crate) has_values: bool,
+    has_values: bool,
 }
 
-/// Size of a graph.
+/// Size of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MatrixSize {
-    pub(crate) nodes: u64,
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
     pub(crate) entries: u64,
 }
 
 impl MatrixSize {
-    /// Returns whether a name is an index: a number from 1 to the number of rows, without leading zeros.
-    pub(crate) fn is_row(self, name: &[u8]) -> bool {
-        let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
-        let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
-        is_number && number.is_some_and(|number: u64| number <= self.nodes)
+    /// Returns whether rows and columns are the same nodes.
+    pub(crate) fn is_square(self) -> bool {
+        self.rows == self.columns
+    }
+
+    /// Returns whether the names of an edge are a row and a column: numbers from 1, without leading zeros.
+    pub(crate) fn has(self, names: [&[u8]; 2]) -> [bool; 2] {
+        let is_within = |name: &[u8], count: u64| {
+            let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
+            let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
+            is_number && number.is_some_and(|number: u64| number <= count)
+        };
+        [is_within(names[0], self.rows), is_within(names[1], self.columns)]
     }
 }
 
@@ -40,11 +56,15 @@ impl MatrixSize {
 /// # Errors
 /// `BadInput` for a matrix that is not a list of edges; `Usage` if half of its edges would be lost.
 pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Result<Option<Banner>> {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
     let banner = line.to_ascii_lowercase();
-    let is_asked = options.format != EdgeFormat::Lines && options.comment == b"#";
-    if !is_asked || !banner.starts_with(BANNER) {
+    let is_asked =
+        options.format == EdgeFormat::Auto && options.comment.is_none() && options.rows == Rows::Edges;
+    if is_asked && !banner.starts_with(BANNER) {
+        return refuse_without_banner(line, &banner, path, options).map(|()| None);
+    }
+    if !is_asked {
         return Ok(None);
     }
     let banner = String::from_utf8_lossy(&banner);
@@ -57,7 +77,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
                 FORMAT.of("lines").with(HEADER.of("yes"))
             )));
     };
-    let is_known = ["real", "double", "integer", "pattern"].contains(&field);
+    let is_known = ["real", "double", "integer", "unsigned-integer", "pattern"].contains(&field);
     if (object, form) != ("matrix", "coordinate") || !is_known {
         let message = format!("holds `{object} {form} {field}`, which is not a list of edges");
         return Err(bad_input(path, &message)
@@ -83,27 +103,30 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     Ok(Some(Banner { has_values: field != "pattern" }))
 }
 
-/// Reads the numbers of nodes and entries from the first line that is not a comment.
+/// Refuses a file whose banner is damaged, or that is named like a matrix but has none.
+fn refuse_without_banner(line: &[u8], banner: &[u8], path: &Path, options: &InputOptions) -> Result<()> {
+    let word = banner.trim_ascii_start().iter().position(|byte| !b"%#! ".contains(byte)).unwrap_or(0);
+    let (is_damaged, is_named) = (banner[word..].starts_with(&BANNER[2..]), super::ends_with(path, "mtx"));
+    if !is_damaged && (!is_named || options.columns.is_some()) {
+        return Ok(());
+    }
+    let rest = String::from_utf8_lossy(&line[word..line.len().min(word + 80)]).escape_default().to_string();
+    let first = if is_damaged { format!("%%{rest}") } else { "%%MatrixMarket matrix coordinate real general".into() };
+    let message = if is_damaged { "has a damaged banner of Matrix Market" } else { "is named like a Matrix Market file, but does not begin with its banner" };
+    let what = if is_damaged { "replace its first line by" } else { "fetch or write it again, or put first" };
+    Err(bad_input(path, message).note(format_args!("{} reads it as lines anyway", FORMAT.of("lines"))).hint(format!("{what} `{first}`")))
+}
+
+/// Reads the numbers of rows, columns and entries from the first line that is not a comment.
 ///
 /// # Errors
-/// `BadInput` if it does not declare a square matrix.
-pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
+/// `BadInput` if it is not a size.
+fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
     let line = String::from_utf8_lossy(line);
     let numbers = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
     let numbers: Option<Vec<u64>> = numbers.collect();
     match numbers.as_deref() {
-        Some(&[rows, columns, entries]) if rows == columns => {
-            Ok(MatrixSize { nodes: rows, entries })
-        }
-        Some(&[rows, columns, _]) => {
-            let message = format!("has {rows} rows and {columns} columns");
-            Err(bad_input(path, &message)
-                .note("the matrix of a graph is square: rows and columns are its nodes")
-                .hint(format_args!(
-                    "use {} to read its entries as edges anyway",
-                    FORMAT.of("lines").with(HEADER.of("yes"))
-                )))
-        }
+        Some(&[rows, columns, entries]) => Ok(MatrixSize { rows, columns, entries }),
         _ => {
             let shown: String = line.chars().take(60).collect();
             let message = format!("has no valid size line: `{}`", shown.escape_default());
@@ -114,6 +137,80 @@ pub(crate) fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
                     FORMAT.of("lines").with(HEADER.of("yes"))
                 )))
         }
+    }
+}
+
+/// Returns the format of a file with this banner.
+///
+/// # Errors
+/// `BadInput` for a size that cannot be read.
+pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>, path: &Path, options: &InputOptions) -> Result<InputFormat> {
+    let size = size(sample.lines[0], path)?;
+    let has_values = banner.is_some_and(|banner| banner.has_values);
+    let weight = has_values.then_some(2).filter(|_| !options.ignore_weights);
+    let (comment, transform) = (sample.comment.clone(), options.weight_transform);
+    let layout = Layout { weight, transform, comment, ..Layout::of(Delimiter::Spaces) };
+    let names: [&[u8]; 3] = [b"row", b"column", b"value"];
+    let count = 2 + usize::from(has_values);
+    let roles = Roles { names: &names, count, source: 0, target: 1, weight, transform };
+    let is_of_two = !size.is_square() || options.two_mode;
+    Ok(InputFormat {
+        roles: roles.text(),
+        header: None,
+        has_header: true,
+        preamble_bytes: sample.first_end as u64,
+        preamble_lines: sample.lines_before + 1,
+        preamble_comments: sample.comments.len() as u64,
+        delimiter_line: Some(sample.lines_before + 1),
+        kind: None,
+        kinds: is_of_two.then(|| ["row:".into(), "column:".into()]),
+        matrix: Some(size),
+        is_node_list: false,
+        layout,
+    })
+}
+
+/// What the first line of a KONECT file says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Konect {
+    two_mode: bool,
+    has_weights: bool,
+}
+
+/// Returns what the first line says, if it is that of a KONECT file.
+///
+/// # Errors
+/// `BadInput` for a kind that is not a list of edges.
+pub(super) fn konect(sample: &Sample<'_>, path: &Path, options: &InputOptions) -> Result<Option<Konect>> {
+    let is_asked = options.format == EdgeFormat::Auto && options.columns.is_none() && options.rows == Rows::Edges;
+    let Some(first) = sample.comments.first().filter(|_| is_asked) else { return Ok(None) };
+    let line = String::from_utf8_lossy(first.line);
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let ["%", kind @ ("sym" | "asym" | "bip"), weights] = words[..] else { return Ok(None) };
+    let has_weights = match weights {
+        "unweighted" => false,
+        "dynamic" => {
+            return Err(bad_input(path, "lists edges that appear and disappear, not one graph")
+                .hint("write the edges of one moment as lines"));
+        }
+        _ => true,
+    };
+    Ok(Some(Konect { two_mode: kind == "bip", has_weights }))
+}
+
+impl Konect {
+    /// Sets the columns of a reading: source, target, and a weight if lines have one.
+    pub(super) fn apply(self, reading: &mut Reading<'_>) {
+        let has_weights = self.has_weights && reading.split.width > 2;
+        let format = formats::FORMATS.iter().find(|format| format.name == "KONECT");
+        reading.choice = Choice::Use(Chosen {
+            source: 0,
+            target: 1,
+            weight: has_weights.then_some(2),
+            by_name: false,
+            format,
+            two_mode: self.two_mode,
+        });
     }
 }
 

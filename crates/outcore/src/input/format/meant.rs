@@ -22,8 +22,14 @@ pub(crate) fn is_number(field: &[u8]) -> bool {
 
 /// Returns whether a field may name a column: it has a letter and is not a text for a missing value.
 pub(crate) fn is_word(field: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(field.trim_ascii()).to_lowercase();
-    text.chars().any(char::is_alphabetic) && !MISSING.contains(&text.as_str())
+    let text = String::from_utf8_lossy(field.trim_ascii());
+    text.chars().any(char::is_alphabetic) && !is_missing(field) && !is_number(field)
+}
+
+/// Returns whether a field is a text for a missing value.
+pub(crate) fn is_missing(field: &[u8]) -> bool {
+    let field = field.trim_ascii();
+    field.len() <= 7 && MISSING.iter().any(|text| field.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 /// Returns whether a field is a whole number, of digits only.
@@ -33,7 +39,7 @@ pub(crate) fn is_whole_number(field: &[u8]) -> bool {
 }
 
 /// Returns whether a field is a number with one comma, before its decimals or its thousands.
-pub(crate) fn is_number_with_comma(field: &[u8]) -> bool {
+pub(crate) fn has_comma(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii());
     let has_one = text.matches(',').count() == 1;
     with_point(field).is_some() || has_one && text.contains('.') && is_written_number(&text)
@@ -123,7 +129,7 @@ mod tests {
         for (field, is_decimal) in
             [("1.000,5", true), ("1,5", true), ("1,000.5", true), ("b,1", false)]
         {
-            assert_eq!(is_number_with_comma(field.as_bytes()), is_decimal, "{field}");
+            assert_eq!(has_comma(field.as_bytes()), is_decimal, "{field}");
         }
     }
 

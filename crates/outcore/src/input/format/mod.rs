@@ -1,42 +1,37 @@
-//! Format of a file's lines: detected from its first block, or given by the options.
+//! Format of a file's lines: recognized from its first block, or given by the options.
 //!
-//! The delimiter is the first of tab, comma, semicolon, run of spaces and `|` that splits all sampled lines into the
-//! same number of columns, at least two; otherwise the one that splits most lines. Without `--columns`, columns that a
-//! header names as source, target and weight are used wherever they are ([`names`]). Otherwise the names are in columns
-//! 1 and 2, and the weight is
-//! - in column 12 if the file is clearly a BLAST table: tabs, exactly 12 columns in every sampled line, and numbers in
-//!   columns 3 to 12 of all of them;
-//! - otherwise in column 3 if that is a number in at least half of the sampled lines. The other lines are then bad,
-//!   which is an error, while undetected weights would go unnoticed;
-//! - otherwise missing.
-//!
-//! The first line is a header if a column was given by name, if its weight is not a number while most of the following
-//! ones are, if it has names such as `source` and `target`, or if it begins with the empty name of a data frame's
-//! index. The size line of a Matrix Market file is skipped like a header. Leading lines that start with `%` are
-//! comments (KONECT, Matrix Market) as long as the comment prefix is the default `#`.
+//! ```text
+//!  first bytes --foreign--> refused by name
+//!              --lines----> sampled lines, split by each delimiter
+//!              --recognize> the best reading: header, columns (names, formats), or a question
+//!              --doubts---> refused if they look like something else
+//! ```
+//! The delimiter determines how fields are read: quoted fields may be quoted anywhere, spaces around fields do not
+//! count. Nothing else depends on which lines were sampled.
 
-mod delimiters;
 mod doubts;
 pub(crate) mod foreign;
+pub(crate) mod formats;
+mod lines;
 pub(crate) mod matrix_market;
 mod meant;
 pub(crate) mod names;
+pub(crate) mod question;
+mod recognize;
 pub(crate) mod understood;
 
 use super::fault::escape;
 use super::text::Fields;
 use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
-use crate::error::opt::{COLUMNS, DELIMITER, FORMAT};
+use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
-use matrix_market::Banner;
-use meant::{is_number, is_whole_number, is_word};
-use names::Chosen;
+pub(crate) use lines::BYTE_ORDER_MARK;
+use lines::Sample;
+use names::{Choice, Chosen};
+use recognize::{HeaderAt, Reading, recognize};
 use std::path::Path;
 use understood::Roles;
-
-/// Maximum number of lines that are sampled.
-const SAMPLED_LINES: usize = 1000;
 
 /// Rules for splitting lines.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -47,12 +42,11 @@ pub(crate) struct Layout {
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
-    pub(crate) quotes: bool,
-    /// Whether spaces around names are ignored: some names of the sample have them.
-    pub(crate) trims: bool,
-    /// Whether lines may have no columns after the last required one, because the header has none.
+    /// Whether lines may have no columns after the last required one, because other lines have none.
     pub(crate) is_exact: bool,
     pub(crate) comment: Vec<u8>,
+    /// Whether a comment that has the columns of an edge is a bad line, because nobody said that it is none.
+    pub(crate) doubts_comments: bool,
     pub(crate) rows: Rows,
     /// Whether lines are FASTA, with a name after `>`.
     pub(crate) is_fasta: bool,
@@ -67,19 +61,12 @@ impl Layout {
             target: 1,
             weight: None,
             transform: WeightTransform::None,
-            quotes: delimiter.allows_quotes(),
-            trims: false,
             is_exact: false,
             comment: Vec::new(),
+            doubts_comments: false,
             rows: Rows::Edges,
             is_fasta: false,
         }
-    }
-
-    /// Adapts the layout to lines of memberships, which are checked further.
-    fn for_rows(self, rows: Rows) -> Self {
-        let quotes = self.quotes || rows != Rows::Edges && self.delimiter != Delimiter::Spaces;
-        Self { rows, quotes, ..self }
     }
 
     /// Returns whether the names come first, and the columns between them and the weight can be counted by their
@@ -91,7 +78,7 @@ impl Layout {
         };
         let is_checked = self.rows == Rows::NumberedMemberships;
         let names_come_first = self.source == 0 && self.target == 1;
-        names_come_first && !is_checked && !self.trims && self.weight.is_none_or(is_plain_weight)
+        names_come_first && !is_checked && self.weight.is_none_or(is_plain_weight)
     }
 
     pub(crate) fn last_column(&self) -> usize {
@@ -111,14 +98,36 @@ impl Layout {
             .unwrap_or(("edge", columns + 1))
     }
 
-    /// Returns whether a line is blank or a comment.
-    pub(crate) fn is_nothing(&self, line: &[u8]) -> bool {
-        let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);
-        is_comment || line.iter().all(|&byte| self.is_blank(byte))
+    /// Returns whether a line is a comment.
+    pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
+        !self.comment.is_empty() && line.starts_with(&self.comment)
     }
 
-    fn is_blank(&self, byte: u8) -> bool {
+    /// Returns whether a comment may be meant as an edge: its first name follows the prefix immediately.
+    pub(crate) fn is_doubtful_comment(&self, line: &[u8]) -> bool {
+        let next = line.get(self.comment.len());
+        self.doubts_comments && next.is_some_and(|&byte| !self.is_blank(byte) && byte != self.comment[0] && byte != b'!')
+    }
+
+    /// Returns whether a line has nothing but spaces.
+    pub(crate) fn is_empty(&self, line: &[u8]) -> bool {
+        line.iter().all(|&byte| self.is_blank(byte))
+    }
+
+    /// Returns whether a byte is a space around fields.
+    pub(crate) fn is_blank(&self, byte: u8) -> bool {
         (byte == b' ' || byte == b'\t') && self.delimiter != Delimiter::Byte(byte)
+    }
+
+    /// Removes the spaces around a field.
+    pub(crate) fn trimmed<'a>(&self, mut field: &'a [u8]) -> &'a [u8] {
+        while let Some((_, rest)) = field.split_first().filter(|(byte, _)| self.is_blank(**byte)) {
+            field = rest;
+        }
+        while let Some((_, rest)) = field.split_last().filter(|(byte, _)| self.is_blank(**byte)) {
+            field = rest;
+        }
+        field
     }
 }
 
@@ -131,10 +140,14 @@ pub(crate) struct InputFormat {
     pub(crate) header: Option<[Fingerprint; 2]>,
     /// Bytes before the first edge: a byte-order mark, comments, the header.
     pub(crate) preamble_bytes: u64,
-    /// Lines before the first edge.
+    /// Lines before the first edge, and comments among them.
     pub(crate) preamble_lines: u64,
+    pub(crate) preamble_comments: u64,
     delimiter_line: Option<u64>,
-    is_blast: bool,
+    /// Name of the format, if it is in the table of formats.
+    pub(crate) kind: Option<String>,
+    /// Prefixes of the names of sources and targets, if they are nodes of two kinds.
+    pub(crate) kinds: Option<[String; 2]>,
     /// Description of the use of the columns.
     roles: String,
     /// Size that a Matrix Market file declares.
@@ -156,7 +169,7 @@ impl InputFormat {
         if self.matrix.is_some() {
             return format!("Matrix Market, {}", self.roles);
         }
-        let kind = if self.is_blast { "BLAST table, " } else { "" };
+        let kind = self.kind.as_ref().map_or_else(String::new, |kind| format!("{kind}, "));
         let header = if self.has_header { "header" } else { "no header" };
         format!("{kind}{}, {header}, {}", delimiter.plain_name(), self.roles)
     }
@@ -171,71 +184,143 @@ impl InputFormat {
     }
 }
 
-/// Sampled lines of a block.
-struct LineSample<'a> {
-    lines: Vec<&'a [u8]>,
-    /// Start and end of the first sampled line, and the number of lines before it.
-    first_start: usize,
-    first_end: usize,
-    lines_before: u64,
-}
-
-impl<'a> LineSample<'a> {
-    /// Returns the lines that cannot be a header, if there are any.
-    fn body(&self, options: &InputOptions) -> &[&'a [u8]] {
-        let may_have_header = self.lines.len() > 1 && options.header != Header::No;
-        &self.lines[usize::from(may_have_header)..]
-    }
-}
-
 /// Detects the format from a file's first bytes; returns `None` if they contain only comments and blank lines.
 /// `is_whole` indicates whether the file ends with them.
+///
+/// # Errors
+/// `Usage` if the columns could mean several things; `BadInput` for a file that is not lines of edges.
 pub(crate) fn detect(
     block: &[u8],
     is_whole: bool,
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<InputFormat>> {
-    let sample = sample(block, is_whole, options);
-    let Some(&first) = sample.lines.first() else { return Ok(None) };
+    let sample = Sample::of(block, is_whole, options);
+    if sample.lines.is_empty() {
+        return Ok(None);
+    }
     let banner = matrix_market::banner(block, path, options)?;
-    let has_size = banner.is_some() && options.header != Header::No;
-    let matrix = has_size.then(|| matrix_market::size(first, path)).transpose()?;
-    let body = sample.body(options);
-    let of_banner = banner.map(|_| Delimiter::Spaces);
-    let found = || delimiters::find(&sample.lines, body);
-    let delimiter = options.delimiter.or(of_banner).unwrap_or_else(found);
-    let (comment, transform) = (options.comment.clone(), options.weight_transform);
-    let quotes = delimiters::quotes(delimiter, &sample.lines);
-    let layout = Layout { comment, transform, quotes, ..Layout::of(delimiter) };
-    let mut layout = layout.for_rows(options.rows);
-    let found = find_columns(&layout, &sample, banner, path, options)?;
-    let (has_header, is_blast) = (found.has_header, found.is_blast);
-    let Chosen { source, target, weight, .. } = found.columns;
-    (layout.source, layout.target, layout.weight) = (source, target, weight);
-    if options.ignore_weights {
-        layout.weight = None;
+    if banner.is_some() && options.header != Header::No {
+        return matrix_market::format(&sample, banner, path, options).map(Some);
     }
-    if options.rows == Rows::Edges && banner.is_none() {
-        refuse_doubtful(&layout, &sample, &found, (path, is_whole), options)?;
-        layout.trims = has_spaces_around_names(&layout, sample.body(options));
-        let is_last = found.header_columns == layout.last_column() + 1;
-        let may_be_exact = options.columns.is_none() && delimiter != Delimiter::Spaces;
-        layout.is_exact = has_header && is_last && may_be_exact;
+    let konect = matrix_market::konect(&sample, path, options)?;
+    let known = options.delimiter.or(sample.stated).or(konect.map(|_| Delimiter::Spaces));
+    let mut reading = recognize(&sample, known, path, options)?;
+    if let Some(konect) = konect {
+        konect.apply(&mut reading);
     }
-    Ok(Some(InputFormat {
-        roles: roles(&layout, &sample, has_header, matrix.is_some()),
-        header: header_names(&layout, first, &found),
-        layout,
-        has_header,
-        preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
-        preamble_lines: sample.lines_before + u64::from(has_header),
-        delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
-        is_blast,
-        matrix,
-        is_node_list: false,
-    }))
+    let chosen = choose(&sample, &reading, path, options)?;
+    Ok(Some(format_of(&sample, &reading, &chosen, path, options)?))
 }
+
+/// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.
+fn choose(sample: &Sample<'_>, reading: &Reading<'_>, path: &Path, options: &InputOptions) -> Result<Chosen> {
+    if let Some(columns) = &options.columns {
+        let at = resolve(columns, &reading.names, path, sample.lines_before + 1)?;
+        let by_name = reading.choice.is_by_name();
+        let weight = at.get(2).copied().filter(|_| !options.ignore_weights);
+        return Ok(Chosen { source: at[0], target: at[1], weight, by_name, format: None, two_mode: options.two_mode });
+    }
+    let has_numbers = reading.kinds.get(2) == Some(&names::Kind::Number) && !options.ignore_weights;
+    let weight = has_numbers.then_some(2);
+    let first =
+        Chosen { source: 0, target: 1, weight, by_name: false, format: None, two_mode: options.two_mode };
+    if options.format == EdgeFormat::Lines || reading.column_count() < 2 {
+        // A single column is an error about its first line.
+        return Ok(reading.choice.chosen().cloned().unwrap_or(first));
+    }
+    if let Some(error) = question::columns(path, &reading.view(), options) {
+        return Err(error);
+    }
+    let Choice::Use(mut chosen) = reading.choice.clone() else { unreachable!("all others are questions") };
+    let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
+    if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
+        return Err(question::doubt(path, message, hint));
+    }
+    chosen.two_mode |= options.two_mode;
+    Ok(chosen)
+}
+
+fn format_of(
+    sample: &Sample<'_>,
+    reading: &Reading<'_>,
+    chosen: &Chosen,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<InputFormat> {
+    let has_header = reading.header != HeaderAt::None;
+    let mut layout = Layout {
+        source: chosen.source,
+        target: chosen.target,
+        weight: chosen.weight,
+        transform: options.weight_transform,
+        comment: sample.comment.clone(),
+        doubts_comments: options.comment.is_none(),
+        rows: options.rows,
+        ..Layout::of(reading.split.delimiter)
+    };
+    layout.is_exact = options.columns.is_none() && layout.last_column() + 1 == reading.column_count();
+    let header_comment = match reading.header {
+        HeaderAt::Comment(at) => Some(at),
+        _ => None,
+    };
+    let is_first = reading.header == HeaderAt::First;
+    let mut preamble = match is_first {
+        true => (sample.first_end, sample.lines_before + 1),
+        false => (sample.first_start, sample.lines_before),
+    };
+    let is_doubtful = |(at, comment): &(usize, &lines::Comment<'_>)| {
+        Some(*at) != header_comment && is_edge(&layout, comment.line)
+    };
+    if let Some((_, comment)) = sample.comments.iter().enumerate().find(is_doubtful) {
+        if options.rows == Rows::Edges {
+            return Err(question::comment(path, comment.line, &sample.comment));
+        }
+        preamble = (comment.start, comment.lines_before);
+    }
+    let Layout { source, target, weight, transform, .. } = layout;
+    let roles = Roles { names: &reading.names, count: reading.column_count(), source, target, weight, transform };
+    let name_at = |at: usize| reading.names.get(at).copied().unwrap_or_default();
+    Ok(InputFormat {
+        roles: roles.text(),
+        header: header_names(reading, chosen),
+        has_header,
+        preamble_bytes: preamble.0 as u64,
+        preamble_lines: preamble.1,
+        preamble_comments: (sample.comments.len() - usize::from(header_comment.is_some())) as u64,
+        delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
+        kind: chosen.format.map(|format| format.name.to_owned()),
+        kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
+        matrix: None,
+        is_node_list: false,
+        layout,
+    })
+}
+
+/// Returns whether a comment has the columns of an edge.
+fn is_edge(layout: &Layout, line: &[u8]) -> bool {
+    if !layout.is_doubtful_comment(line) {
+        return false;
+    }
+    let plain = Layout { comment: Vec::new(), ..layout.clone() };
+    let found = super::text::general_line(&plain, true, line, 0, line.len()).0;
+    matches!(found, super::text::LineKind::Edge(_))
+}
+
+/// Returns the prefixes of names of two kinds: the names of their columns, if these are short.
+pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
+    let prefix = |name: &[u8]| {
+        let name = std::str::from_utf8(name.trim_ascii()).ok()?;
+        (1..=KIND_LIMIT).contains(&name.len()).then(|| format!("{name}:"))
+    };
+    match names.map(prefix) {
+        [Some(source), Some(target)] if source != target => [source, target],
+        _ => ["source:".into(), "target:".into()],
+    }
+}
+
+/// Maximum length of the name of a kind of nodes, with which their names begin.
+pub(crate) const KIND_LIMIT: usize = 31;
 
 /// Like [`detect`], for a list of nodes: every line that is not a comment begins with a name. The list does not reveal
 /// how columns are separated, so it uses `delimiter`, that of the edges. In FASTA, names are the first words after `>`,
@@ -246,20 +331,22 @@ pub(crate) fn detect_nodes(
     options: &InputOptions,
     delimiter: Delimiter,
 ) -> Result<Option<InputFormat>> {
-    let sample = sample(block, is_whole, options);
+    let sample = Sample::of(block, is_whole, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
     Ok(Some(InputFormat {
-        layout: Layout { comment: options.comment.clone(), is_fasta, ..Layout::of(delimiter) },
+        layout: Layout { comment: sample.comment.clone(), is_fasta, ..Layout::of(delimiter) },
         has_header: false,
         header: None,
         preamble_bytes: sample.first_start as u64,
         preamble_lines: sample.lines_before,
+        preamble_comments: sample.comments.len() as u64,
         delimiter_line: None,
-        is_blast: false,
+        kind: None,
+        kinds: None,
         roles: String::new(),
         matrix: None,
         is_node_list: true,
@@ -270,239 +357,36 @@ pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
     Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))
 }
 
-/// Collects data lines. If the block is not the end of the file, its last line is left out, since it may be incomplete.
-fn sample<'a>(block: &'a [u8], is_whole: bool, options: &InputOptions) -> LineSample<'a> {
-    let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let mut sample = LineSample {
-        lines: Vec::new(),
-        first_start: block.len(),
-        first_end: block.len(),
-        lines_before: 0,
-    };
-    while at < block.len() && sample.lines.len() < SAMPLED_LINES {
-        let stop = memchr::memchr(b'\n', &block[at..]).map(|len| at + len);
-        if stop.is_none() && !is_whole {
-            if sample.lines.is_empty() {
-                sample.first_start = at;
-            }
-            break;
-        }
-        let stop = stop.unwrap_or(block.len());
-        let line = block[at..stop].strip_suffix(b"\r").unwrap_or(&block[at..stop]);
-        let comment = &options.comment;
-        let is_leading = sample.lines.is_empty() && comment == b"#";
-        let is_comment = !comment.is_empty() && line.starts_with(comment)
-            || is_leading && (line.starts_with(b"%") || names_delimiter(line));
-        let is_blank = line.iter().all(|&byte| {
-            (byte == b' ' || byte == b'\t') && options.delimiter != Some(Delimiter::Byte(byte))
-        });
-        let next = (stop + 1).min(block.len());
-        if !is_comment && !is_blank {
-            if sample.lines.is_empty() {
-                (sample.first_start, sample.first_end) = (at, next);
-            }
-            sample.lines.push(line);
-        } else if sample.lines.is_empty() {
-            sample.lines_before += 1;
-        }
-        at = next;
-    }
-    sample
-}
-
-/// Returns whether a line gives the delimiter for Excel: `sep=;`.
-fn names_delimiter(line: &[u8]) -> bool {
-    line.len() == 5 && line[..4].eq_ignore_ascii_case(b"sep=") && b",;|\t".contains(&line[4])
-}
-
 pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
-    let quoted = layout.quotes;
-    Fields { layout, quoted, text: line, at: 0, end: line.len(), ended: false }
+    Fields { layout, quoted: true, text: line, at: 0, end: line.len(), ended: false }
 }
 
-/// Splits a line into columns, up to a broken quote.
+/// Splits a line into columns without the spaces around them, up to a broken quote.
 pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
-        .map(|field| &line[field.start..field.end])
+        .map(|field| match field.is_quoted() {
+            true => &line[field.start..field.end],
+            false => layout.trimmed(&line[field.start..field.end]),
+        })
         .collect()
 }
 
-/// Columns detected in a file.
-struct FoundColumns {
-    columns: Chosen,
-    /// Number of columns of the first line, counting the unnamed one of R.
-    header_columns: usize,
-    has_header: bool,
-    is_blast: bool,
-}
-
-/// Chooses the columns: from `--columns`, otherwise from the header, otherwise by position.
-fn find_columns(
-    layout: &Layout,
-    sample: &LineSample<'_>,
-    banner: Option<Banner>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<FoundColumns> {
-    let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
-    let header = split_header(layout, sample.lines[0], &rows);
-    let by_header = names::choose(&header, layout.rows, |at| has_numbers(&rows, at));
-    let header_columns = header.len();
-    let is_header = |columns: &Chosen| match options.header {
-        Header::Yes => true,
-        Header::No => false,
-        Header::Auto => banner.is_some() || is_header(layout.rows, columns, &header, &rows),
-    };
-    if let Some(columns) = &options.columns {
-        let names_columns = columns.iter().any(|column| matches!(column, Column::Name(_)));
-        let at = resolve(columns, &header, path, sample.lines_before + 1)?;
-        let by_name = by_header.is_some_and(|found| found.by_name);
-        let weight = at.get(2).copied();
-        let columns = Chosen { source: at[0], target: at[1], weight, by_name };
-        let has_header = names_columns || is_header(&columns);
-        return Ok(FoundColumns { columns, header_columns, has_header, is_blast: false });
-    }
-    if let Some(Banner { has_values }) = banner {
-        let weight = has_values.then_some(2);
-        let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-        return Ok(FoundColumns {
-            columns,
-            header_columns,
-            has_header: options.header != Header::No,
-            is_blast: false,
-        });
-    }
-    if let Some(columns) = by_header.filter(|columns| is_header(columns)) {
-        let is_blast = columns.weight == Some(11) && is_blast(layout, &rows);
-        return Ok(FoundColumns { columns, header_columns, has_header: true, is_blast });
-    }
-    let (mut weight, mut is_blast) = default_weight(layout, sample.body(options));
-    if weight.is_none() {
-        // Bad lines must not hide the weights of a short file.
-        (weight, is_blast) = default_weight(layout, &sample.lines);
-    }
-    let columns = Chosen { source: 0, target: 1, weight, by_name: false };
-    Ok(FoundColumns {
-        columns,
-        header_columns,
-        has_header: options.header == Header::Yes,
-        is_blast,
-    })
-}
-
-/// Returns whether rows begin with a column that the header does not name, as R writes row numbers.
-fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
-    let number = |row: &Vec<&[u8]>| {
-        let is_longer = row.len() == header.len() + 1;
-        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
-        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
-    };
-    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
-    numbers.is_some_and(|numbers| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b))
-}
-
-/// Refuses lines that are not edges, unless the user or the header determines which columns are.
-fn refuse_doubtful(
-    layout: &Layout,
-    sample: &LineSample<'_>,
-    found: &FoundColumns,
-    (path, is_whole): (&Path, bool),
-    options: &InputOptions,
-) -> Result<()> {
-    let is_reported = options.columns.is_some() || options.format == EdgeFormat::Lines;
-    if is_reported || found.has_header && found.columns.by_name || found.is_blast {
-        return Ok(());
-    }
-    let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(layout, line)).collect();
-    let lines = doubts::SampledLines {
-        path,
-        delimiter: layout.delimiter,
-        lines: &sample.lines,
-        rows: &rows,
-        has_header: found.has_header,
-        is_whole: is_whole && sample.lines.len() < SAMPLED_LINES,
-        has_usual_comments: options.comment == b"#",
-    };
-    lines.doubt().map_or(Ok(()), |(message, hint)| {
-        Err(bad_input(path, message)
-            .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
-            .hint(hint))
-    })
-}
-
-/// Returns whether names have spaces around them, which are not part of names between commas, semicolons and `|`.
-fn has_spaces_around_names(layout: &Layout, lines: &[&[u8]]) -> bool {
-    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    let has_spaces = |line: &&[u8]| {
-        let row = split(layout, line);
-        [layout.source, layout.target]
-            .iter()
-            .filter_map(|&at| row.get(at))
-            .any(|field| is_blank(field.first()) || is_blank(field.last()))
-    };
-    layout.delimiter.allows_quotes() && lines.iter().any(has_spaces)
+/// Returns whether the name of a file has the extension `end`, compressed or not.
+pub(crate) fn ends_with(path: &Path, end: &str) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = [".gz", ".bgz", ".zst", ".bz2", ".xz"]
+        .iter()
+        .find_map(|packed| name.strip_suffix(packed))
+        .unwrap_or(&name);
+    name.rsplit_once('.').is_some_and(|(_, found)| found == end)
 }
 
 /// Returns the names of source and target in the header, if it was recognized by them.
-fn header_names(layout: &Layout, first: &[u8], found: &FoundColumns) -> Option<[Fingerprint; 2]> {
-    let FoundColumns { columns, has_header, header_columns, .. } = found;
-    let row = split(layout, first);
-    // R's header has no name for the first column.
-    let shift = header_columns - row.len().min(*header_columns);
-    let name = |at: usize| {
-        let name = *row.get(at.checked_sub(shift)?)?;
-        Some(Fingerprint::of(if layout.trims { name.trim_ascii() } else { name }))
-    };
-    let is_known = *has_header && columns.by_name;
-    is_known.then(|| Some([name(columns.source)?, name(columns.target)?]))?
-}
-
-/// Splits the first line, which may be the header, into columns. Adds the missing name of R's column of row names.
-fn split_header<'a>(layout: &Layout, first: &'a [u8], rows: &[Vec<&[u8]>]) -> Vec<&'a [u8]> {
-    let mut header = split(layout, first);
-    let found = names::choose(&header, layout.rows, |at| has_numbers(rows, at));
-    if found.is_some_and(|found| found.by_name) && has_row_names(&header, rows) {
-        header.insert(0, b"");
-    }
-    header
-}
-
-/// Describes how the columns of `layout` are used.
-fn roles(layout: &Layout, sample: &LineSample<'_>, has_header: bool, is_matrix: bool) -> String {
-    let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
-    let first = split_header(layout, sample.lines[0], &rows);
-    let names = match (is_matrix, has_header) {
-        (true, _) => vec![&b"row"[..], b"column", b"value"],
-        (false, true) => first.clone(),
-        (false, false) => Vec::new(),
-    };
-    let first = if is_matrix { 0 } else { first.len() };
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0).max(first);
-    let Layout { source, target, weight, transform, .. } = *layout;
-    Roles { names: &names, count, source, target, weight, transform }.text()
-}
-
-/// Returns the default column of the weight, and whether the file is a BLAST table.
-fn default_weight(layout: &Layout, lines: &[&[u8]]) -> (Option<usize>, bool) {
-    let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| split(layout, line)).collect();
-    match is_blast(layout, &rows) {
-        true => (Some(11), true),
-        false => (has_numbers(&rows, 2).then_some(2), false),
-    }
-}
-
-fn is_blast(layout: &Layout, rows: &[Vec<&[u8]>]) -> bool {
-    let is_row_of_blast =
-        |row: &Vec<&[u8]>| row.len() == 12 && row[2..].iter().all(|field| is_number(field));
-    layout.delimiter == Delimiter::Byte(b'\t') && rows.iter().all(is_row_of_blast)
-}
-
-/// Returns whether at least half of the rows have a number in `column`.
-fn has_numbers(rows: &[Vec<&[u8]>], column: usize) -> bool {
-    let numbers = rows.iter().filter(|row| row.get(column).is_some_and(|field| is_number(field)));
-    let count = numbers.count();
-    count > 0 && count * 2 >= rows.len()
+fn header_names(reading: &Reading<'_>, chosen: &Chosen) -> Option<[Fingerprint; 2]> {
+    let is_known = reading.header == HeaderAt::First && chosen.by_name;
+    let name = |at: usize| reading.names.get(at).map(|name| Fingerprint::of(name));
+    is_known.then(|| Some([name(chosen.source)?, name(chosen.target)?]))?
 }
 
 /// Finds columns by number or by name in the header, from 0.
@@ -516,7 +400,7 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                     (0..header.len()).filter(|&at| header[at].trim_ascii() == name.as_bytes());
                 let position = named.next();
                 if named.next().is_some() {
-                    return Err(names::twice(path, name));
+                    return Err(twice(path, name));
                 }
                 position.ok_or_else(|| {
                     let mut names = String::new();
@@ -531,111 +415,22 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
             }
         })
         .collect();
-    names::check_distinct(&at?, path)
+    check_distinct(&at?, path)
 }
 
-/// Returns whether the first line names the columns of `rows`; `columns` are those of an edge.
-fn is_header(kind: Rows, columns: &Chosen, first: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
-    let is_numbered = |row: &[&[u8]]| row.get(columns.target).is_some_and(|field| is_number(field));
-    let becomes_numbered = kind == Rows::NumberedMemberships
-        && !is_numbered(first)
-        && rows.first().is_some_and(|row| is_numbered(row));
-    // A line whose first name is missing is not a header.
-    let has_number = |row: &Vec<&[u8]>| row.first().is_some_and(|field| is_number(field));
-    let has_index = names::begins_with_index(first)
-        && !first.iter().any(|field| is_number(field))
-        && !rows.is_empty()
-        && rows.iter().all(has_number);
-    let before = &first[..columns.source.max(columns.target).min(first.len())];
-    let by_name = columns.by_name && !before.iter().any(|field| is_number(field));
-    let are_whole = |row: &[&[u8]]| {
-        [columns.source, columns.target]
-            .map(|at| row.get(at).is_some_and(|field| is_whole_number(field)))
-    };
-    let is_over_numbers = kind == Rows::Edges
-        && rows.len() >= 2
-        && [columns.source, columns.target]
-            .iter()
-            .all(|&at| first.get(at).is_some_and(|f| is_word(f)))
-        && rows.iter().all(|row| are_whole(row) == [true, true]);
-    let is_reported = becomes_numbered || has_index || by_name || is_over_numbers;
-    match columns.weight.and_then(|weight| Some((weight, first.get(weight)?))) {
-        None => is_reported,
-        Some((_, field)) if is_number(field) => false,
-        Some((weight, field)) => is_reported || is_word(field) && has_numbers(rows, weight),
-    }
+/// Returns the error for a name that two columns have.
+pub(crate) fn twice(path: &Path, name: &str) -> Error {
+    bad_input(path, &format!("has two columns named `{name}`"))
+        .hint(format_args!("use column numbers, such as {}", COLUMNS.of("1,2,3")))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(text: &str, options: &InputOptions) -> InputFormat {
-        detect(text.as_bytes(), true, Path::new("f"), options).unwrap().unwrap()
+/// Returns the columns of source, target and weight given by `--columns`, if they are distinct.
+pub(crate) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
+    let is_same = |(at, column): (usize, &usize)| columns[..at].contains(column);
+    if !columns.iter().enumerate().any(is_same) {
+        return Ok(columns.to_vec());
     }
-
-    fn columns(text: &str) -> (Delimiter, Option<usize>, bool) {
-        let format = found(text, &InputOptions::default());
-        (format.layout.delimiter, format.layout.weight, format.has_header)
-    }
-
-    #[test]
-    fn delimiters_weights_and_headers_are_detected() {
-        let (tab, comma) = (Delimiter::Byte(b'\t'), Delimiter::Byte(b','));
-        let spaces = Delimiter::Spaces;
-        for (text, expected) in [
-            ("a\tb\n", (tab, None, false)),
-            ("a\tb\t1\nc\td\t2\n", (tab, Some(2), false)),
-            ("a,b,1\n\"c,d\",e,2\n", (comma, Some(2), false)),
-            ("a;b\nc;d", (Delimiter::Byte(b';'), None, false)),
-            ("  1   2  3.5\n 10  20  1\n", (spaces, Some(2), false)),
-            ("gi|1|x gi|2|y 0.5\ngi|1|x gi|3|y 1\n", (spaces, Some(2), false)),
-            ("a|b|1\n", (Delimiter::Byte(b'|'), Some(2), false)),
-            ("x,y\tu,v\t3\n", (tab, Some(2), false)),
-            ("protein1 protein2 combined_score\nA B 900\n", (spaces, Some(2), true)),
-            ("Source\tTarget\nx\ty\n", (tab, None, true)),
-            ("foo\tbar\nx\ty\n", (tab, None, false)),
-            ("foo\tbar\tbaz\nx\ty\t1\n", (tab, Some(2), true)),
-            ("from\tto\t1\nx\ty\t1\n", (tab, Some(2), false)),
-            ("# c\n%d\n\n1 2 3\n", (spaces, Some(2), false)),
-            (
-                "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n",
-                (spaces, None, true),
-            ),
-            ("a\tknows\tb\nc\tknows\td\n", (tab, None, false)),
-            ("a,b,NA\nb,c,2\n", (comma, Some(2), false)),
-            ("a\tb\t1 000\nb\tc\t2\n", (tab, Some(2), false)),
-            ("a;b;1.000,5\nb;c;2.500,5\n", (Delimiter::Byte(b';'), Some(2), false)),
-            ("x,y\n1,2\n2,3\n", (comma, None, true)),
-            ("sep=;\na;b\nb;c\n", (Delimiter::Byte(b';'), None, false)),
-            ("\"a x\" \"b\" 1\n\"b\" \"c\" 2\n", (spaces, Some(2), false)),
-            ("one", (tab, None, false)),
-        ] {
-            assert_eq!(columns(text), expected, "{text}");
-        }
-        let blast = "q\ts\t98.5\t100\t1\t0\t1\t100\t1\t100\t1e-50\t210\n";
-        assert_eq!(columns(blast), (tab, Some(11), false));
-        assert_eq!(columns(&blast.replace("98.5", "x")), (tab, None, false));
-    }
-
-    #[test]
-    fn columns_are_found_by_name() {
-        let name = |name: &str| Column::Name(name.into());
-        let columns = Some(vec![name("to"), name("from"), name("score")]);
-        let options = InputOptions { columns, ..InputOptions::default() };
-        let format = found("\u{feff}# hi\nfrom,x,to,score\na,1,b,0.5\n", &options);
-        let layout = &format.layout;
-        assert_eq!((layout.source, layout.target, layout.weight), (2, 0, Some(3)));
-        assert_eq!((format.preamble_bytes, format.preamble_lines), (24, 2));
-        let error = detect(b"a,b,c\n", true, Path::new("f"), &options).unwrap_err();
-        assert_eq!(error.message(), "`f` has no column named `to`");
-    }
-
-    #[test]
-    fn a_file_without_lines_has_no_format() {
-        for text in ["", "\n\n", "# a\n", "\u{feff}", "%x\n\r\n"] {
-            let options = InputOptions::default();
-            assert!(detect(text.as_bytes(), true, Path::new("f"), &options).unwrap().is_none());
-        }
-    }
+    let path = path.display();
+    let message = format_args!("{COLUMNS} names a column of `{path}` twice, by name and by number");
+    Err(Error::usage(message).hint("use different columns for source, target and weight"))
 }

@@ -1,76 +1,247 @@
-//! Column names: a single table for text, tables and Python.
+//! Column names: one vocabulary for text, tables and Python.
 //!
-//! Columns named as the two ends of an edge are used wherever they are. Positions matter only if the header names
-//! neither. Columns with the row numbers of a data frame are not counted.
+//! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
+//! formats](super::formats), then the words here.
 
-use super::bad_input;
-use crate::error::opt::COLUMNS;
-use crate::error::{Error, Result};
-use crate::input::Rows;
-use std::path::Path;
+use super::formats::{self, Format};
+use crate::input::{Rows, WeightTransform};
 
-/// Columns of edges or memberships, from 0.
+/// Names of source and target, each pair separated by a space. If a header has several pairs, the first one here is
+/// used: in `from,to,source`, the column `source` is the origin of the data.
+const PAIRS: &str = "source target,source destination,source dest,source dst,source tgt,src dst,src dest,\
+    src destination,src target,src tgt,from to,query target,query subject,query reference,qseqid sseqid,\
+    queryaccver subjectaccver,queryacc subjectacc,queryseqid subjectseqid,qid sid,citing cited,\
+    follower followee,parent child,left right,head tail,idleft idright";
+
+/// Pairs of ends that stand before or after what they are the ends of: `fromnode`, `address_from`.
+const AFFIXES: &str = "source target,source destination,src dst,src dest,from to,start end,left right,\
+    ltable rtable,query target,query subject,idl idr";
+
+/// What the two ends of an edge may be called, with a number or a letter after it: `protein1`, `node_b`.
+const STEMS: &str = "id iid uniqueid recordid rec record node nodeid protein proteinid uniprot gene geneid \
+    entrez snp name vertex item user userid person author sequence seq seqid contig word page entity interactor";
+const ENDS: [[&str; 2]; 5] = [["1", "2"], ["a", "b"], ["i", "j"], ["l", "r"], ["x", "y"]];
+
+/// Pairs of ends of two different kinds, whose identifiers are independent. With or without `id` after each.
+const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song,user track,user book,user business,\
+    user group,user page,user tag,reader book,customer product,customer item,author paper,author publication,\
+    actor movie,actor film,member group,ltable rtable,drug target,gene disease,drug disease,reviewer product";
+
+/// Names of columns of single nodes, the likeliest first.
+const NODE_WORDS: &str = "node nodeid name id vertex protein gene sequence user item cell barcode key label";
+/// Names of columns of communities, the likeliest first.
+const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid modularityclass group groupid \
+    membership leiden louvain infomap label family class truth";
+
+/// Names of a weight that leave no doubt.
+const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
+/// Names of numbers that are larger for closer nodes.
+const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
+    matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation kinship";
+/// Names of numbers that are smaller for closer nodes.
+const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
+    levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
+/// Parts of names of such numbers.
+const DISTANCE_PARTS: &str = "distance evalue pvalue qvalue hamming levenshtein dissimilar";
+/// Names of numbers that are no weights: identifiers, places.
+const OTHER_WORDS: &str = "id edgeid index key type label chr chrom pos bp start end edge row";
+/// Parts of names of points in time.
+const TIME_PARTS: &str = "time date year epoch";
+
+/// Words that name columns of any table, by which a line above text is recognized as a header.
+const HEADER_WORDS: &str = "id name label value key first last title city country state type category description \
+    email url date time year count score weight";
+
+/// Kind of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Number,
+    Text,
+    Empty,
+}
+
+/// Source, target and weight of edges, from 0, and how they were chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chosen {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     /// Whether source and target were recognized by their names.
     pub(crate) by_name: bool,
+    pub(crate) format: Option<&'static Format>,
+    /// Whether source and target are nodes of different kinds.
+    pub(crate) two_mode: bool,
 }
 
-/// Names of source and target, without capitals and punctuation. If a header has several pairs, the first one here is
-/// used: in `from,to,source`, the column `source` is the origin of the data.
-const PAIRS: [[&str; 2]; 31] = [
-    ["source", "target"],
-    ["source", "destination"],
-    ["source", "dest"],
-    ["source", "dst"],
-    ["source", "tgt"],
-    ["src", "dst"],
-    ["src", "dest"],
-    ["src", "destination"],
-    ["src", "target"],
-    ["src", "tgt"],
-    ["from", "to"],
-    ["sourceid", "targetid"],
-    ["sourceid", "destinationid"],
-    ["srcid", "dstid"],
-    ["srcid", "destid"],
-    ["fromid", "toid"],
-    ["startid", "endid"],
-    ["sourcename", "targetname"],
-    ["sourcenode", "targetnode"],
-    ["fromnode", "tonode"],
-    ["fromnodeid", "tonodeid"],
-    ["query", "target"],
-    ["query", "subject"],
-    ["query", "reference"],
-    ["qseqid", "sseqid"],
-    ["queryid", "subjectid"],
-    ["queryid", "targetid"],
-    ["qid", "sid"],
-    ["citing", "cited"],
-    ["follower", "followee"],
-    // Either end may be called the head of an arrow, so the first column is the source, as with numbered names.
-    ["head", "tail"],
-];
+/// What the columns of a file are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Use(Chosen),
+    /// The ends are certain, but each of these columns may be the weight.
+    AskWeight(Chosen, Vec<usize>),
+    /// The only possible weight is a distance, and no transform is given.
+    AskTransform(Chosen),
+    /// A table of nodes.
+    Nodes,
+    /// Nothing says which columns are the ends.
+    AskEnds,
+}
 
-/// Stems of names that come in pairs, with a number or a letter at the end: `protein1`, `node_b`.
-const STEMS: &str = "node nodeid protein proteinid gene geneid id name vertex item user userid person \
-    author sequence seq seqid contig word page entity interactor";
-const ENDS: [[&str; 2]; 3] = [["1", "2"], ["a", "b"], ["i", "j"]];
+impl Choice {
+    /// Returns the chosen columns, if the ends are certain.
+    pub(crate) fn chosen(&self) -> Option<&Chosen> {
+        match self {
+            Self::Use(chosen) | Self::AskWeight(chosen, _) | Self::AskTransform(chosen) => Some(chosen),
+            Self::Nodes | Self::AskEnds => None,
+        }
+    }
 
-/// Names of columns of single nodes, the likeliest first.
-const NODE_WORDS: &str = "node nodeid name id vertex protein gene sequence user item label";
-/// Names of columns of communities, the likeliest first.
-const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid group groupid \
-    membership family class truth label";
+    pub(crate) fn is_by_name(&self) -> bool {
+        self.chosen().is_some_and(|chosen| chosen.by_name)
+    }
+}
 
-/// Names of columns of weights.
-const WEIGHT_WORDS: [&str; 2] = ["weight", "weights"];
-/// Names of numeric columns that are not weights, even after source and target.
-const OTHER_NUMBERS: &str = "id edgeid index key type label time timestamp date year";
+/// Columns of a file to choose from.
+pub(crate) struct Columns<'a> {
+    /// Names, empty without a header.
+    pub(crate) names: &'a [&'a [u8]],
+    /// Kinds of the values.
+    pub(crate) kinds: &'a [Kind],
+    pub(crate) rows: Rows,
+    pub(crate) transform: WeightTransform,
+    /// Whether weights are wanted.
+    pub(crate) weighted: bool,
+}
+
+impl Columns<'_> {
+    /// Chooses the columns by their names; otherwise the only two, or the only two before a number.
+    pub(crate) fn choose(&self) -> Choice {
+        let words: Vec<String> = self.names.iter().map(|name| plain_word(name)).collect();
+        if self.rows != Rows::Edges {
+            return self.choose_membership(&words);
+        }
+        if let Some(format) = formats::by_header(&words) {
+            let [source, target, weight] = format.columns_in(&words);
+            if let (Some(source), Some(target)) = (source, target) {
+                let weight = weight.filter(|&at| self.weighted && self.is_number(at));
+                let two_mode = is_of_two_kinds(self.names, &words, source, target);
+                let format = Some(format);
+                let chosen = Chosen { source, target, weight, by_name: true, format, two_mode };
+                let is_open = format.is_some_and(|format| format.columns[2] == "*");
+                return if is_open { self.with_weight(chosen, &words) } else { Choice::Use(chosen) };
+            }
+        }
+        if let Some((source, target)) = ends_of_edges(&words) {
+            let two_mode = is_of_two_kinds(self.names, &words, source, target);
+            let chosen = Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
+            return self.with_weight(chosen, &words);
+        }
+        if are_of_nodes(self.names) {
+            return Choice::Nodes;
+        }
+        self.choose_by_place(&words)
+    }
+
+    /// Returns the columns without row numbers.
+    fn places(&self) -> Vec<usize> {
+        let is_index = |at: usize| self.names.get(at).is_some_and(|name| is_index(name));
+        let all = 0..self.kinds.len();
+        let places: Vec<usize> = all.clone().filter(|&at| !is_index(at)).collect();
+        if places.len() < 2 { all.collect() } else { places }
+    }
+
+    fn choose_by_place(&self, words: &[String]) -> Choice {
+        let places = self.places();
+        let (source, target) = match places[..] {
+            [source, target] => (source, target),
+            [source, target, third] if self.is_number(third) || self.kinds[third] == Kind::Empty => (source, target),
+            _ => return Choice::AskEnds,
+        };
+        let chosen = Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
+        self.with_weight(chosen, words)
+    }
+
+    fn choose_membership(&self, words: &[String]) -> Choice {
+        let places = self.places();
+        let named = match self.rows {
+            Rows::Edges => None,
+            Rows::Memberships | Rows::NumberedMemberships => node_and_community(words),
+        };
+        let ends = named.or(match places[..] {
+            [node, community] => Some((node, community)),
+            _ => None,
+        });
+        let Some((source, target)) = ends else { return Choice::AskEnds };
+        let by_name = named.is_some();
+        Choice::Use(Chosen { source, target, weight: None, by_name, format: None, two_mode: false })
+    }
+
+    fn is_number(&self, at: usize) -> bool {
+        self.kinds.get(at) == Some(&Kind::Number)
+    }
+
+    /// Adds the weight: the column of that name; the only number that is a similarity; the only number.
+    fn with_weight(&self, chosen: Chosen, words: &[String]) -> Choice {
+        if !self.weighted {
+            return Choice::Use(chosen);
+        }
+        let word = |at: usize| words.get(at).map_or("", String::as_str);
+        let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
+        let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
+        let with = |at: usize| Choice::Use(Chosen { weight: Some(at), ..chosen.clone() });
+        if let Some(&sure) = all.iter().find(|&&at| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty)
+        {
+            return with(sure);
+        }
+        let is_other = |at: usize| is_one_of(OTHER_WORDS, word(at)) || has_part(TIME_PARTS, word(at));
+        let numbers: Vec<usize> = all.into_iter().filter(|&at| self.is_number(at) && !is_other(at)).collect();
+        let (far, near): (Vec<usize>, Vec<usize>) = numbers.iter().partition(|&&at| is_distance(word(at)));
+        let turns = matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
+        let similar: Vec<usize> =
+            near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
+        match (&near[..], &similar[..], &far[..]) {
+            (_, _, &[only]) if turns => with(only),
+            ([], _, []) => Choice::Use(chosen),
+            ([], _, &[only]) if self.transform == WeightTransform::None => {
+                Choice::AskTransform(Chosen { weight: Some(only), ..chosen })
+            }
+            (_, &[only], _) | (&[only], _, _) | ([], _, &[only]) => with(only),
+            _ => Choice::AskWeight(chosen, numbers),
+        }
+    }
+}
+
+/// Chooses the columns of a table with these names, for interfaces that read tables themselves: source, target and
+/// weight, from 0, and whether they were chosen by name. `numbers` indicates which columns contain numbers.
+pub fn choose_columns(
+    names: &[&[u8]],
+    numbers: &[bool],
+) -> Option<(usize, usize, Option<usize>, bool)> {
+    let is_number = |at: usize| numbers.get(at).copied().unwrap_or(false);
+    let kind = |at: usize| if is_number(at) { Kind::Number } else { Kind::Text };
+    let kinds: Vec<Kind> = (0..names.len()).map(kind).collect();
+    let (rows, transform) = (Rows::Edges, WeightTransform::None);
+    let choice = Columns { names, kinds: &kinds, rows, transform, weighted: true }.choose();
+    choice.chosen().map(|found| (found.source, found.target, found.weight, found.by_name))
+}
+
+fn is_one_of(known: &str, word: &str) -> bool {
+    !word.is_empty() && known.split_whitespace().any(|known| known == word)
+}
+
+fn has_part(parts: &str, word: &str) -> bool {
+    parts.split_whitespace().any(|part| word.contains(part))
+}
+
+fn is_distance(word: &str) -> bool {
+    is_one_of(DISTANCE_WORDS, word) || has_part(DISTANCE_PARTS, word)
+}
+
+/// Returns whether a field is a word that names a column of tables.
+pub(crate) fn is_header_word(field: &[u8]) -> bool {
+    let word = plain_word(field);
+    [HEADER_WORDS, NODE_WORDS, COMMUNITY_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
+}
 
 /// Returns whether a name is that of a data frame's index: empty, as pandas writes and reads it, or its name in
 /// Parquet.
@@ -84,104 +255,54 @@ pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
     names.len() > 2 && is_index(names[0]) && !names[1..].iter().any(|name| is_index(name))
 }
 
-/// Chooses the columns of a table with these names, if it has at least two. `is_number` indicates which ones contain
-/// numbers.
-pub(crate) fn choose(
-    names: &[&[u8]],
-    rows: Rows,
-    is_number: impl Fn(usize) -> bool,
-) -> Option<Chosen> {
-    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
-    let mut places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
-    if places.len() < 2 {
-        places = (0..names.len()).collect();
-    }
-    let ends = match rows {
-        Rows::Edges => ends_of_edges(&words),
-        Rows::Memberships | Rows::NumberedMemberships => node_and_community(&words),
-    };
-    let (source, target) = ends.or(Some((*places.first()?, *places.get(1)?)))?;
-    let by_name = ends.is_some();
-    let is_free = |at: &usize| *at != source && *at != target;
-    let named = (0..words.len()).find(|at| is_free(at) && WEIGHT_WORDS.contains(&&*words[*at]));
-    // In a table of search results, all columns except the names are numbers, and the score is the last one.
-    let is_search = !by_name || words[source].starts_with('q');
-    let is_blast = is_search && names.len() == 12 && (2..12).all(&is_number);
-    let place = match by_name {
-        _ if is_blast => Some(11),
-        false => places.get(2).copied(),
-        true => places
-            .iter()
-            .copied()
-            .find(|&at| at > source.max(target))
-            .filter(|&at| !OTHER_NUMBERS.split_whitespace().any(|other| other == words[at])),
-    };
-    let weight = named.or(place.filter(|at| is_free(at) && is_number(*at)));
-    Some(Chosen { source, target, weight, by_name })
-}
-
-/// Chooses the columns of a table with these names, for interfaces that read tables themselves: source, target and
-/// weight, from 0, and whether they were chosen by name. `numbers` indicates which columns contain numbers.
-pub fn choose_columns(
-    names: &[&[u8]],
-    numbers: &[bool],
-) -> Option<(usize, usize, Option<usize>, bool)> {
-    let is_number = |at: usize| numbers.get(at).copied().unwrap_or(false);
-    let Chosen { source, target, weight, by_name } = choose(names, Rows::Edges, is_number)?;
-    Some((source, target, weight, by_name))
-}
-
-/// Returns whether columns are those of a table of nodes: an identifier, and a label or a group.
+/// Returns whether columns are those of a table of nodes: an identifier, and something about it.
 pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     let words: Vec<String> =
         names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
-    let is_of = |known: &str, at: usize| {
-        words.get(at).is_some_and(|word| known.split_whitespace().any(|known| known == word))
-    };
-    let is_called = is_of("label name", 1) || is_of(COMMUNITY_WORDS, 1);
-    is_of("id node nodeid vertex", 0) && is_called && ends_of_edges(&words).is_none()
+    words.len() > 1 && is_one_of("id node nodeid vertex vertexid", &words[0]) && ends_of_edges(&words).is_none()
 }
 
-/// Returns the error for a name that two columns have.
-pub(crate) fn twice(path: &Path, name: &str) -> Error {
-    bad_input(path, &format!("has two columns named `{name}`"))
-        .hint(format_args!("use column numbers, such as {}", COLUMNS.of("1,2,3")))
-}
-
-/// Returns the columns of source, target and weight given by `--columns`, if they are distinct.
-pub(crate) fn check_distinct(columns: &[usize], path: &Path) -> Result<Vec<usize>> {
-    let is_same = |(at, column): (usize, &usize)| columns[..at].contains(column);
-    if !columns.iter().enumerate().any(is_same) {
-        return Ok(columns.to_vec());
-    }
-    let path = path.display();
-    let message = format_args!("{COLUMNS} names a column of `{path}` twice, by name and by number");
-    Err(Error::usage(message).hint("use different columns for source, target and weight"))
-}
-
+/// Returns the columns of the two ends, by their names.
 fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
-    let pair = PAIRS.iter().find_map(|[source, target]| Some((at(source)?, at(target)?)));
+    let both = |source: &str, target: &str| Some((at(source)?, at(target)?));
+    let pairs = || pairs_of(PAIRS);
+    let pair = pairs().find_map(|[source, target]| both(source, target));
     if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
+        // Either end may be called the head of an arrow, so the first column is the source.
         return Some((head.min(tail), head.max(tail)));
     }
-    let numbered = (0..words.len()).find_map(|first| {
-        let partner = partner_of(&words[first])?;
-        let second = words.iter().skip(first).position(|word| *word == partner)?;
-        Some((first, first + second))
+    let numbered = || STEMS.split_whitespace().find_map(|stem| {
+        ENDS.iter().find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
     });
-    let any_of =
-        |end: usize| words.iter().position(|word| PAIRS.iter().any(|pair| pair[end] == word));
-    pair.or(numbered).or_else(|| Some((any_of(0)?, any_of(1)?)))
+    let affixed = || pairs_of(AFFIXES).find_map(|[source, target]| {
+        let of = |word: &String| word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned);
+        words.iter().enumerate().find_map(|(first, word)| {
+            let stem = of(word).filter(|stem| stem.is_empty() || word.len() < 24)?;
+            let second = at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
+            (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem)).then_some((first, second))
+        })
+    });
+    let kinds = || pairs_of(TWO_KINDS).find_map(|[source, target]| {
+        both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
+    });
+    let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
+    pair.or_else(numbered).or_else(affixed).or_else(kinds).or_else(|| Some((any_of(0)?, any_of(1)?)))
 }
 
-/// Returns the other name of a pair: `node2` for `node1`.
-fn partner_of(word: &str) -> Option<String> {
-    STEMS.split_whitespace().find_map(|stem| {
-        let end = word.strip_prefix(stem)?;
-        let [one, two] = ENDS.into_iter().find(|ends| ends.contains(&end))?;
-        Some(format!("{stem}{}", if end == one { two } else { one }))
-    })
+fn pairs_of(pairs: &'static str) -> impl Iterator<Item = [&'static str; 2]> {
+    pairs.split(',').filter_map(|pair| pair.split_once(' ')).map(|(one, two)| [one, two])
+}
+
+/// Returns whether the two ends are nodes of different kinds: `user_id` and `item_id`, or identifiers of two spaces of
+/// Neo4j, `:START_ID(Person)` and `:END_ID(Film)`.
+fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usize) -> bool {
+    let plain = |at: usize| words[at].strip_suffix("id").filter(|word| !word.is_empty()).unwrap_or(&words[at]);
+    let is_known = pairs_of(TWO_KINDS)
+        .any(|pair| pair == [plain(source), plain(target)] || pair == [plain(target), plain(source)]);
+    let space = |at: usize| names[at].starts_with(b":").then(|| memchr::memchr(b'(', names[at]).map(|from| &names[at][from..]));
+    let spaces = space(source).flatten().zip(space(target).flatten());
+    is_known || spaces.is_some_and(|(one, other)| one != other)
 }
 
 fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
@@ -195,69 +316,17 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     Some((find(NODE_WORDS, Some(community))?, community))
 }
 
-/// Returns the letters and digits of a name in lower case, or nothing if the name is not ASCII.
-fn plain_word(name: &[u8]) -> String {
+/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
+/// nothing if the name is not ASCII.
+pub(crate) fn plain_word(name: &[u8]) -> String {
     if !name.is_ascii() {
         return String::new();
     }
+    let name = match memchr::memchr(b':', name) {
+        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
+        Some(at) => &name[..at],
+        None => name,
+    };
     let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
     letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(header: &str, rows: Rows) -> (usize, usize, Option<usize>, bool) {
-        let names: Vec<&[u8]> = header.split(',').map(str::as_bytes).collect();
-        let chosen = choose(&names, rows, |at| at >= 2).unwrap();
-        (chosen.source, chosen.target, chosen.weight, chosen.by_name)
-    }
-
-    #[test]
-    fn columns_are_recognized_by_name() {
-        for (header, expected) in [
-            ("source,target,weight", (0, 1, Some(2), true)),
-            ("weight,To,FROM", (2, 1, Some(0), true)),
-            (",source,target,score", (1, 2, Some(3), true)),
-            ("Unnamed: 0,node_a,node_b,score", (1, 2, Some(3), true)),
-            (",x,y,z", (1, 2, Some(3), false)),
-            ("x,y,__index_level_0__", (0, 1, None, false)),
-            ("Source,Target,Type,Id,Label,Weight", (0, 1, Some(5), true)),
-            ("source,target,id,score", (0, 1, None, true)),
-            ("from,to,source", (0, 1, Some(2), true)),
-            ("id,protein2,protein1,combined_score", (1, 2, Some(3), true)),
-            ("tail,head", (0, 1, None, true)),
-            ("to,citing", (1, 0, None, true)),
-            ("to,from", (1, 0, None, true)),
-            (":START_ID,:TYPE,:END_ID", (0, 2, None, true)),
-            ("a,b,c,weight", (0, 1, Some(3), false)),
-            ("a,b,c", (0, 1, Some(2), false)),
-            ("query,target,c,d,e,f,g,h,i,j,k,bits", (0, 1, Some(11), true)),
-        ] {
-            assert_eq!(chosen(header, Rows::Edges), expected, "{header}");
-        }
-        for (header, expected) in [
-            (",node,community", (1, 2, true)),
-            ("id,label,community", (0, 2, true)),
-            ("label,cluster", (0, 1, true)),
-            ("x,y", (0, 1, false)),
-        ] {
-            let (source, target, _, by_name) = chosen(header, Rows::Memberships);
-            assert_eq!((source, target, by_name), expected, "{header}");
-        }
-        for (header, expected) in [
-            ("Id,Label,Modularity", true),
-            (",node,community", true),
-            ("id,source,target", false),
-            ("name,group", false),
-            ("id,score", false),
-        ] {
-            let names: Vec<&[u8]> = header.split(',').map(str::as_bytes).collect();
-            assert_eq!(are_of_nodes(&names), expected, "{header}");
-        }
-        assert!(choose(&[b"source"], Rows::Edges, |_| true).is_none());
-        let names: [&[u8]; 3] = [b"weight", b"to", b"from"];
-        assert_eq!(choose_columns(&names, &[true]), Some((2, 1, Some(0), true)));
-    }
 }

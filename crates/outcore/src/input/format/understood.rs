@@ -82,7 +82,7 @@ impl Roles<'_> {
 }
 
 /// Returns a column name, in backticks if it could be taken for other words of the line.
-fn shown_name(name: &[u8]) -> String {
+pub(super) fn shown_name(name: &[u8]) -> String {
     let mut all = String::new();
     // A character takes at most four bytes.
     escape(&name[..name.len().min(4 * NAME_SHOWN)], &mut all);
@@ -108,7 +108,7 @@ impl FileFormat {
     /// Returns the name of the format, or `text` for lines of columns.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.form {
-            Form::Nothing | Form::Text(_) => "text",
+            Form::Nothing | Form::Text(_) | Form::Numbered(_) => "text",
             Form::Table(format) => format.kind(),
             Form::Lists(format) => format.kind(),
         }
@@ -117,7 +117,7 @@ impl FileFormat {
     /// Describes how the file was understood, without its path.
     fn understood(&self) -> String {
         let text = match &self.form {
-            Form::Nothing => "no lines of data".into(),
+            Form::Nothing | Form::Numbered(_) => "no lines of data".into(),
             Form::Text(format) => format.describe(),
             Form::Table(format) => format.describe(),
             Form::Lists(format) => format.describe(),
@@ -132,7 +132,7 @@ impl FileFormat {
 /// Writes one line for each kind of file, with its first path.
 pub(crate) fn describe(formats: &[FileFormat]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
-    for file in formats {
+    for file in formats.iter().filter(|file| !matches!(file.form, Form::Numbered(_))) {
         let text = file.understood();
         match kinds.iter_mut().find(|kind| kind.0 == text) {
             Some(kind) => kind.2 += 1,

@@ -50,6 +50,10 @@ impl TableFormat {
         match *self {}
     }
 
+    pub(super) fn kinds(&self) -> Option<&[String; 2]> {
+        match *self {}
+    }
+
     pub(super) fn held_bytes(&self) -> u64 {
         match *self {}
     }

@@ -17,8 +17,9 @@ mod parquet;
 
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape};
-use super::format::bad_input;
-use super::format::names;
+use super::format::names::{Choice, Columns as Names, Kind};
+use super::format::question::{self, View};
+use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::format::understood::Roles;
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
@@ -27,7 +28,7 @@ use super::taker::{
 };
 use super::text::chunk::TableCell;
 use super::text::transform::WeightTransform;
-use crate::error::opt::{COLUMNS, FORMAT, IGNORE_WEIGHTS, ON_BAD_LINE};
+use crate::error::opt::{COLUMNS, IGNORE_WEIGHTS, ON_BAD_LINE};
 use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::Files;
 use crate::units::format_count;
@@ -86,6 +87,8 @@ pub(crate) struct TableFormat {
     kind: TableKind,
     /// Columns, from 0, and their names: source, target and, if there is one, weight.
     columns: Vec<(usize, String)>,
+    /// Prefixes of the names of sources and targets, if they are nodes of two kinds.
+    kinds: Option<[String; 2]>,
     /// Description of the use of all columns.
     roles: String,
     transform: WeightTransform,
@@ -148,8 +151,9 @@ impl TableFormat {
     }
 
     fn of(kind: TableKind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
-        let columns = choose_columns(schema, path, options)?;
+        let (columns, two_mode) = choose_columns(schema, path, options)?;
         let names = names_of(schema);
+        let prefixes = two_mode.then(|| kinds_of([0, 1].map(|at| columns[at].1.as_bytes())));
         let roles = Roles {
             names: &names,
             count: names.len(),
@@ -162,6 +166,7 @@ impl TableFormat {
             kind,
             roles: roles.text(),
             columns,
+            kinds: prefixes,
             transform: options.weight_transform,
             rows: options.rows,
             held_bytes: 0,
@@ -173,6 +178,11 @@ impl TableFormat {
     /// Returns whether rows have weights.
     pub(crate) fn is_weighted(&self) -> bool {
         self.columns.len() == 3
+    }
+
+    /// Returns the prefixes of names of sources and targets, if they are nodes of two kinds.
+    pub(crate) fn kinds(&self) -> Option<&[String; 2]> {
+        self.kinds.as_ref()
     }
 
     /// Returns the maximum memory that decoding holds, in addition to chunks.
@@ -307,26 +317,44 @@ fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent")))
 }
 
-/// Chooses source, target and weight: from `--columns`, otherwise by column names, otherwise by position.
+/// Chooses source, target and weight: from `--columns`, otherwise by column names, otherwise by position. Returns also
+/// whether source and target are nodes of two kinds.
 fn choose_columns(
     schema: &Schema,
     path: &Path,
     options: &InputOptions,
-) -> Result<Vec<(usize, String)>> {
+) -> Result<(Vec<(usize, String)>, bool)> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-    let is_reported = options.columns.is_some() || options.format == EdgeFormat::Lines;
-    if !is_reported && options.rows == Rows::Edges && names::are_of_nodes(&bytes) {
-        return Err(bad_input(path, "is a table of nodes according to its columns, not of edges")
-            .note(format_args!("{} reads it as edges anyway", FORMAT.of("lines")))
-            .hint(format_args!("pass the table of edges; {COLUMNS} uses these columns anyway")));
-    }
+    let mut two_mode = options.two_mode;
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
             let found = columns.iter().map(|column| find(column, &names, path));
-            names::check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
+            check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
         }
-        None => usual_columns(schema, options.rows),
+        None if names.len() < 2 => Vec::new(),
+        None => {
+            let choice = usual_columns(schema, options);
+            let view = View {
+                names: &names_of(schema),
+                kinds: &kinds_of_columns(schema),
+                rows: &[],
+                share: 1.0,
+                choice: &choice,
+                is_header_unclear: false,
+            };
+            let is_asked = options.format != EdgeFormat::Lines;
+            if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
+                return Err(error);
+            }
+            match choice.chosen() {
+                Some(found) => {
+                    two_mode |= found.two_mode;
+                    let all = [Some(found.source), Some(found.target), found.weight];
+                    all.into_iter().flatten().collect()
+                }
+                None => vec![0, 1],
+            }
+        }
     };
     if chosen.len() < 2 {
         let message = format!("has {} columns, but an edge needs two", names.len());
@@ -354,14 +382,14 @@ fn choose_columns(
             )));
         }
     }
-    Ok(chosen.into_iter().map(|at| (at, names[at].to_owned())).collect())
+    Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
 }
 
 fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
     if let Column::Name(name) = column
         && names.iter().filter(|found| *found == name).count() > 1
     {
-        return Err(names::twice(path, name));
+        return Err(twice(path, name));
     }
     let found = match column {
         Column::Number(number) => Some(*number as usize - 1).filter(|&at| at < names.len()),
@@ -384,15 +412,17 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
 }
 
 /// Chooses columns as in text, but recognizes numbers by their type.
-fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
-    let names = names_of(schema);
+fn usual_columns(schema: &Schema, options: &InputOptions) -> Choice {
+    let (rows, transform, weighted) = (options.rows, options.weight_transform, !options.ignore_weights);
+    let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
+    Names { names: &names, kinds: &kinds, rows, transform, weighted }.choose()
+}
+
+fn kinds_of_columns(schema: &Schema) -> Vec<Kind> {
     // Decimals are refused later, so that they are not silently left out.
-    let is_number = |at: usize| {
-        let kind = schema.field(at).data_type();
-        columns::is_weight(kind) || kind.is_decimal()
-    };
-    let Some(found) = names::choose(&names, rows, is_number) else { return Vec::new() };
-    [Some(found.source), Some(found.target), found.weight].into_iter().flatten().collect()
+    let is_number = |kind: &arrow_schema::DataType| columns::is_weight(kind) || kind.is_decimal();
+    let kind = |is_number: bool| if is_number { Kind::Number } else { Kind::Text };
+    schema.fields().iter().map(|field| kind(is_number(field.data_type()))).collect()
 }
 
 /// Task of reading a table.

@@ -1,7 +1,8 @@
-//! Removes parsed edges that are invalid in the context of the whole file: indexes that are not rows of a matrix, and
-//! headers repeated where files were concatenated.
+//! Adapts parsed edges to the context of the whole file: removes indexes that are not rows of a matrix, and headers
+//! repeated where files were concatenated; tells nodes of two kinds apart.
 
-use crate::input::NameRef;
+use crate::input::text::PADDING;
+use crate::input::{Fingerprint, NameRef};
 use crate::input::fault::{LineFault, Problem};
 use crate::input::format::InputFormat;
 use crate::input::text::chunk::ParsedChunk;
@@ -9,9 +10,9 @@ use crate::input::text::chunk::ParsedChunk;
 /// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     if let Some(size) = format.matrix {
-        let is_row = |text: &[u8], name: &NameRef| size.is_row(of(text, name));
         leave_out(chunk, stop, |text, pair| {
-            pair.iter().find(|name| !is_row(text, name)).map(|name| (Problem::NoRow, *name))
+            let has = size.has([of(text, &pair[0]), of(text, &pair[1])]);
+            pair.iter().zip(has).find(|(_, has)| !has).map(|(name, _)| (Problem::NoRow, *name))
         });
     }
     if let Some(header) = format.header {
@@ -24,6 +25,31 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
             });
         }
     }
+}
+
+/// Puts the kind of each node before its name, for sources and targets of two kinds. The names are written after the
+/// text.
+pub(crate) fn set_kinds(chunk: &mut ParsedChunk, kinds: &[String; 2]) {
+    let ParsedChunk { text, used, names, .. } = chunk;
+    text.truncate(*used);
+    let mut last = [(NameRef::default(), NameRef::default()); 2];
+    for pair in names.chunks_exact_mut(2) {
+        for ((name, kind), (before, after)) in pair.iter_mut().zip(kinds).zip(&mut last) {
+            // Rows that are grouped by source repeat its name.
+            if name.fingerprint != before.fingerprint {
+                *before = *name;
+                let from = text.len();
+                text.extend_from_slice(kind.as_bytes());
+                text.extend_from_within(name.offset as usize..(name.offset + name.bytes) as usize);
+                let bytes = (text.len() - from) as u32;
+                let fingerprint = Fingerprint::of(&text[from..]);
+                *after = NameRef { fingerprint, offset: from as u32, bytes };
+            }
+            *name = *after;
+        }
+    }
+    *used = text.len();
+    text.resize(*used + PADDING, 0);
 }
 
 fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {

@@ -22,6 +22,8 @@ pub struct ParsedChunk {
     pub(in crate::input) lines: u64,
     pub(in crate::input) done_bytes: u64,
     pub(in crate::input) faults: Vec<LineFault>,
+    /// Lines that are comments.
+    pub(in crate::input) comments: u64,
     /// Places of the faults, in a table.
     pub(in crate::input) cells: Vec<TableCell>,
     /// Whether nothing is left to parse, as with rows of a table or adjacency lists.

@@ -79,6 +79,9 @@ impl LineFormat {
         super::parse(&mut chunk, &self.format.layout, from, true);
         checks::check(&mut chunk, &self.format, true);
         let mut lines: Vec<u64> = chunk.edge_lines().collect();
+        if let Some(kinds) = &self.format.kinds {
+            checks::set_kinds(&mut chunk, kinds);
+        }
         if let Some(at) = chunk.names.iter().position(|name| !is_text(chunk.name(name))) {
             let used = &chunk.text[..chunk.used];
             chunk.faults.push(checks::fault_at(used, Problem::NotUtf8, &chunk.names[at]));

@@ -12,12 +12,12 @@ pub mod lines;
 pub(super) mod transform;
 
 use super::fault::{LineFault, Problem};
-use super::format::Layout;
+use super::format::{BYTE_ORDER_MARK, Layout};
 use super::options::LINE_LIMIT;
 use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES, WeightTransform};
 use chunk::ParsedChunk;
 use field::{Fingerprint, NAME_LIMIT, first_equal, splat};
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr2, memchr3, memmem};
 
 /// Bytes after the text that may be loaded but have no meaning.
 pub(crate) const PADDING: usize = 32;
@@ -27,35 +27,79 @@ pub(super) struct EdgeSink<'a> {
     pub(super) names: &'a mut Vec<NameRef>,
     pub(super) weights: &'a mut Vec<u32>,
     pub(super) faults: &'a mut Vec<LineFault>,
+    pub(super) comments: &'a mut u64,
 }
 
 /// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`, parsing ends at the
 /// first bad line.
 pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
-    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let ParsedChunk { text, used, names, weights, faults, comments, .. } = chunk;
     let used = *used;
-    let quoted = layout.quotes && memchr(b'"', &text[from..used]).is_some();
-    let mut edges = EdgeSink { names, weights, faults };
-    if quoted || !layout.is_plain() {
-        return parse_general(layout, quoted, text, from..used, &mut edges, stop);
-    }
+    let mut edges = EdgeSink { names, weights, faults, comments };
     let range = from..used;
+    // Fields with quotes, or with spaces around them, are rare.
+    let odd = Odd::of(layout, &text[range.clone()]);
+    if odd == Odd::Quotes || !layout.is_plain() {
+        return parse_general(layout, odd == Odd::Quotes, text, range, &mut edges, stop);
+    }
     let plain = PlainMasks::new(layout);
-    match (layout.delimiter, layout.weight) {
-        (Delimiter::Byte(_), Some(_)) => {
-            parse_plain::<true, false>(&plain, layout, text, range, &mut edges, stop);
+    let has_spaces = odd == Odd::Spaces;
+    match (layout.delimiter, layout.weight.is_some()) {
+        (Delimiter::Byte(_), true) if has_spaces => {
+            parse_plain::<true, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
         }
-        (Delimiter::Byte(_), None) => {
-            parse_plain::<false, false>(&plain, layout, text, range, &mut edges, stop);
+        (Delimiter::Byte(_), false) if has_spaces => {
+            parse_plain::<false, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
         }
-        (Delimiter::Spaces, Some(_)) => {
-            parse_plain::<true, true>(&plain, layout, text, range, &mut edges, stop);
+        (Delimiter::Byte(_), true) => {
+            parse_plain::<true, BYTES>(&plain, layout, text, range, &mut edges, stop);
         }
-        (Delimiter::Spaces, None) => {
-            parse_plain::<false, true>(&plain, layout, text, range, &mut edges, stop);
+        (Delimiter::Byte(_), false) => {
+            parse_plain::<false, BYTES>(&plain, layout, text, range, &mut edges, stop);
+        }
+        (Delimiter::Spaces, true) => {
+            parse_plain::<true, SPACES>(&plain, layout, text, range, &mut edges, stop);
+        }
+        (Delimiter::Spaces, false) => {
+            parse_plain::<false, SPACES>(&plain, layout, text, range, &mut edges, stop);
         }
     }
 }
+
+/// What a text has that the tight loop does not expect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Odd {
+    Nothing,
+    /// Spaces that are not the delimiter, and may be around fields.
+    Spaces,
+    /// Quotes or byte-order marks, which the general loop handles.
+    Quotes,
+}
+
+impl Odd {
+    fn of(layout: &Layout, text: &[u8]) -> Self {
+        let mark = BYTE_ORDER_MARK[0];
+        let first = match layout.delimiter {
+            Delimiter::Spaces => memchr2(b'"', mark, text),
+            Delimiter::Byte(_) => memchr3(b'"', mark, b' ', text),
+        };
+        let rest = first.map_or(&[][..], |at| &text[at..]);
+        let has = |byte: u8| memchr(byte, rest).is_some();
+        match layout.delimiter {
+            _ if has(b'"') || has(mark) && memmem::find(rest, BYTE_ORDER_MARK).is_some() => Self::Quotes,
+            Delimiter::Spaces => Self::Nothing,
+            Delimiter::Byte(b'\t') if !has(b' ') => Self::Nothing,
+            Delimiter::Byte(_) if !has(b' ') && memchr(b'\t', text).is_none() => Self::Nothing,
+            Delimiter::Byte(_) => Self::Spaces,
+        }
+    }
+}
+
+/// Kinds of the tight loop: fields between single bytes; the same, and fields may have spaces around them; between
+/// spaces.
+const BYTES: u8 = 0;
+const BYTES_AND_SPACES: u8 = 1;
+const SPACES: u8 = 2;
 
 /// Parses a complete chunk with the loop that the caller chooses, skipping bad lines.
 #[cfg(test)]
@@ -63,8 +107,8 @@ pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
     if tight {
         return parse(chunk, layout, 0, false);
     }
-    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
-    let mut edges = EdgeSink { names, weights, faults };
+    let ParsedChunk { text, used, names, weights, faults, comments, .. } = chunk;
+    let mut edges = EdgeSink { names, weights, faults, comments };
     parse_general(layout, false, text, 0..*used, &mut edges, false);
 }
 
@@ -99,8 +143,8 @@ impl PlainMasks {
 }
 
 /// Tight loop, for lines whose first columns are the names, without quotes. If columns are separated by runs of spaces
-/// (`SPACES`), only lines with single spaces are plain.
-fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
+/// ([`SPACES`]), only lines with single spaces are plain.
+fn parse_plain<const WEIGHTED: bool, const KIND: u8>(
     plain: &PlainMasks,
     layout: &Layout,
     text: &[u8],
@@ -111,7 +155,7 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
     let mut at = range.start;
     while at < range.end {
         let before = edges.names.len();
-        if let Some((weight, next)) = plain_line::<WEIGHTED, SPACES>(plain, text, at, edges.names)
+        if let Some((weight, next)) = plain_line::<WEIGHTED, KIND>(plain, text, at, edges.names)
             && next - at <= LINE_LIMIT
         {
             if WEIGHTED {
@@ -124,6 +168,7 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
         let (line, next) = general_line(layout, false, text, at, range.end);
         match line {
             LineKind::Nothing => {}
+            LineKind::Comment => *edges.comments += 1,
             LineKind::Edge(found) => found.push(text, WEIGHTED, edges),
             LineKind::Bad(fault) => {
                 edges.faults.push(fault);
@@ -141,7 +186,7 @@ fn parse_plain<const WEIGHTED: bool, const SPACES: bool>(
 ///
 /// Names are written directly to their place: passing a pair of them in a tuple takes twice the time.
 #[inline(always)]
-fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
+fn plain_line<const WEIGHTED: bool, const KIND: u8>(
     plain: &PlainMasks,
     text: &[u8],
     at: usize,
@@ -150,19 +195,19 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
     if u16::from(text[at]) == plain.comment {
         return None;
     }
-    let source_end = plain_name::<SPACES>(plain, text, at, names)?;
+    let source_end = plain_name::<KIND>(plain, text, at, names)?;
     if text[source_end] != plain.delimiter {
         return None;
     }
-    let target_end = plain_name::<SPACES>(plain, text, source_end + 1, names)?;
+    let target_end = plain_name::<KIND>(plain, text, source_end + 1, names)?;
     let ends_line = text[target_end] != plain.delimiter;
-    if SPACES && text[target_end] == b'\t' {
+    if KIND == SPACES && text[target_end] == b'\t' {
         return None;
     }
     if !WEIGHTED {
         if !ends_line {
             if plain.is_exact {
-                return None;
+                return (text[target_end + 1] == b'\n').then_some((0, target_end + 2));
             }
             let rest = memchr(b'\n', &text[target_end..])?;
             return Some((0, target_end + rest + 1));
@@ -187,7 +232,7 @@ fn plain_line<const WEIGHTED: bool, const SPACES: bool>(
         weight_end + 1
     } else if end == plain.delimiter && !plain.is_exact {
         weight_end + memchr(b'\n', &text[weight_end..])? + 1
-    } else if end == b'\r' && text[weight_end + 1] == b'\n' {
+    } else if (end == b'\r' || end == plain.delimiter) && text[weight_end + 1] == b'\n' {
         weight_end + 2
     } else {
         return None;
@@ -205,7 +250,7 @@ fn long_weight(plain: &PlainMasks, text: &[u8], at: usize) -> Option<(f64, usize
 /// Appends the name at `at`; returns its end, at a delimiter or a line end. Returns `None` if the name is empty or too
 /// long.
 #[inline(always)]
-fn plain_name<const SPACES: bool>(
+fn plain_name<const KIND: u8>(
     plain: &PlainMasks,
     text: &[u8],
     at: usize,
@@ -215,7 +260,7 @@ fn plain_name<const SPACES: bool>(
     let (low, high) = field::words(text, at);
     let mut low_marks = first_equal(low, plain.delimiters) | first_equal(low, LINE_ENDS);
     let mut high_marks = first_equal(high, plain.delimiters) | first_equal(high, LINE_ENDS);
-    if SPACES {
+    if KIND == SPACES {
         low_marks |= first_equal(low, splat(b'\t'));
         high_marks |= first_equal(high, splat(b'\t'));
     }
@@ -224,9 +269,9 @@ fn plain_name<const SPACES: bool>(
     } else if high_marks != 0 {
         8 + high_marks.trailing_zeros() as usize / 8
     } else {
-        return long_name::<SPACES>(plain, text, at, names);
+        return long_name::<KIND>(plain, text, at, names);
     };
-    if len == 0 {
+    if len == 0 || KIND == BYTES_AND_SPACES && has_spaces_around(&text[at..at + len]) {
         return None;
     }
     let fingerprint = field::short_fingerprint(low, high, len);
@@ -235,7 +280,7 @@ fn plain_name<const SPACES: bool>(
 }
 
 #[inline(never)]
-fn long_name<const SPACES: bool>(
+fn long_name<const KIND: u8>(
     plain: &PlainMasks,
     text: &[u8],
     at: usize,
@@ -243,17 +288,22 @@ fn long_name<const SPACES: bool>(
 ) -> Option<usize> {
     let rest = &text[at + 16..];
     let len = 16
-        + if SPACES {
+        + if KIND == SPACES {
             memchr3(b' ', b'\t', b'\n', rest)?
         } else {
             memchr2(plain.delimiter, b'\n', rest)?
         };
-    if len > NAME_LIMIT {
+    if len > NAME_LIMIT || KIND == BYTES_AND_SPACES && has_spaces_around(&text[at..at + len]) {
         return None;
     }
     let fingerprint = Fingerprint::of_long(&text[at..at + len]);
     names.push(NameRef { fingerprint, offset: at as u32, bytes: len as u32 });
     Some(at + len)
+}
+
+fn has_spaces_around(name: &[u8]) -> bool {
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    is_space(name.first()) || is_space(name.last())
 }
 
 /// Returns the start of the column that is `plain.skipped` columns after the one at `at`.
@@ -296,6 +346,7 @@ fn parse_general(
         let (line, next) = general_line(layout, quoted, text, at, range.end);
         match line {
             LineKind::Nothing => {}
+            LineKind::Comment => *edges.comments += 1,
             LineKind::Edge(mut found) => {
                 found.source.unescape(text);
                 found.target.unescape(text);
@@ -338,7 +389,8 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
 /// Returns the name on a line of a node list; `None` for blank lines and comments.
 fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, LineFault> {
     let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
-    if is_sequence || layout.is_nothing(&text[bounds.start..bounds.shown]) {
+    let line = &text[bounds.start..bounds.shown];
+    if is_sequence || layout.is_comment(line) || layout.is_empty(line) {
         return Ok(None);
     }
     if bounds.is_too_long() {
@@ -348,12 +400,13 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
     if layout.is_fasta {
         return word_of_fasta(text, bounds).map(Some);
     }
-    let mut fields = Fields { layout, quoted: layout.quotes, text, at, end, ended: false };
-    let field = match fields.next() {
+    let mut fields = Fields { layout, quoted: true, text, at, end, ended: false };
+    let mut field = match fields.next() {
         None => return Ok(None),
         Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
         Some(Ok(field)) => field,
     };
+    field.trim(layout, text);
     let (start, stop) = field.outer;
     if field.bytes() == 0 {
         return Err(bounds.fault(Problem::EmptyNode, start, stop));
@@ -408,8 +461,9 @@ impl Bounds {
 
 /// Kind of a line.
 pub(super) enum LineKind {
-    /// A blank line or a comment.
+    /// A blank line.
     Nothing,
+    Comment,
     Edge(EdgeFields),
     Bad(LineFault),
 }
@@ -455,11 +509,15 @@ impl Field {
     }
 
     /// Removes spaces around a name that is not quoted.
-    fn trim(&mut self, text: &[u8]) {
-        if !self.is_quoted() {
-            let name = &text[self.start..self.end];
-            self.end -= name.len() - name.trim_ascii_end().len();
-            self.start += name.trim_ascii_end().len() - name.trim_ascii().len();
+    fn trim(&mut self, layout: &Layout, text: &[u8]) {
+        if self.is_quoted() {
+            return;
+        }
+        while self.start < self.end && layout.is_blank(text[self.end - 1]) {
+            self.end -= 1;
+        }
+        while self.start < self.end && layout.is_blank(text[self.start]) {
+            self.start += 1;
         }
     }
 
@@ -492,9 +550,23 @@ pub(super) fn general_line(
 ) -> (LineKind, usize) {
     let bounds = Bounds::of(text, at, used);
     let Bounds { end, shown, next, .. } = bounds;
-    if layout.is_nothing(&text[at..shown]) {
+    let line = &text[at..shown];
+    if layout.is_comment(line) {
+        let plain = Layout { comment: Vec::new(), ..layout.clone() };
+        let is_edge = || matches!(general_line(&plain, true, text, at, used).0, LineKind::Edge(_));
+        let fault = || bounds.fault(Problem::CommentOrEdge, at, shown);
+        return match layout.is_doubtful_comment(line) {
+            // Communities are written with names as they are.
+            true if layout.rows != Rows::Edges => general_line(&plain, quoted, text, at, used),
+            true if is_edge() => (LineKind::Bad(fault()), next),
+            _ => (LineKind::Comment, next),
+        };
+    }
+    if layout.is_empty(line) {
         return (LineKind::Nothing, next);
     }
+    // Where files were joined, a line may begin with the mark of the second one.
+    let at = if line.starts_with(BYTE_ORDER_MARK) { at + BYTE_ORDER_MARK.len() } else { at };
     let bad = |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), next);
     if bounds.is_too_long() {
         return bad(Problem::LineTooLong, at, shown);
@@ -520,10 +592,8 @@ pub(super) fn general_line(
         return bad(problem, start, stop);
     }
     let [mut source, mut target, weight] = found;
-    if layout.trims {
-        source.trim(text);
-        target.trim(text);
-    }
+    source.trim(layout, text);
+    target.trim(layout, text);
     for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
         if name.bytes() == 0 {
             return bad(problem, name.outer.0, name.outer.1);
@@ -589,12 +659,13 @@ impl Iterator for Fields<'_> {
             return None;
         }
         let Delimiter::Byte(delimiter) = self.layout.delimiter else { return self.next_word() };
-        if self.layout.trims && self.at < self.end {
-            let rest = &self.text[self.at..self.end];
-            self.at += rest.len() - rest.trim_ascii_start().len();
-        }
+        let rest = self.text.get(self.at..self.end).unwrap_or_default();
+        let blanks = rest.iter().take_while(|&&byte| self.layout.is_blank(byte)).count();
+        // Spaces before a quote are not part of the field.
+        let is_quoted = self.quoted && rest.get(blanks) == Some(&b'"');
+        self.at += if is_quoted { blanks } else { 0 };
         let start = self.at;
-        if self.quoted && start < self.end && self.text[start] == b'"' {
+        if is_quoted {
             return Some(self.quoted_field(|byte| byte == delimiter));
         }
         let rest = &self.text[start..self.end];
@@ -634,10 +705,12 @@ impl Fields<'_> {
                 return Err((Problem::OpenQuote, open, self.end));
             };
             let close = at + len;
-            let after = close + 1;
+            let blanks = self.text[close + 1..self.end].iter();
+            let blanks = blanks.take_while(|&&byte| self.layout.is_blank(byte) && !is_delimiter(byte)).count();
+            let after = close + 1 + blanks;
             if after == self.end {
                 self.ended = true;
-            } else if self.text[after] == b'"' {
+            } else if blanks == 0 && self.text[after] == b'"' {
                 doubled += 1;
                 at = after + 1;
                 continue;

@@ -1,0 +1,259 @@
+//! Recognizes what the columns of lines are: by each delimiter, then the reading that the file supports best.
+//!
+//! A column is used because the file says so (its header, or the [table of formats](super::formats)), because there is
+//! no other choice (two columns, or a number after them), or because the user says so. What most lines say decides; a
+//! line that differs is a bad line. Anything else is a [question](super::question).
+
+use super::formats;
+use super::lines::{Sample, Split};
+use super::meant::{has_comma, is_number, is_whole_number, is_word};
+use super::names::{self, Choice, Chosen, Columns, Kind};
+use super::question::{self, View};
+use crate::error::Result;
+use crate::input::{Column, Delimiter, Header, InputOptions, Rows};
+use std::path::Path;
+
+const CANDIDATES: [Delimiter; 5] = [
+    Delimiter::Byte(b'\t'),
+    Delimiter::Byte(b','),
+    Delimiter::Byte(b';'),
+    Delimiter::Spaces,
+    Delimiter::Byte(b'|'),
+];
+
+/// Place of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderAt {
+    None,
+    First,
+    /// In a comment before the lines.
+    Comment(usize),
+}
+
+/// The lines as one delimiter splits them.
+#[derive(Clone)]
+pub(super) struct Reading<'a> {
+    pub(super) split: Split<'a>,
+    pub(super) header: HeaderAt,
+    pub(super) names: Vec<&'a [u8]>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) choice: Choice,
+    /// Whether the first line may be a header or an edge.
+    pub(super) is_header_unclear: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn of(sample: &Sample<'a>, delimiter: Delimiter, options: &InputOptions) -> Self {
+        let split = Split::of(sample, delimiter);
+        let asks = |names: &[&[u8]], kinds: &[Kind]| {
+            let (rows, transform) = (options.rows, options.weight_transform);
+            Columns { names, kinds, rows, transform, weighted: !options.ignore_weights }.choose()
+        };
+        if options.header == Header::Auto {
+            let kinds = Split::kinds(&split.rows, split.width);
+            for (at, comment) in sample.comments.iter().enumerate().rev().take(10) {
+                let names = names_in_comment(comment.line, &sample.comment, delimiter);
+                let choice = (names.len() == split.width).then(|| asks(&names, &kinds));
+                if let Some(choice) = choice.filter(Choice::is_by_name) {
+                    let header = HeaderAt::Comment(at);
+                    return Self { split, header, names, kinds, choice, is_header_unclear: false };
+                }
+            }
+        }
+        let body = &split.rows[1..];
+        let mut names = split.rows[0].clone();
+        if has_row_names(&names, body) {
+            names.insert(0, b"");
+        }
+        let width = split.width.max(names.len());
+        let kinds = Split::kinds(body, width);
+        let choice = asks(&names, &kinds);
+        let found = match options.header {
+            Header::Yes => Some(true),
+            Header::No => Some(false),
+            Header::Auto if names_a_column(options, &names) => Some(true),
+            Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
+        };
+        let mut reading = match found {
+            Some(true) => Self { split, header: HeaderAt::First, names, kinds, choice, is_header_unclear: false },
+            _ => {
+                let kinds = Split::kinds(&split.rows, split.width);
+                let choice = asks(&[], &kinds);
+                let is_header_unclear = found.is_none();
+                Self { split, header: HeaderAt::None, names: Vec::new(), kinds, choice, is_header_unclear }
+            }
+        };
+        reading.look_at_shape(options);
+        reading
+    }
+
+    /// Uses the format of this shape, unless the header names the columns.
+    fn look_at_shape(&mut self, options: &InputOptions) {
+        let is_of_edges = options.rows == Rows::Edges && !self.choice.is_by_name();
+        let may_be = is_of_edges && self.split.delimiter == Delimiter::Byte(b'\t');
+        let Some(format) = may_be.then(|| formats::by_shape(self.body())).flatten() else { return };
+        if let [Some(source), Some(target), weight] = format.places() {
+            let weight = weight.filter(|_| !options.ignore_weights);
+            let (by_name, format) = (false, Some(format));
+            self.choice =
+                Choice::Use(Chosen { source, target, weight, by_name, format, two_mode: false });
+        }
+    }
+
+    /// Returns the rows after the header.
+    pub(super) fn body(&self) -> &[Vec<&'a [u8]>] {
+        &self.split.rows[usize::from(self.header == HeaderAt::First)..]
+    }
+
+    /// Returns the number of columns: as many as the header names, otherwise those of most lines.
+    pub(super) fn column_count(&self) -> usize {
+        if self.names.is_empty() { self.split.width } else { self.names.len() }
+    }
+
+    /// Returns the columns for a question about them.
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            names: &self.names,
+            kinds: &self.kinds,
+            rows: self.body(),
+            share: self.split.share,
+            choice: &self.choice,
+            is_header_unclear: self.is_header_unclear,
+        }
+    }
+
+    /// Returns how well the file supports this reading: 4 if its columns are known by name or format, 3 if there is no
+    /// other choice, 2 if it is a table of nodes, 1 if there are several columns.
+    fn support(&self) -> u8 {
+        let is_known = |chosen: &Chosen| chosen.by_name || chosen.format.is_some();
+        match &self.choice {
+            _ if self.split.width < 2 => 0,
+            choice if choice.chosen().is_some_and(is_known) => 4,
+            choice if choice.chosen().is_some() => if self.has_pairs_of_numbers() { 1 } else { 3 },
+            Choice::Nodes => 2,
+            _ => 1,
+        }
+    }
+
+    /// Returns whether the names are several numbers each, so that spaces separate columns too: `1 2<TAB>1 99`.
+    fn has_pairs_of_numbers(&self) -> bool {
+        let is_pair = |field: &&[u8]| {
+            let mut parts = field.split(|&byte| byte == b' ').filter(|part| !part.is_empty());
+            parts.clone().count() > 1 && parts.all(is_whole_number)
+        };
+        let rows = self.body();
+        !rows.is_empty() && rows.iter().all(|row| row.iter().take(2).any(is_pair))
+    }
+
+    /// Returns whether all that `other` takes for a delimiter is inside numbers or around fields here.
+    fn absorbs(&self, other: Delimiter) -> bool {
+        let is_free = |field: &&[u8]| match other {
+            Delimiter::Spaces => !field.contains(&b' '),
+            Delimiter::Byte(b',') if has_comma(field) => true,
+            Delimiter::Byte(byte) => !field.contains(&byte),
+        };
+        self.split.rows.iter().all(|row| row.iter().all(is_free))
+    }
+}
+
+/// Returns the best reading of the sample.
+///
+/// # Errors
+/// `Usage` if two readings are equally good.
+pub(super) fn recognize<'a>(
+    sample: &Sample<'a>,
+    known: Option<Delimiter>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Reading<'a>> {
+    if let Some(delimiter) = known {
+        return Ok(Reading::of(sample, delimiter, options));
+    }
+    let readings = CANDIDATES.map(|delimiter| Reading::of(sample, delimiter, options));
+    let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
+    let rank = |reading: &Reading<'_>| match wanted {
+        0 => (reading.support(), reading.split.share),
+        // The user says which columns there are.
+        _ => (u8::from(reading.column_count() >= wanted) * (1 + u8::from(reading.split.width > 1)), reading.split.share),
+    };
+    let best = readings.iter().map(rank).fold((0, 0.0), |best, rank| if rank > best { rank } else { best });
+    let mut equal = readings.iter().filter(|reading| rank(reading) == best);
+    let mut found = equal.next().expect("one of them is the best");
+    for other in equal {
+        let (one, two) = (found.split.delimiter, other.split.delimiter);
+        let is_clear = best.0 < 3 || one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
+        if is_clear || found.split.rows == other.split.rows || found.absorbs(two) {
+            continue;
+        }
+        if two != Delimiter::Spaces && other.absorbs(one) || one == Delimiter::Byte(b',') && other.absorbs(one) {
+            found = other;
+            continue;
+        }
+        return Err(question::delimiter(path, found, other));
+    }
+    Ok(found.clone())
+}
+
+/// Returns the number of columns that `--columns` needs at least.
+fn columns_wanted(columns: &[Column]) -> usize {
+    let number = |column: &Column| match column {
+        Column::Number(number) => *number as usize,
+        Column::Name(_) => 2,
+    };
+    columns.iter().map(number).max().unwrap_or(0).max(columns.len())
+}
+
+fn names_a_column(options: &InputOptions, names: &[&[u8]]) -> bool {
+    let is_named = |column: &Column| match column {
+        Column::Name(wanted) => names.iter().any(|name| name.trim_ascii() == wanted.as_bytes()),
+        Column::Number(_) => false,
+    };
+    options.columns.as_ref().is_some_and(|columns| columns.iter().any(is_named))
+}
+
+/// Returns the names in a comment: `#node1<TAB>node2`, `# source, target`, `# Fields: query id, subject id` of BLAST.
+fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) -> Vec<&'a [u8]> {
+    let text = line.strip_prefix(comment).unwrap_or(line).trim_ascii();
+    let (text, delimiter) = match text.strip_prefix(b"Fields:") {
+        Some(fields) => (fields, Delimiter::Byte(b',')),
+        None => (text, delimiter),
+    };
+    let names = super::split(&super::Layout::of(delimiter), text);
+    names.into_iter().map(<[u8]>::trim_ascii).collect()
+}
+
+/// Returns whether the first line names the columns; `None` if that is unclear.
+fn is_header(first: &[&[u8]], kinds: &[Kind], body: &[Vec<&[u8]>], by_name: bool) -> Option<bool> {
+    let is_named = |(at, field): (usize, &&[u8])| is_word(field) || at == 0 && field.is_empty();
+    if !first.iter().enumerate().all(is_named) {
+        return Some(false);
+    }
+    let are_all = |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
+    // A weight that is missing in some lines is still a number; a name is one only if all names are.
+    let is_over_numbers = |at: usize| {
+        kinds.get(at) == Some(&Kind::Number) && is_word(first[at]) && (at > 1 || body.len() > 1 && are_all(at))
+    };
+    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_numbers) {
+        return Some(true);
+    }
+    let is_of_names = |field: &&[u8]| names::is_header_word(field);
+    let recurs = || body.iter().flatten().any(|field| first.contains(field));
+    match first.iter().filter(|field| is_of_names(field)).count() {
+        0 => Some(false),
+        _ if body.is_empty() || recurs() => Some(false),
+        all if all == first.len() => Some(true),
+        _ => None,
+    }
+}
+
+/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and names.
+fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| {
+        let is_longer = row.len() == header.len() + 1;
+        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
+        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    let is_rising = |numbers: Vec<u64>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+    header.len() > 1 && numbers.is_some_and(is_rising)
+}
