@@ -79,6 +79,8 @@ pub(super) struct ListEdges<'a> {
     /// Bytes of the file before the first entry.
     pub(super) edges_from: u64,
     pub(super) has_weights: bool,
+    /// Whether the first edge has a weight, where all must be alike.
+    are_weighted: Option<bool>,
     /// Whether a sample left out nodes.
     pub(super) has_left_out: bool,
     pub(super) both: Both,
@@ -104,6 +106,7 @@ impl<'a> ListEdges<'a> {
             entries: 0,
             edges_from: 0,
             has_weights: false,
+            are_weighted: None,
             has_left_out: false,
             both: Both::default(),
         }
@@ -199,8 +202,27 @@ impl<'a> ListEdges<'a> {
         Ok(true)
     }
 
+    /// Returns the error of a weight at its word, if it is read before the edge is complete.
+    pub(super) fn check_weight(&mut self, words: &Words, weight: WeightText<'_>) -> Result<()> {
+        self.code(words, Some(weight)).map(drop)
+    }
+
+    /// Returns an error unless all edges have weights, as the first one has or has not.
+    pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
+        match (*self.are_weighted.get_or_insert(has_weight), has_weight) {
+            (true, false) => {
+                Err(words.error("weight is missing", "expected one, as in the first edge"))
+            }
+            (false, true) => {
+                Err(words.error("edge has a weight", "expected none, as in the first edge"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
         self.has_weights |= weight.is_some();
+        let weight = weight.filter(|_| !self.task.format.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
             .and_then(|value| self.task.format.transform.code(value))

@@ -1,5 +1,5 @@
 //! Matrices of mcl, as `mcxload` writes them: after `(mclmatrix` and `begin`, each node followed by its entries
-//! `node:weight` and `$`. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
+//! `node:weight` and `$`. Prose may come before it. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
 //! does not mention is not in the graph. Matrices in mcl's binary form are not supported.
 
 use super::edges::{ListEdges, WeightText};
@@ -17,10 +17,14 @@ pub(super) fn begins_matrix(head: &[u8]) -> bool {
 /// Reads a matrix; returns `false` if no more edges are wanted.
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let mut nodes = None;
+    let mut is_prose = true;
     loop {
         if !next_word(words)? {
-            return Err(words.error("file has no matrix", "expected `(mclmatrix`"));
+            return Err(
+                words.error("file has no matrix", "expected a line that begins with `(mclmatrix`")
+            );
         }
+        is_prose &= !words.word().starts_with(b"(mcl");
         match words.word() {
             b"(mclheader" => nodes = read_header(words)?,
             b"(mclmatrix" => break,
@@ -29,6 +33,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                 while !is_end(words, b")")? {}
                 nodes = None;
             }
+            _ if is_prose => words.skip_line()?,
             _ => {
                 return Err(words.error("no matrix section begins here", "expected `(mcl...`"));
             }
@@ -79,8 +84,9 @@ fn read_header(words: &mut Words) -> Result<Option<u64>> {
             let mut sides = words.word().split(|&byte| byte == b'x').map(whole_number);
             let (rows, columns) = (sides.next().flatten(), sides.next().flatten());
             if rows.is_none() || rows != columns {
-                let expected = "expected as many rows as columns";
-                return Err(words.error("matrix is not square", expected));
+                let message =
+                    "matrix is rectangular: a clustering, or edges between two kinds of nodes";
+                return Err(words.error(message, "expected as many rows as columns"));
             }
             nodes = rows;
         }

@@ -11,10 +11,20 @@
 //! nor can a job resume in the middle of such a file.
 
 mod both;
+mod dimacs;
 mod edges;
+mod gml;
+mod lgl;
 mod mcl;
 mod metis;
+mod networkx;
+mod pajek;
+mod sif;
+mod smat;
+mod tgf;
+mod uc;
 mod words;
+mod xml;
 
 use super::decompress::Input;
 use super::options::{EdgeFormat, InputOptions, Rows};
@@ -54,18 +64,106 @@ pub(crate) struct ListKind {
     read: fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>,
 }
 
-/// All formats. Files are of the first one that recognizes them.
-pub(crate) static KINDS: [ListKind; 2] = [
+/// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
+pub(crate) static KINDS: [ListKind; 15] = [
     ListKind {
         format: Some(EdgeFormat::Mcl),
         rows: Rows::Edges,
         name: "mcl matrix",
-        doc: "matrix of mcl, with a line that begins with `(mclheader` or `(mclmatrix`; a missing weight is 1",
+        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1",
         endings: &[],
         nodes: "nodes by number",
         weights: "weights",
         is: |head, _| mcl::begins_matrix(head),
         read: mcl::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Pajek),
+        rows: Rows::Edges,
+        name: "Pajek",
+        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node",
+        endings: &[".net"],
+        nodes: "nodes by number, labels unused",
+        weights: "weight = third word, 1 if missing",
+        is: |head, _| pajek::is_network(head),
+        read: pajek::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Graphml),
+        rows: Rows::Edges,
+        name: "GraphML",
+        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`",
+        endings: &[".graphml"],
+        nodes: "nodes by id",
+        weights: "weight = key `weight`, 1 if missing",
+        is: |head, _| xml::begins_with(head, b"graphml"),
+        read: xml::read_graphml,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Gexf),
+        rows: Rows::Edges,
+        name: "GEXF",
+        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge",
+        endings: &[".gexf"],
+        nodes: "nodes by id",
+        weights: "weight = attribute `weight`, 1 if missing",
+        is: |head, _| xml::begins_with(head, b"gexf"),
+        read: xml::read_gexf,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Gml),
+        rows: Rows::Edges,
+        name: "GML",
+        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge",
+        endings: &[".gml"],
+        nodes: "nodes by id, labels unused",
+        weights: "weight = `weight` or `value`, 1 if missing",
+        is: |head, _| gml::is_graph(head),
+        read: gml::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Dimacs),
+        rows: Rows::Edges,
+        name: "DIMACS",
+        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`",
+        endings: &[".dimacs", ".col", ".gr"],
+        nodes: "nodes by number",
+        weights: "weight of arcs `a`, 1 of edges `e`",
+        is: |head, _| dimacs::is_graph(head),
+        read: dimacs::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::MultilineAdjlist),
+        rows: Rows::Edges,
+        name: "multiline adjacency list",
+        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`",
+        endings: &[".multiline_adjlist"],
+        nodes: "nodes by name",
+        weights: "weight = `'weight'`, 1 if missing",
+        is: |head, is_named| is_named || networkx::is_multiline(head),
+        read: networkx::read_multiline,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Networkx),
+        rows: Rows::Edges,
+        name: "networkx edge list",
+        doc: "edge list of networkx with data: two nodes and `{...}` per line",
+        endings: &[],
+        nodes: "nodes by name",
+        weights: "weight = `'weight'`, 1 if missing",
+        is: |head, _| networkx::is_edge_list(head),
+        read: networkx::read_edge_list,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Uc),
+        rows: Rows::Edges,
+        name: "UC",
+        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`",
+        endings: &[".uc"],
+        nodes: "nodes by name",
+        weights: "weight = identity, column 4",
+        is: |head, _| uc::is_table(head),
+        read: uc::read,
     },
     ListKind {
         format: Some(EdgeFormat::Metis),
@@ -77,6 +175,61 @@ pub(crate) static KINDS: [ListKind; 2] = [
         weights: "weights",
         is: |_, is_named| is_named,
         read: metis::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Lgl),
+        rows: Rows::Edges,
+        name: "LGL",
+        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight",
+        endings: &[".lgl"],
+        nodes: "nodes by name",
+        weights: "weight = second word, if edges have one",
+        is: |head, is_named| is_named && lgl::is_graph(head),
+        read: lgl::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Tgf),
+        rows: Rows::Edges,
+        name: "TGF",
+        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number",
+        endings: &[".tgf"],
+        nodes: "nodes by id, labels unused",
+        weights: "weight = label, if it is a number",
+        is: |_, is_named| is_named,
+        read: tgf::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Sif),
+        rows: Rows::Edges,
+        name: "SIF",
+        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone",
+        endings: &[".sif"],
+        nodes: "nodes by name, relations unused",
+        weights: "",
+        is: |head, is_named| is_named && sif::is_network(head),
+        read: sif::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Smat),
+        rows: Rows::Edges,
+        name: "SMAT",
+        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0",
+        endings: &[".smat"],
+        nodes: "nodes by number from 0",
+        weights: "weight = third word",
+        is: |head, is_named| is_named && smat::is_matrix(head),
+        read: smat::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Adjlist),
+        rows: Rows::Edges,
+        name: "adjacency list",
+        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once",
+        endings: &[".adjlist"],
+        nodes: "nodes by name",
+        weights: "",
+        is: |_, is_named| is_named,
+        read: networkx::read_adjacency,
     },
 ];
 
@@ -91,6 +244,18 @@ pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<
     };
     let is_edges = options.rows == Rows::Edges;
     KINDS.iter().find(|kind| (kind.rows == Rows::Edges) == is_edges && is_meant(kind))
+}
+
+/// Returns the lines that are neither blank nor begin with `comment`, if there is one.
+fn lines<'h>(head: &'h [u8], comment: &'h [u8]) -> impl Iterator<Item = &'h [u8]> + Clone {
+    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let is_comment = |line: &[u8]| !comment.is_empty() && line.starts_with(comment);
+    lines.filter(move |line| !line.is_empty() && !is_comment(line))
+}
+
+/// Returns the words of a line.
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// File of such a format.

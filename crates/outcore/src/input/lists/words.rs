@@ -43,7 +43,9 @@ pub(crate) struct Words {
     line_start: u64,
     /// Line of the last word, the byte where the line begins, and the byte where the word begins.
     begins: [u64; 3],
-    /// Whether only tabs separate words.
+    /// Whether lines that have a tab are split at tabs only.
+    pub(crate) tabs_win: bool,
+    /// Whether only tabs separate the words of this line.
     tabs_only: bool,
 }
 
@@ -61,6 +63,7 @@ impl Words {
             line: 1,
             line_start: 0,
             begins: [1, 0, 0],
+            tabs_win: false,
             tabs_only: false,
         }
     }
@@ -120,12 +123,17 @@ impl Words {
 
     /// Moves to the first word of the next line that is neither blank nor begins with `comment`. What is left of the
     /// last line must have been read. Returns `false` at the end of the text.
-    pub(crate) fn next_line(&mut self, comment: u8) -> Result<bool> {
+    pub(crate) fn next_line(&mut self, comment: Option<u8>) -> Result<bool> {
         loop {
+            if self.tabs_win {
+                self.find_tab()?;
+            }
             match self.next()? {
                 Token::End => return Ok(false),
                 Token::LineEnd => {}
-                Token::Word if self.word().first() == Some(&comment) => self.skip_line()?,
+                Token::Word if comment.is_some_and(|mark| self.word().first() == Some(&mark)) => {
+                    self.skip_line()?;
+                }
                 Token::Word => return Ok(true),
             }
         }
@@ -174,8 +182,8 @@ impl Words {
         Ok(())
     }
 
-    /// Splits the line whose first byte is next at tabs only if it has a tab among as many bytes as a name may have.
-    pub(crate) fn split_at_tabs_if_any(&mut self) -> Result<()> {
+    /// Finds whether the line whose first byte is next has a tab. The first one is within the length of a name.
+    fn find_tab(&mut self) -> Result<()> {
         self.peek()?;
         let window = &self.buffer[self.at..self.filled];
         let end = memchr::memchr2(b'\t', b'\n', window);
@@ -208,6 +216,24 @@ impl Words {
         }
         self.at += bytes;
         Ok(())
+    }
+
+    /// Like [`Words::take_until`], for words that may have line ends. Returns the byte after the word.
+    pub(crate) fn take_lines_until(&mut self, is_end: impl Fn(u8) -> bool) -> Result<Option<u8>> {
+        self.take_until(is_end)?;
+        self.at = self.word.start;
+        self.advance(self.word.len());
+        Ok(self.buffer[..self.filled].get(self.at).copied())
+    }
+
+    /// Returns the bytes of the text since the last word began.
+    pub(crate) fn bytes_of_word(&self) -> u64 {
+        self.start + self.at as u64 - self.begins[2]
+    }
+
+    /// Returns the next bytes of the text.
+    pub(crate) fn window(&self) -> &[u8] {
+        &self.buffer[self.at..self.filled]
     }
 
     /// Moves over bytes of the window, which may have line ends.
