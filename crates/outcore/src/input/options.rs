@@ -84,8 +84,7 @@ impl Delimiter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
-    /// Matrices of mcl if the file begins like one, METIS graphs if its name ends in `.metis` or `.graph`, otherwise
-    /// lines or tables.
+    /// The format that the first bytes or the name of the file reveal, otherwise lines or tables.
     #[default]
     Auto,
     /// One edge per line, or per row of a table.
@@ -94,13 +93,39 @@ pub enum EdgeFormat {
     Metis,
     /// Matrix of mcl.
     Mcl,
+    /// Network of Pajek.
+    Pajek,
+    /// GML.
+    Gml,
+    /// GraphML.
+    Graphml,
+    /// GEXF of Gephi.
+    Gexf,
+    /// DIMACS graph.
+    Dimacs,
+    /// LGL: each node and its neighbors, one per line.
+    Lgl,
+    /// Trivial Graph Format.
+    Tgf,
+    /// SIF of Cytoscape.
+    Sif,
+    /// Sparse matrix with indexes from 0.
+    Smat,
+    /// Adjacency list of networkx.
+    Adjlist,
+    /// Multiline adjacency list of networkx.
+    MultilineAdjlist,
+    /// Edge list of networkx with dictionaries.
+    Networkx,
+    /// Clusters of vsearch and usearch, as edges to their centroids.
+    Uc,
 }
 
 impl EdgeFormat {
     /// Help text of the option `--format`.
-    pub const HELP: &str = "Format of the edges: `lines` has one edge per line or table row, `metis` one line of \
-         neighbors per node, `mcl` is an mcl matrix. `auto` detects an mcl matrix by its first bytes, METIS by the \
-         extensions .metis and .graph";
+    pub const HELP: &str = "Format of the edges: `lines` has one edge per line or table row; the others are graph \
+         formats. `auto` detects them by the first bytes, and where these could be lines of edges as well, by the \
+         extensions .metis, .graph, .lgl, .tgf, .sif, .smat, .adjlist";
 
     pub(super) fn may_be_table(self) -> bool {
         matches!(self, Self::Auto | Self::Lines)

@@ -231,7 +231,6 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     let head = String::from_utf8_lossy(&first[..first.len().min(512)]).to_ascii_lowercase();
     let begins = |start: &str| head.starts_with(start);
     let word = head.split([' ', '\t', '{', '[']).next().unwrap_or_default();
-    let holds = |part: &[u8]| memchr::memmem::find(block, part).is_some();
     if let Some((_, name, hint)) =
         BEGINNINGS.iter().find(|(start, ..)| begins(start) || starts_with_any_case(block, start))
     {
@@ -245,16 +244,7 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
             "an HTML page",
             "read it in a browser: servers send one instead of a file; then fetch the file again",
         ),
-        () if holds(b"<graphml") && begins("<") => {
-            ("GraphML", "in Python: `outcore.cluster(networkx.read_graphml(\"FILE\"))`")
-        }
-        () if holds(b"<gexf") && begins("<") => {
-            ("GEXF", "in Python: `outcore.cluster(networkx.read_gexf(\"FILE\"))`")
-        }
         () if begins("<?xml") || is_tag(first) && second.starts_with(b"<") => ("XML", OF_XML),
-        () if is_gml(word, &head, second, holds(b"\ngraph [") || holds(b"\ngraph\n[")) => {
-            ("GML", "in Python: `outcore.cluster(networkx.read_gml(\"FILE\"))`")
-        }
         () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => (
             "Graphviz DOT",
             "in Python: `outcore.cluster(networkx.Graph(networkx.nx_pydot.read_dot(\"FILE\")))`",
@@ -293,11 +283,7 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
 }
 
 /// Beginnings of other text formats, in lower case: of the first line, or of the first that is not a comment.
-const BEGINNINGS: [(&str, &str, &str); 25] = [
-    ("*vertices", "Pajek", OF_PAJEK),
-    ("*network", "Pajek", OF_PAJEK),
-    ("*arcs", "Pajek", OF_PAJEK),
-    ("*edges", "Pajek", OF_PAJEK),
+const BEGINNINGS: [(&str, &str, &str); 21] = [
     ("nodedef>", "GDF", "pass only the lines after `edgedef>`"),
     ("dl n =", "UCINET DL", "pass only the lines after `data:`"),
     ("dl n=", "UCINET DL", "pass only the lines after `data:`"),
@@ -320,8 +306,6 @@ const BEGINNINGS: [(&str, &str, &str); 25] = [
     ("#!/", "a program", "check that this is the right file"),
     ("-----begin ", "a key or a certificate", "check that this is the right file"),
 ];
-const OF_PAJEK: &str =
-    "in Python: `outcore.cluster(networkx.Graph(networkx.read_pajek(\"FILE\")))`";
 const OF_GENOME: &str = "these are positions on a genome, not a list of edges";
 const OF_READS: &str = "these are sequencing reads, not a list of edges";
 const OF_ATOMS: &str = "this is a structure of atoms, not a list of edges";
@@ -361,12 +345,6 @@ fn is_error_of_server(head: &str, second: &[u8]) -> bool {
     second.is_empty()
         && reported.iter().any(|text| head.contains(text))
         && begins.iter().any(|text| head.starts_with(text))
-}
-
-fn is_gml(word: &str, head: &str, second: &[u8], has_graph: bool) -> bool {
-    let is_open = head.ends_with('[') || head.starts_with("graph [ ");
-    let opens = word == "graph" && (is_open || head == "graph" && second.starts_with(b"["));
-    opens || (head.starts_with("creator \"") || head.starts_with("version ")) && has_graph
 }
 
 /// Returns whether a line begins like JSON, rather than with a name in brackets.
@@ -437,19 +415,13 @@ mod tests {
             (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer"),
             (b"\n<!DOCTYPE html>\n<p>", "an HTML page"),
-            (b"<?xml version=\"1.0\"?>\n<graphml>", "GraphML"),
             (b"<?xml version=\"1.0\"?><Error>", "XML"),
-            (b"*Vertices 3\n1 \"a\"\n", "Pajek"),
-            (b"graph [\n  node [\n", "GML"),
-            (b"graph\n[\n  directed 0\n", "GML"),
-            (b"Creator \"igraph\"\nVersion 1\ngraph\n[\n", "GML"),
             (b"digraph G {\n a -> b;\n}\n", "Graphviz DOT"),
             (b"{\"nodes\": [", "JSON"),
             (b"[\n  {\"source\"", "JSON"),
             (b"[0, 1]\n[1, 2]\n", "JSON"),
             (b">P1 some protein\nMKV\n", "FASTA"),
             (b"<http://a> <http://b> <http://c> .\n", "N-Triples"),
-            (b"*Arcs\n1 2\n", "Pajek"),
             (b"##fileformat=VCFv4.2\n#CHROM\tPOS\n1\t2\n", "VCF"),
             (b"@SQ\tSN:chr1\tLN:9\n", "SAM"),
             (b"ATOM      1  N   ALA A   1\n", "PDB"),

@@ -1,35 +1,30 @@
 //! Matrices of mcl, as `mcxload` writes them: after `(mclmatrix` and `begin`, each node followed by its entries
-//! `node:weight` and `$`. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
+//! `node:weight` and `$`. Prose may come before it. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
 //! does not mention is not in the graph. Matrices in mcl's binary form are not supported.
 
+use super::edges::{ListEdges, WeightText};
 use super::words::{Token, Words, whole_number};
-use super::{ListEdges, WeightText};
 use crate::error::Result;
-use crate::input::decompress::Input;
 
-/// Bytes within which a matrix must begin.
-const HEAD_BYTES: usize = 4096;
 const SECTION_ENDS: &str = "expected the section to end with `)`";
-
-/// Returns whether a file begins like a matrix, after comments.
-pub(super) fn is_matrix(input: &mut Input) -> Result<bool> {
-    Ok(begins_matrix(input.peek(HEAD_BYTES)?.0))
-}
 
 /// Returns whether these are the first bytes of a matrix.
 pub(super) fn begins_matrix(head: &[u8]) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
-    first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
+    lines.any(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
 }
 
 /// Reads a matrix; returns `false` if no more edges are wanted.
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let mut nodes = None;
+    let mut is_prose = true;
     loop {
         if !next_word(words)? {
-            return Err(words.error("file has no matrix", "expected `(mclmatrix`"));
+            return Err(
+                words.error("file has no matrix", "expected a line that begins with `(mclmatrix`")
+            );
         }
+        is_prose &= !words.word().starts_with(b"(mcl");
         match words.word() {
             b"(mclheader" => nodes = read_header(words)?,
             b"(mclmatrix" => break,
@@ -38,6 +33,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                 while !is_end(words, b")")? {}
                 nodes = None;
             }
+            _ if is_prose => words.skip_line()?,
             _ => {
                 return Err(words.error("no matrix section begins here", "expected `(mcl...`"));
             }
@@ -59,12 +55,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                 return Err(words.error("entry of the matrix cannot be read", expected));
             };
             check(words, target, nodes)?;
-            if !edges.push(words, target, weight)? {
+            if !edges.push_listed(words, target, weight)? {
                 return Ok(false);
             }
             is_alone = false;
         }
-        if is_alone && !edges.push_alone(words) {
+        if is_alone && !edges.push_alone(words)? {
             return Ok(false);
         }
     }
@@ -88,8 +84,9 @@ fn read_header(words: &mut Words) -> Result<Option<u64>> {
             let mut sides = words.word().split(|&byte| byte == b'x').map(whole_number);
             let (rows, columns) = (sides.next().flatten(), sides.next().flatten());
             if rows.is_none() || rows != columns {
-                let expected = "expected as many rows as columns";
-                return Err(words.error("matrix is not square", expected));
+                let message =
+                    "matrix is rectangular: a clustering, or edges between two kinds of nodes";
+                return Err(words.error(message, "expected as many rows as columns"));
             }
             nodes = rows;
         }

@@ -1,0 +1,232 @@
+//! GML: nested lists of keys and values, `graph [ node [ id 1 ] edge [ source 1 target 2 weight 3 ] ]`. Source:
+//! Himsolt, "GML: A portable graph file format" (1997). Nodes are named by their ids, because looking up labels would
+//! keep all of them in memory. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
+//! not read.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::Words;
+use crate::error::Result;
+
+const CUT: &str = "expected the list to end with `]`";
+/// Keys of nodes and edges that are read.
+const KEYS: [&[u8]; 5] = [b"id", b"source", b"target", b"weight", b"value"];
+/// Pairs of keys and values that may come before the graph.
+const PAIRS_BEFORE: usize = 16;
+
+/// Returns whether the text begins with keys and values, one of which is a graph.
+pub(super) fn is_graph(mut head: &[u8]) -> bool {
+    for _ in 0..PAIRS_BEFORE {
+        while let Some(rest) = head.trim_ascii_start().strip_prefix(b"#") {
+            head = &rest[memchr::memchr(b'\n', rest).unwrap_or(rest.len())..];
+        }
+        head = head.trim_ascii_start();
+        let key = head.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(0);
+        let value = head[key..].trim_ascii_start();
+        match value.first() {
+            Some(b'[') if key > 0 => {
+                return head[..key].eq_ignore_ascii_case(b"graph") && opens(&value[1..]);
+            }
+            Some(b'"') if key > 0 => match memchr::memchr(b'"', &value[1..]) {
+                Some(end) => head = &value[end + 2..],
+                None => return false,
+            },
+            Some(b'0'..=b'9') if key > 0 => {
+                let end = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+                head = &value[end..];
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Returns whether a list goes on as one of GML does.
+fn opens(rest: &[u8]) -> bool {
+    rest.trim_ascii_start()
+        .first()
+        .is_none_or(|byte| byte.is_ascii_alphabetic() || b"]#".contains(byte))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    Open,
+    Close,
+    /// Key or number.
+    Word,
+    /// Text in quotes.
+    Text,
+    End,
+}
+
+/// Moves to the next item.
+fn next(words: &mut Words) -> Result<Item> {
+    loop {
+        let byte = words.peek()?;
+        words.begin_word();
+        match byte {
+            None => return Ok(Item::End),
+            Some(byte) if byte.is_ascii_whitespace() => words.advance(1),
+            Some(b'#') => words.skip_line()?,
+            Some(byte @ (b'[' | b']')) => {
+                words.advance(1);
+                return Ok(if byte == b'[' { Item::Open } else { Item::Close });
+            }
+            Some(b'"') => {
+                words.advance(1);
+                words.peek()?;
+                words.begin_word();
+                if words.take_lines_until(|byte| byte == b'"')? != Some(b'"') {
+                    return Err(words.error("quote is not closed", "expected `\"` within 64 KiB"));
+                }
+                words.advance(1);
+                return Ok(Item::Text);
+            }
+            Some(_) => {
+                words.take_until(|byte| byte.is_ascii_whitespace() || b"[]\"".contains(&byte))?;
+                return Ok(Item::Word);
+            }
+        }
+    }
+}
+
+/// Moves to the next key of a list; returns `false` at its end.
+fn next_key(words: &mut Words) -> Result<bool> {
+    match next(words)? {
+        Item::Word => Ok(true),
+        Item::Close => Ok(false),
+        Item::End => Err(words.error("file ends too early", CUT)),
+        Item::Open | Item::Text => Err(words.error("key is missing", "expected a word")),
+    }
+}
+
+fn open(words: &mut Words) -> Result<()> {
+    match next(words)? {
+        Item::Open => Ok(()),
+        _ => Err(words.error("list does not begin", "expected `[`")),
+    }
+}
+
+/// Moves over a value. Graphs inside nodes are refused.
+fn skip_value(words: &mut Words) -> Result<()> {
+    let is_graph = words.word() == b"graph";
+    let mut depth = 0u64;
+    loop {
+        match next(words)? {
+            Item::Open if is_graph => {
+                return Err(words.error("graphs are nested", "expected one graph"));
+            }
+            Item::Open => depth += 1,
+            Item::Close if depth == 0 => {
+                return Err(words.error("value is missing", "expected one"));
+            }
+            Item::Close => depth -= 1,
+            Item::End => return Err(words.error("file ends too early", CUT)),
+            Item::Word | Item::Text => {}
+        }
+        if depth == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Values of [`KEYS`] of a node or an edge.
+#[derive(Default)]
+struct Record {
+    values: [Vec<u8>; KEYS.len()],
+    given: [bool; KEYS.len()],
+}
+
+impl Record {
+    fn read(&mut self, words: &mut Words, edges: &mut ListEdges<'_>, is_edge: bool) -> Result<()> {
+        self.given = Default::default();
+        open(words)?;
+        while next_key(words)? {
+            let Some(key) = KEYS.iter().position(|key| *key == words.word()) else {
+                skip_value(words)?;
+                continue;
+            };
+            let item = next(words)?;
+            if !matches!(item, Item::Word | Item::Text) {
+                return Err(
+                    words.error("value is missing", "expected a number or a text in quotes")
+                );
+            }
+            // A text as `value` is not a weight.
+            self.given[key] = key < 4 || item == Item::Word;
+            if is_edge && key >= 3 && self.given[key] {
+                edges.check_weight(words, WeightText::of(words))?;
+            }
+            words.copy_to(&mut self.values[key]);
+        }
+        Ok(())
+    }
+
+    fn get(&self, words: &Words, key: usize) -> Result<&[u8]> {
+        if self.given[key] {
+            return Ok(&self.values[key]);
+        }
+        let key = KEYS[key].escape_ascii();
+        Err(words.error(&format!("`{key}` is missing"), &format!("expected `{key}` before this")))
+    }
+}
+
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    let mut has_graph = false;
+    loop {
+        match next(words)? {
+            Item::End if has_graph => return Ok(true),
+            Item::End => return Err(words.error("file has no graph", "expected `graph [`")),
+            Item::Word if words.word().eq_ignore_ascii_case(b"graph") => {
+                if has_graph {
+                    return Err(words.error("file has several graphs", "expected one"));
+                }
+                open(words)?;
+                has_graph = true;
+                if !read_graph(words, edges)? {
+                    return Ok(false);
+                }
+            }
+            Item::Word => skip_value(words)?,
+            _ => return Err(words.error("key is missing", "expected `graph [`")),
+        }
+    }
+}
+
+fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    edges.undirected = true;
+    let mut record = Record::default();
+    while next_key(words)? {
+        let is_wanted = match words.word() {
+            b"node" => {
+                record.read(words, edges, false)?;
+                edges.begin(record.get(words, 0)?);
+                edges.push_alone(words)?
+            }
+            b"edge" => {
+                record.read(words, edges, true)?;
+                edges.begin(record.get(words, 1)?);
+                let weight = (3..5).find(|&key| record.given[key]);
+                let weight = weight.map(|key| WeightText { text: &record.values[key], from: 0 });
+                edges.push(words, record.get(words, 2)?, weight)?
+            }
+            b"directed" => {
+                next(words)?;
+                edges.undirected = words.word() != b"1";
+                if edges.entries > 0 {
+                    return Err(
+                        words.error("`directed` follows an edge", "expected it before edges")
+                    );
+                }
+                true
+            }
+            _ => {
+                skip_value(words)?;
+                true
+            }
+        };
+        if !is_wanted {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

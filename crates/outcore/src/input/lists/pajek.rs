@@ -1,0 +1,185 @@
+//! Networks of Pajek: prose, then sections that begin with `*`. `*Vertices n` makes the numbers 1 to n nodes, whether
+//! or not they have edges; `*Arcs` and `*Edges` have one edge per line, `*Arcslist` and `*Edgeslist` a node and its
+//! neighbors. Source: the manual of Pajek 5, section 5.3, and Infomap's `*Links` and `*Bipartite`. Labels are not names,
+//! because looking them up would keep all of them in memory. Relations (`*Arcs :2 "likes"`) are read together. A missing
+//! weight is 1; partitions, vectors and the like after the network are not read.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::{Words, whole_number};
+use super::{fields, lines};
+use crate::error::Result;
+
+/// Sections, in lower case, and what their lines are.
+const SECTIONS: [(&[u8], Section); 22] = [
+    (b"*network", Section::Network),
+    (b"*vertices", Section::Vertices),
+    (b"*arcs", Section::Pairs { undirected: false }),
+    (b"*links", Section::Pairs { undirected: false }),
+    (b"*edges", Section::Pairs { undirected: true }),
+    (b"*bipartite", Section::Pairs { undirected: true }),
+    (b"*arcslist", Section::Lists { undirected: false }),
+    (b"*edgeslist", Section::Lists { undirected: true }),
+    (
+        b"*matrix",
+        Section::Refused("expected `*Arcs` or `*Edges`: in Pajek, save it without `*Matrix`"),
+    ),
+    (b"*states", Section::Refused("expected nodes, not states of a memory network")),
+    (b"*contexts", Section::Refused("expected nodes, not states of a memory network")),
+    (b"*multilayer", Section::Refused("expected one layer")),
+    (b"*multiplex", Section::Refused("expected one layer")),
+    (b"*intra", Section::Refused("expected one layer")),
+    (b"*inter", Section::Refused("expected one layer")),
+    (b"*partition", Section::Other),
+    (b"*vector", Section::Other),
+    (b"*permutation", Section::Other),
+    (b"*cluster", Section::Other),
+    (b"*hierarchy", Section::Other),
+    (b"*events", Section::Refused("expected a network without time events")),
+    (b"*paths", Section::Refused("expected edges, not paths of a memory network")),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Network,
+    Vertices,
+    Pairs {
+        undirected: bool,
+    },
+    Lists {
+        undirected: bool,
+    },
+    /// Does not belong to the network.
+    Other,
+    /// Cannot be read: what is expected.
+    Refused(&'static str),
+}
+
+fn section(word: &[u8]) -> Option<Section> {
+    SECTIONS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, section)| *section)
+}
+
+/// Returns whether these are the first bytes of a network, after prose.
+pub(super) fn is_network(head: &[u8]) -> bool {
+    let mut lines = lines(head, b"%");
+    let first = lines.clone().next().and_then(|line| section(fields(line).next()?));
+    let is_vertices = |line: &[u8]| {
+        let mut words = fields(line);
+        let is_vertices = words.next().and_then(section) == Some(Section::Vertices);
+        is_vertices && words.next().is_some_and(|count| whole_number(count).is_some())
+    };
+    first.is_some_and(|section| section != Section::Other) || lines.any(is_vertices)
+}
+
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    let (mut now, mut nodes, mut has_edges) = (Section::Other, None, false);
+    while words.next_line(Some(b'%'))? {
+        let is_wanted = match now {
+            _ if words.word().starts_with(b"*") => {
+                match section(words.word()) {
+                    Some(Section::Refused(expected)) => {
+                        return Err(words.error("section of Pajek cannot be read", expected));
+                    }
+                    Some(Section::Network) if nodes.is_some() => {
+                        return Err(words.error("file has several networks", "expected one"));
+                    }
+                    // The number of values of a partition.
+                    Some(Section::Vertices) if now == Section::Other && has_edges => {}
+                    Some(Section::Vertices) => now = Section::Vertices,
+                    Some(found) => now = found,
+                    // Prose.
+                    None if nodes.is_none() => {}
+                    None => {
+                        let expected = "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`";
+                        return Err(words.error("section of Pajek is not known", expected));
+                    }
+                }
+                if let Section::Pairs { undirected } | Section::Lists { undirected } = now {
+                    (edges.undirected, has_edges) = (undirected, true);
+                }
+                match now {
+                    Section::Vertices => read_vertices(words, edges, &mut nodes)?,
+                    _ => skipped(words)?,
+                }
+            }
+            Section::Pairs { .. } => read_pair(words, edges, nodes)?,
+            Section::Lists { .. } => {
+                edges.begin(node(words, nodes)?);
+                read_list(words, edges, nodes)?
+            }
+            _ => skipped(words)?,
+        };
+        if !is_wanted {
+            return Ok(false);
+        }
+    }
+    if !has_edges {
+        return Err(words.error("network has no edges", "expected `*Arcs` or `*Edges`"));
+    }
+    Ok(true)
+}
+
+fn skipped(words: &mut Words) -> Result<bool> {
+    words.skip_line()?;
+    Ok(true)
+}
+
+/// Reads the number of nodes, and of those of the first kind if there are two.
+fn read_vertices(
+    words: &mut Words,
+    edges: &mut ListEdges<'_>,
+    nodes: &mut Option<u64>,
+) -> Result<bool> {
+    if nodes.is_some() {
+        return Err(words.error("file has several lists of vertices", "expected one network"));
+    }
+    words.require("number of vertices is missing", "expected a whole number")?;
+    let Some(count) = words.number() else {
+        return Err(words.error("number of vertices is not a number", "expected a whole number"));
+    };
+    *nodes = Some(count);
+    let is_wanted = edges.push_declared(words, 1..count + 1)?;
+    words.skip_line()?;
+    Ok(is_wanted)
+}
+
+fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: Option<u64>) -> Result<bool> {
+    let is_relation =
+        words.word().strip_suffix(b":").is_some_and(|word| whole_number(word).is_some());
+    if is_relation {
+        words.require("edge is missing", "expected two nodes")?;
+    }
+    edges.begin(node(words, nodes)?);
+    words.require("edge has one node", "expected another one")?;
+    let target = node(words, nodes)?;
+    if !words.next_in_line()? {
+        return edges.push(words, target, None);
+    }
+    let weight = (!is_attribute(words.word())).then(|| WeightText::of(words));
+    let is_wanted = edges.push(words, target, weight)?;
+    words.skip_line()?;
+    Ok(is_wanted)
+}
+
+fn read_list(words: &mut Words, edges: &mut ListEdges<'_>, nodes: Option<u64>) -> Result<bool> {
+    while words.next_in_line()? {
+        if !edges.push(words, node(words, nodes)?, None)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn node(words: &Words, nodes: Option<u64>) -> Result<u64> {
+    let most = nodes.unwrap_or(u64::MAX);
+    words.number().filter(|number| (1..=most).contains(number)).ok_or_else(|| match nodes {
+        Some(nodes) => words.error("node does not exist", &format!("expected 1 to {nodes}")),
+        None => words.error("node is not a number", "expected a number from 1"),
+    })
+}
+
+/// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.
+fn is_attribute(word: &[u8]) -> bool {
+    let is_number = std::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok());
+    !is_number
+        && word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"[\"".contains(byte))
+}
