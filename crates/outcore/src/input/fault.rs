@@ -191,7 +191,7 @@ pub(crate) fn error(
     if fault.problem.kind() == ErrorKind::MissingColumn {
         error = error.note(format!("columns are separated by {}", format.delimiter_text()));
     }
-    if format.layout.rows != Rows::Edges {
+    if format.layout.rows.are_memberships() {
         return error.hint("lines are `node<TAB>community`: correct this one, or remove it");
     }
     let first = line == format.preamble_lines + 1 && !format.has_header;
@@ -212,6 +212,9 @@ fn advice(
     format: &InputFormat,
     is_first_line: bool,
 ) -> Option<(Text, &'static str)> {
+    if format.layout.rows == Rows::Nodes {
+        return None;
+    }
     let advice = match problem.kind() {
         ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
             _ if is_commented(found) => {

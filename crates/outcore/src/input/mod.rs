@@ -36,6 +36,7 @@
 //! ```
 
 mod chunks;
+mod communities;
 mod cost;
 mod decompress;
 mod fault;
@@ -59,6 +60,7 @@ use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, WEIGHT_TRAN
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed};
 use chunks::{Message, Reader, Task, parse_all};
+pub use communities::{CommunityFormat, CommunityInput};
 pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
@@ -181,7 +183,7 @@ impl FileFormat {
     fn weights(&self) -> Option<bool> {
         match &self.form {
             Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
-            Form::Table(format) => Some(format.is_weighted()),
+            Form::Table(format) if !format.is_of_nodes() => Some(format.is_weighted()),
             Form::Lists(format) => Some(format.is_weighted()),
             _ => None,
         }
@@ -592,29 +594,29 @@ fn detect_next(
     room: DecodeRoom,
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
-    if before.len() < options.paths.len() {
-        let is_asked = options.format.may_be_table();
-        let table = is_asked.then(|| TableFormat::detect(files, path, input, options, room));
-        if let Some(table) = table.transpose()?.flatten() {
-            let (path, unpacker) = (path.clone(), input.unpacker());
-            let window_bytes = table.held_bytes();
-            return Ok(FileFormat { path, form: Form::Table(table), unpacker, window_bytes });
-        }
-        if let Some(lists) = ListFormat::detect(path, input, options)? {
-            let (path, unpacker) = (path.clone(), input.unpacker());
-            let (form, window_bytes) = (Form::Lists(lists), input.window_bytes());
-            return Ok(FileFormat { path, form, unpacker, window_bytes });
-        }
-        return detect(input, path, options, false, |block, is_whole| {
-            format::detect(block, is_whole, path, options)
-        });
-    }
-    taker::refuse_as_nodes(path, input)?;
     let of_edges = before.iter().find_map(FileFormat::text);
-    let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
-    let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));
-    detect(input, path, options, true, |block, is_whole| {
-        format::detect_nodes(block, is_whole, options, delimiter)
+    let of_nodes = (before.len() == options.paths.len()).then(|| {
+        let delimiter = of_edges.map(|format| format.layout.delimiter);
+        options.of_nodes(options.delimiter.or(delimiter))
+    });
+    let options = of_nodes.as_ref().unwrap_or(options);
+    let form = match options.format.may_be_table() {
+        true => TableFormat::detect(files, path, input, options, room)?.map(Form::Table),
+        false => None,
+    };
+    let form = match form {
+        Some(form) => Some(form),
+        None => ListFormat::detect(path, input, options)?.map(Form::Lists),
+    };
+    if let Some(form) = form {
+        let window_bytes = match &form {
+            Form::Table(table) => table.held_bytes(),
+            _ => input.window_bytes(),
+        };
+        return Ok(FileFormat { path: path.clone(), form, unpacker: input.unpacker(), window_bytes });
+    }
+    detect(input, path, options, |block, is_whole| {
+        format::detect(block, is_whole, path, options)
     })
 }
 
@@ -623,13 +625,13 @@ fn detect(
     input: &mut Input,
     path: &Path,
     options: &InputOptions,
-    is_node_list: bool,
     look: impl Fn(&[u8], bool) -> Result<Option<InputFormat>>,
 ) -> Result<FileFormat> {
     let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
+        let is_node_list = options.rows == Rows::Nodes;
         format::foreign::refuse(block, path, options, unpacker, is_node_list)?;
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {

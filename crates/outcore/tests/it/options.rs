@@ -119,6 +119,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 well_connected,
                 seeding,
                 initial,
+                communities: CommunityInput::default(),
                 propagation,
             }
         },

@@ -21,6 +21,7 @@ pub(crate) mod foreign;
 pub(crate) mod matrix_market;
 mod meant;
 pub(crate) mod names;
+mod nodes;
 pub(crate) mod understood;
 
 use super::fault::escape;
@@ -117,7 +118,7 @@ impl Layout {
         is_comment || line.iter().all(|&byte| self.is_blank(byte))
     }
 
-    fn is_blank(&self, byte: u8) -> bool {
+    pub(crate) fn is_blank(&self, byte: u8) -> bool {
         (byte == b' ' || byte == b'\t') && self.delimiter != Delimiter::Byte(byte)
     }
 }
@@ -151,7 +152,7 @@ impl InputFormat {
             return "list of nodes, FASTA".into();
         }
         if self.is_node_list {
-            return format!("list of nodes, names up to {}", delimiter.with_article());
+            return format!("list of nodes, {}", self.roles);
         }
         if self.matrix.is_some() {
             return format!("Matrix Market, {}", self.roles);
@@ -188,7 +189,7 @@ impl<'a> LineSample<'a> {
     }
 }
 
-/// Detects the format from a file's first bytes; returns `None` if they contain only comments and blank lines.
+/// Detects the format of edges, communities or nodes from a file's first bytes; returns `None` if they contain only comments and blank lines.
 /// `is_whole` indicates whether the file ends with them.
 pub(crate) fn detect(
     block: &[u8],
@@ -196,6 +197,9 @@ pub(crate) fn detect(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<InputFormat>> {
+    if options.rows == Rows::Nodes {
+        return nodes::detect(block, is_whole, path, options);
+    }
     let sample = sample(block, is_whole, options);
     let Some(&first) = sample.lines.first() else { return Ok(None) };
     let banner = matrix_market::banner(block, path, options)?;
@@ -234,35 +238,6 @@ pub(crate) fn detect(
         is_blast,
         matrix,
         is_node_list: false,
-    }))
-}
-
-/// Like [`detect`], for a list of nodes: every line that is not a comment begins with a name. The list does not reveal
-/// how columns are separated, so it uses `delimiter`, that of the edges. In FASTA, names are the first words after `>`,
-/// as programs that compare sequences take them.
-pub(crate) fn detect_nodes(
-    block: &[u8],
-    is_whole: bool,
-    options: &InputOptions,
-    delimiter: Delimiter,
-) -> Result<Option<InputFormat>> {
-    let sample = sample(block, is_whole, options);
-    if sample.lines.is_empty() {
-        return Ok(None);
-    }
-    let is_fasta = options.format != EdgeFormat::Lines
-        && foreign::begins_as_fasta(&block[sample.first_start..]);
-    Ok(Some(InputFormat {
-        layout: Layout { comment: options.comment.clone(), is_fasta, ..Layout::of(delimiter) },
-        has_header: false,
-        header: None,
-        preamble_bytes: sample.first_start as u64,
-        preamble_lines: sample.lines_before,
-        delimiter_line: None,
-        is_blast: false,
-        roles: String::new(),
-        matrix: None,
-        is_node_list: true,
     }))
 }
 
@@ -347,6 +322,10 @@ fn find_columns(
 ) -> Result<FoundColumns> {
     let rows: Vec<Vec<&[u8]>> = sample.lines[1..].iter().map(|line| split(layout, line)).collect();
     let header = split_header(layout, sample.lines[0], &rows);
+    let is_free = options.columns.is_none() && options.header != Header::No;
+    if is_free && layout.rows.are_memberships() && names::are_of_edges(&header) {
+        return Err(names::edges_as_communities(path));
+    }
     let by_header = names::choose(&header, layout.rows, |at| has_numbers(&rows, at));
     let header_columns = header.len();
     let is_header = |columns: &Chosen| match options.header {

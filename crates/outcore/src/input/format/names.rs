@@ -4,7 +4,7 @@
 //! neither. Columns with the row numbers of a data frame are not counted.
 
 use super::bad_input;
-use crate::error::opt::COLUMNS;
+use crate::error::opt::{COLUMNS, COMMUNITY_COLUMNS};
 use crate::error::{Error, Result};
 use crate::input::Rows;
 use std::path::Path;
@@ -99,6 +99,7 @@ pub(crate) fn choose(
     let ends = match rows {
         Rows::Edges => ends_of_edges(&words),
         Rows::Memberships | Rows::NumberedMemberships => node_and_community(&words),
+        Rows::Nodes => node_column(names).map(|at| (at, at)),
     };
     let (source, target) = ends.or(Some((*places.first()?, *places.get(1)?)))?;
     let by_name = ends.is_some();
@@ -140,6 +141,46 @@ pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     };
     let is_called = is_of("label name", 1) || is_of(COMMUNITY_WORDS, 1);
     is_of("id node nodeid vertex", 0) && is_called && ends_of_edges(&words).is_none()
+}
+
+/// Names of the column of nodes in a list of nodes, the likeliest first.
+const LIST_WORDS: &str = "node nodeid id vertex vertexid name label";
+
+/// Returns whether columns are those of edges, and not of communities.
+pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    ends_of_edges(&words).is_some() && node_and_community(&words).is_none()
+}
+
+/// Returns the error for a table of edges that is given as communities.
+pub(crate) fn edges_as_communities(path: &Path) -> Error {
+    bad_input(path, "is a table of edges according to its columns, not of communities")
+        .hint(format_args!("pass nodes and their communities; {COMMUNITY_COLUMNS} uses these columns anyway"))
+}
+
+/// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
+/// with the likeliest name. `:ID` marks it in files for Neo4j.
+pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    let places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
+    let of_neo4j = || names.iter().position(|name| is_neo4j_id(name));
+    let named = || LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known));
+    match places[..] {
+        [only] if names.len() == 1 || is_node_name(names[only]) => Some(only),
+        _ => of_neo4j().or_else(named),
+    }
+}
+
+/// Returns whether a header calls its column that of nodes.
+pub(crate) fn is_node_name(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    is_neo4j_id(name) || LIST_WORDS.split_whitespace().any(|known| known == word)
+}
+
+/// Returns whether a column has the identifiers of a file for Neo4j: `:ID`, `person:ID`, `:ID(Person)`.
+fn is_neo4j_id(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    name.ends_with(b":ID") || memchr::memmem::find(name, b":ID(").is_some()
 }
 
 /// Returns the error for a name that two columns have.

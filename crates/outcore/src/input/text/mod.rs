@@ -312,7 +312,7 @@ fn parse_general(
     }
 }
 
-/// Parses a chunk of a node list: the first column of each line, regardless of the others.
+/// Parses a chunk of a node list: one column of each line, regardless of the others.
 pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { text, used, names, faults, .. } = chunk;
     let mut at = from;
@@ -349,11 +349,18 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
         return word_of_fasta(text, bounds).map(Some);
     }
     let mut fields = Fields { layout, quoted: layout.quotes, text, at, end, ended: false };
-    let field = match fields.next() {
-        None => return Ok(None),
-        Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
-        Some(Ok(field)) => field,
-    };
+    let mut field = Field::default();
+    for column in 0..=layout.source {
+        field = match fields.next() {
+            None if column == 0 => return Ok(None),
+            None => return Err(bounds.fault(Problem::MissingColumn(column as u32), at, end)),
+            Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
+            Some(Ok(field)) => field,
+        };
+    }
+    if layout.trims {
+        field.trim(text);
+    }
     let (start, stop) = field.outer;
     if field.bytes() == 0 {
         return Err(bounds.fault(Problem::EmptyNode, start, stop));
@@ -590,8 +597,8 @@ impl Iterator for Fields<'_> {
         }
         let Delimiter::Byte(delimiter) = self.layout.delimiter else { return self.next_word() };
         if self.layout.trims && self.at < self.end {
-            let rest = &self.text[self.at..self.end];
-            self.at += rest.len() - rest.trim_ascii_start().len();
+            let rest = self.text[self.at..self.end].iter();
+            self.at += rest.take_while(|&&byte| self.layout.is_blank(byte)).count();
         }
         let start = self.at;
         if self.quoted && start < self.end && self.text[start] == b'"' {
