@@ -145,8 +145,14 @@ impl Reader {
             Ok(input) => input,
             Err(error) => return Ok(Err(error)),
         };
-        let (file, chunk_bytes, done_bytes) = (begin.file, self.chunk_bytes, self.done_bytes);
-        match (ListTask { format, file, chunk_bytes, done_bytes }).read(path, input, self) {
+        let task = ListTask {
+            format,
+            file: begin.file,
+            chunk_bytes: self.chunk_bytes,
+            done_bytes: self.done_bytes,
+            is_sample: false,
+        };
+        match task.read(path, input, self) {
             Ok(read) if !read.is_whole => Err(Disconnected),
             Ok(read) => {
                 self.done_bytes += read.consumed;

@@ -496,7 +496,7 @@ impl EdgeReader {
         self.done_bytes = chunk.done_bytes;
         self.next = chunk.next;
         self.summary.lines += chunk.lines;
-        self.summary.edges += chunk.edge_count() as u64;
+        self.summary.edges += chunk.edge_count() as u64 - chunk.alone;
         if chunk.is_node_list {
             self.summary.listed_nodes += chunk.names.len() as u64;
         }
@@ -506,8 +506,8 @@ impl EdgeReader {
         {
             *lines += (chunk.edge_count() + chunk.faults.len()) as u64;
         }
-        self.summary.zero_weight_edges +=
-            chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
+        let zeros = chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
+        self.summary.zero_weight_edges += zeros.saturating_sub(chunk.alone);
         Ok(())
     }
 

@@ -223,10 +223,11 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
             };
             let sample =
                 SampleTaker::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
-            let all = lists.first_edges(files, path, bytes, sample)?;
-            let all = all.unwrap_or(0.0).max(edges as f64);
+            let found = lists.first_edges(files, path, bytes, sample)?;
+            tally.declared_nodes += found.nodes;
+            let all = found.all_edges.unwrap_or(0.0).max(edges as f64);
             *text_bytes += sampled as f64 * all / edges.max(1) as f64;
-            is_whole &= all == edges as f64;
+            is_whole &= found.all_edges.is_none();
             is_spread &= is_whole;
             formats.push(file);
             continue;
@@ -423,6 +424,8 @@ struct SampleTally {
     /// Bytes of text of the node list, and the names in it.
     listed_bytes: u64,
     listed: HashSet<Fingerprint>,
+    /// Nodes of files that declare more than a sample takes.
+    declared_nodes: u64,
 }
 
 impl SampleTally {
@@ -553,7 +556,7 @@ impl SampleTally {
             repeated_pairs,
             weight_bits: bits as f64 / groups.max(1) as f64,
             has_fractions: self.has_fractions,
-            listed_nodes: (new as f64 * scale).round() as u64,
+            listed_nodes: ((new as f64 * scale).round() as u64).max(self.declared_nodes),
             is_whole: false,
             is_spread: false,
             hub_share: hub_share(most_seen, self.edges),

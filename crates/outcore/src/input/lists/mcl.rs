@@ -2,25 +2,16 @@
 //! `node:weight` and `$`. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
 //! does not mention is not in the graph. Matrices in mcl's binary form are not supported.
 
+use super::edges::{ListEdges, WeightText};
 use super::words::{Token, Words, whole_number};
-use super::{ListEdges, WeightText};
 use crate::error::Result;
-use crate::input::decompress::Input;
 
-/// Bytes within which a matrix must begin.
-const HEAD_BYTES: usize = 4096;
 const SECTION_ENDS: &str = "expected the section to end with `)`";
-
-/// Returns whether a file begins like a matrix, after comments.
-pub(super) fn is_matrix(input: &mut Input) -> Result<bool> {
-    Ok(begins_matrix(input.peek(HEAD_BYTES)?.0))
-}
 
 /// Returns whether these are the first bytes of a matrix.
 pub(super) fn begins_matrix(head: &[u8]) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
-    first.is_some_and(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
+    let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
+    lines.any(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
 }
 
 /// Reads a matrix; returns `false` if no more edges are wanted.
@@ -59,12 +50,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                 return Err(words.error("entry of the matrix cannot be read", expected));
             };
             check(words, target, nodes)?;
-            if !edges.push(words, target, weight)? {
+            if !edges.push_listed(words, target, weight)? {
                 return Ok(false);
             }
             is_alone = false;
         }
-        if is_alone && !edges.push_alone(words) {
+        if is_alone && !edges.push_alone(words)? {
             return Ok(false);
         }
     }

@@ -2,8 +2,8 @@
 //! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
 //! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
+use super::edges::{ListEdges, WeightText};
 use super::words::{Token, Words, whole_number};
-use super::{ListEdges, WeightText};
 use crate::error::opt::FORMAT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::decompress::Input;
@@ -23,14 +23,6 @@ pub(super) struct MetisHeader {
     pub(super) has_weights: bool,
     /// Numbers per node before its neighbors: its size and weights.
     pub(super) skipped: u64,
-}
-
-/// Returns whether a file of this name is a METIS graph, compressed or not.
-pub(super) fn is_name(path: &Path) -> bool {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    let packed = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
-    let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    name.ends_with(".metis") || name.ends_with(".graph")
 }
 
 /// Returns the header, without consuming anything.
@@ -93,11 +85,10 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
 }
 
 /// Reads the lines after the header; returns `false` if no more edges are wanted.
-pub(super) fn read(
-    words: &mut Words,
-    edges: &mut ListEdges<'_>,
-    header: MetisHeader,
-) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    let Some(header) = edges.task.format.metis else { unreachable!("METIS graphs have a header") };
+    let arcs = if edges.task.format.directed { 2 } else { 1 };
+    edges.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
         edges.begin(node);
@@ -182,13 +173,13 @@ fn read_line(
             return Err(words.error("weight is missing", "expected a number"));
         }
         let weight = header.has_weights.then(|| WeightText { text: words.word(), from: 0 });
-        if !edges.push(words, neighbor, weight)? {
+        if !edges.push_listed(words, neighbor, weight)? {
             return Ok(MetisLine::Unwanted);
         }
         is_alone = false;
         next = words.next()?;
     }
-    let is_wanted = !is_alone || edges.push_alone(words);
+    let is_wanted = !is_alone || edges.push_alone(words)?;
     Ok(if is_wanted { MetisLine::Node } else { MetisLine::Unwanted })
 }
 

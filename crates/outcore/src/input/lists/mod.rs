@@ -1,62 +1,112 @@
-//! Adjacency lists to parsed chunks: METIS graphs, and matrices of mcl.
+//! Formats of graphs that are not one edge per line of columns: a table of their readers, from text to parsed chunks.
 //!
-//! Both formats list the neighbors of one node after the other, so an undirected edge appears twice, once at each of
-//! its nodes. It is taken from the node with the smaller number. The entries at the other node must be the same edges:
-//! both sides are counted and hashed, and a difference is an error, as half an edge would otherwise be silently lost or
-//! doubled. With directions, every entry is an arc. A node without neighbors gets a loop of weight 0, which is not an
-//! edge but makes it a node.
+//! ```text
+//!  text --Words--> words, lines --reader of the format--> names, weights --ListEdges--> chunks
+//! ```
 //!
-//! A line may be as long as a file, so words are read one by one, on the reading thread: about 20 ns each. Memory: that
-//! of [`chunks`](super::chunks), and 64 KiB. A wrong word changes the meaning of all that follow, so none is ever
-//! skipped; nor can a job resume in the middle of such a file.
+//! A file is of such a format because its first bytes say so, or because its name does where these could be an edge
+//! list as well. Lines may be as long as a file, and words depend on those before them, so they are read one by one, on
+//! the reading thread: about 20 ns each. Memory: that of [`chunks`](super::chunks), 128 KiB, and a few names of at most
+//! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
+//! nor can a job resume in the middle of such a file.
 
+mod both;
+mod edges;
 mod mcl;
 mod metis;
 mod words;
 
-use super::NameRef;
 use super::decompress::Input;
-use super::fault::Origin;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::taker::{ROW_BYTES, SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
-use super::text::chunk::ParsedChunk;
-use super::text::field::{self, Fingerprint};
+use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::transform::WeightTransform;
-use crate::error::opt::DIRECTED;
+use crate::error::opt::WEIGHT_TRANSFORM;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use crate::units::format_count;
+use edges::ListEdges;
 use std::path::Path;
 use words::Words;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// File of adjacency lists.
+/// Bytes of a file that are examined to recognize its format.
+const HEAD_BYTES: usize = 64 << 10;
+/// Endings of names of compressed files.
+const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
+
+/// Format of a graph, or of communities, that is not one edge per line: a row of [`KINDS`].
+#[derive(Debug)]
+pub(crate) struct ListKind {
+    /// Value of `--format` that selects it, if it holds edges.
+    pub(crate) format: Option<EdgeFormat>,
+    /// What the entries are.
+    pub(crate) rows: Rows,
+    pub(crate) name: &'static str,
+    /// One line of documentation: what is read, and how it is recognized.
+    pub(crate) doc: &'static str,
+    /// Endings of names, in lower case.
+    pub(crate) endings: &'static [&'static str],
+    /// How nodes are named and what is left out.
+    nodes: &'static str,
+    /// What weights are; empty if there are none.
+    weights: &'static str,
+    /// Returns whether these are the first bytes of such a file, whose name ends as it should or not.
+    is: fn(&[u8], bool) -> bool,
+    /// Reads a file to its end; returns `false` if no more edges are wanted.
+    read: fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>,
+}
+
+/// All formats. Files are of the first one that recognizes them.
+pub(crate) static KINDS: [ListKind; 2] = [
+    ListKind {
+        format: Some(EdgeFormat::Mcl),
+        rows: Rows::Edges,
+        name: "mcl matrix",
+        doc: "matrix of mcl, with a line that begins with `(mclheader` or `(mclmatrix`; a missing weight is 1",
+        endings: &[],
+        nodes: "nodes by number",
+        weights: "weights",
+        is: |head, _| mcl::begins_matrix(head),
+        read: mcl::read,
+    },
+    ListKind {
+        format: Some(EdgeFormat::Metis),
+        rows: Rows::Edges,
+        name: "METIS",
+        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1",
+        endings: &[".metis", ".graph"],
+        nodes: "nodes by number",
+        weights: "weights",
+        is: |_, is_named| is_named,
+        read: metis::read,
+    },
+];
+
+/// Returns the format of a file if its first bytes or its name reveal it, and its lines are not to be read as such.
+pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let is_meant = |kind: &ListKind| match options.format {
+        EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
+        format => kind.format == Some(format),
+    };
+    let is_edges = options.rows == Rows::Edges;
+    KINDS.iter().find(|kind| (kind.rows == Rows::Edges) == is_edges && is_meant(kind))
+}
+
+/// File of such a format.
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
-    kind: ListKind,
+    kind: &'static ListKind,
+    /// Header of a METIS graph.
+    metis: Option<metis::MetisHeader>,
     directed: bool,
     ignore_weights: bool,
     transform: WeightTransform,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ListKind {
-    Metis(metis::MetisHeader),
-    Mcl,
-}
-
-/// Returns the kind of a file of adjacency lists, if its first bytes or its name reveal it.
-pub(crate) fn known(path: &Path, head: &[u8]) -> Option<&'static str> {
-    match () {
-        () if mcl::begins_matrix(head) => Some("a matrix of mcl"),
-        () if metis::is_name(path) => Some("a METIS graph by its name"),
-        () => None,
-    }
+    rows: Rows,
 }
 
 impl ListFormat {
-    /// Detects the format of `path` if it holds adjacency lists: from `--format`; otherwise a matrix of mcl by its
-    /// first bytes, a METIS graph by its name.
+    /// Detects the format of `path` if it is one of [`KINDS`].
     ///
     /// # Errors
     /// `BadInput` for a header that cannot be read.
@@ -65,89 +115,86 @@ impl ListFormat {
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Option<Self>> {
-        if options.rows != Rows::Edges {
-            return Ok(None);
-        }
-        let kind = match options.format {
-            EdgeFormat::Lines => return Ok(None),
-            EdgeFormat::Mcl => ListKind::Mcl,
-            EdgeFormat::Metis => ListKind::Metis(metis::peek_header(input, path)?),
-            EdgeFormat::Auto if mcl::is_matrix(input)? => ListKind::Mcl,
-            EdgeFormat::Auto if metis::is_name(path) => {
-                ListKind::Metis(metis::peek_header(input, path)?)
-            }
-            EdgeFormat::Auto => return Ok(None),
-        };
+        let Some(kind) = known(path, input.peek(HEAD_BYTES)?.0, options) else { return Ok(None) };
+        let is_metis = kind.format == Some(EdgeFormat::Metis);
+        let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
         Ok(Some(Self {
             kind,
+            metis,
             directed: options.directed,
             ignore_weights: options.ignore_weights,
             transform: options.weight_transform,
+            rows: options.rows,
         }))
     }
 
     /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
     pub(crate) fn is_weighted(&self) -> bool {
-        !self.ignore_weights
+        !self.ignore_weights && self.rows == Rows::Edges
     }
 
     /// Returns the name of the format.
     pub(crate) fn kind(&self) -> &'static str {
-        match self.kind {
-            ListKind::Metis(_) => "METIS",
-            ListKind::Mcl => "mcl matrix",
-        }
+        self.kind.name
     }
 
     /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
-        let (kind, has_weights, has_more) = match self.kind {
-            ListKind::Metis(header) => ("METIS", header.has_weights, header.skipped > 0),
-            ListKind::Mcl => ("mcl matrix", true, false),
+        let ListKind { name, nodes, weights, .. } = self.kind;
+        if self.rows != Rows::Edges {
+            return format!("{name}, {nodes}");
+        }
+        let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
+        let entries = match (is_listed, self.directed) {
+            (true, true) => ", each entry an arc",
+            (true, false) => ", each edge in both its lists",
+            _ => "",
         };
-        let entries =
-            if self.directed { "each entry an arc" } else { "each edge in both its lists" };
+        let has_weights = !weights.is_empty() && self.metis.is_none_or(|header| header.has_weights);
         let weights = match (has_weights && !self.ignore_weights, self.transform) {
             (false, _) => "no weights".into(),
-            (true, WeightTransform::None) => "weights".into(),
-            (true, transform) => format!("weight = {}(weight)", transform.name()),
+            (true, WeightTransform::None) => weights.to_string(),
+            (true, transform) => format!("weight = {}({weights})", transform.name()),
         };
-        let ignored = [(has_weights && self.ignore_weights, "weights"), (has_more, "node weights")];
-        let ignored = ignored.iter().filter(|(is_given, _)| *is_given).map(|(_, what)| *what);
-        let ignored = ignored.collect::<Vec<_>>().join(", ");
-        let unused = if ignored.is_empty() { ignored } else { format!("; {ignored} unused") };
-        format!("{kind}, nodes by number, {entries}, {weights}{unused}")
+        let of_nodes = self.metis.is_some_and(|header| header.skipped > 0);
+        let unused = match (has_weights && self.ignore_weights, of_nodes) {
+            (true, true) => "; weights, node weights unused",
+            (true, false) => "; weights unused",
+            (false, true) => "; node weights unused",
+            (false, false) => "",
+        };
+        format!("{name}, {nodes}{entries}, {weights}{unused}")
     }
 
-    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them. Returns the estimated
-    /// number of all edges, or `None` if the sample has all of them.
+    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them.
     pub(crate) fn first_edges(
         &self,
         files: &Files,
         path: &Path,
         bytes: u64,
         mut sample: SampleTaker<'_>,
-    ) -> Result<Option<f64>> {
+    ) -> Result<ListSample> {
         let task = ListTask {
             format: self.clone(),
             file: 0,
             chunk_bytes: SAMPLED_CHUNK_BYTES,
             done_bytes: 0,
+            is_sample: true,
         };
         let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
-        if read.is_whole {
-            return Ok(None);
-        }
-        let all = match self.kind {
-            ListKind::Metis(header) if self.directed => 2.0 * header.edges as f64,
-            ListKind::Metis(header) => header.edges as f64,
-            ListKind::Mcl => {
-                let entries = read.entries as f64 * bytes as f64 / read.consumed.max(1) as f64;
-                if self.directed { entries } else { entries / 2.0 }
-            }
-        };
-        Ok(Some(all))
+        Ok(ListSample {
+            all_edges: (!read.is_whole || read.has_left_out).then(|| read.estimate(bytes)),
+            nodes: if read.has_left_out { read.nodes } else { 0 },
+        })
     }
+}
+
+/// What the beginning of a file says of all of it.
+pub(crate) struct ListSample {
+    /// Estimated number of all edges, or `None` if the sample has all of them.
+    pub(crate) all_edges: Option<f64>,
+    /// Number of nodes of which the sample has only some.
+    pub(crate) nodes: u64,
 }
 
 /// Task of reading a file.
@@ -159,6 +206,8 @@ pub(crate) struct ListTask {
     pub(crate) chunk_bytes: usize,
     /// Bytes of the files before this one.
     pub(crate) done_bytes: u64,
+    /// Whether only a sample is wanted, of edges rather than of nodes without any.
+    pub(crate) is_sample: bool,
 }
 
 impl ListTask {
@@ -174,193 +223,65 @@ impl ListTask {
     ) -> Result<Read> {
         let mut words = Words::new(input, path);
         let mut edges = ListEdges::new(self, taker);
-        let is_whole = match self.format.kind {
-            ListKind::Metis(header) => metis::read(&mut words, &mut edges, header)?,
-            ListKind::Mcl => mcl::read(&mut words, &mut edges)?,
-        };
+        let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
         let is_whole = is_whole && edges.hand_over(words.consumed());
         if is_whole && !self.format.directed {
             edges.both.check(path)?;
         }
-        Ok(Read { is_whole, entries: edges.entries, consumed: words.consumed() })
+        if is_whole && edges.entries > 0 && !edges.has_weights {
+            self.check_transform(path)?;
+        }
+        Ok(Read {
+            is_whole,
+            entries: edges.entries,
+            nodes: edges.nodes,
+            has_left_out: edges.has_left_out,
+            declared: edges.declared_edges,
+            // Half of the entries of a list are taken.
+            share: if edges.both.has_some() { 0.5 } else { 1.0 },
+            edges_from: edges.edges_from,
+            consumed: words.consumed(),
+        })
     }
-}
 
-/// Weight, and its start in its word.
-#[derive(Clone, Copy)]
-struct WeightText<'a> {
-    text: &'a [u8],
-    from: usize,
+    /// Returns an error if weights are to be transformed, as the file has none.
+    fn check_transform(&self, path: &Path) -> Result<()> {
+        if self.format.transform == WeightTransform::None || self.format.rows != Rows::Edges {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
+        Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
+    }
 }
 
 /// Result of reading a file.
 pub(crate) struct Read {
     /// Whether the file was read to its end.
     pub(crate) is_whole: bool,
-    entries: u64,
     /// Bytes of the file, as stored.
     pub(crate) consumed: u64,
-}
-
-/// Converter of list entries to edges.
-struct ListEdges<'a> {
-    task: &'a ListTask,
-    taker: &'a mut (dyn Taker + Send),
-    chunk: ParsedChunk,
-    most_edges: usize,
-    /// Node whose neighbors are read, and its name in the chunk once it is written.
-    node: u64,
-    node_name: Option<NameRef>,
     entries: u64,
-    both: Both,
+    nodes: u64,
+    has_left_out: bool,
+    declared: Option<u64>,
+    share: f64,
+    edges_from: u64,
 }
 
-impl<'a> ListEdges<'a> {
-    fn new(task: &'a ListTask, taker: &'a mut (dyn Taker + Send)) -> Self {
-        let chunk = cleared(taker.spare(), task.file);
-        Self {
-            task,
-            taker,
-            chunk,
-            most_edges: (task.chunk_bytes / ROW_BYTES).max(1),
-            node: 0,
-            node_name: None,
-            entries: 0,
-            both: Both::default(),
+impl Read {
+    /// Returns the estimated number of edges of a file of `bytes`.
+    fn estimate(&self, bytes: u64) -> f64 {
+        if self.is_whole {
+            return self.entries as f64 * self.share;
         }
-    }
-
-    /// Starts the neighbors of `node`.
-    fn begin(&mut self, node: u64) {
-        (self.node, self.node_name) = (node, None);
-    }
-
-    /// Adds an entry, whose weight is 1 if it has none. Returns `false` if no more edges are wanted.
-    fn push(&mut self, words: &Words, target: u64, weight: Option<WeightText<'_>>) -> Result<bool> {
-        let format = &self.task.format;
-        let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
-        let code = field::weight_value(text)
-            .and_then(|value| format.transform.code(value))
-            .map_err(|problem| words.error_of(problem, from))?;
-        self.entries += 1;
-        if format.directed || self.both.is_to_be_taken(self.node, target, code) {
-            return Ok(self.add(target, code, words.consumed()));
-        }
-        Ok(true)
-    }
-
-    /// Ends the list of a node without neighbors.
-    fn push_alone(&mut self, words: &Words) -> bool {
-        self.add(self.node, 0, words.consumed())
-    }
-
-    fn add(&mut self, target: u64, code: u32, consumed: u64) -> bool {
-        let source = match self.node_name {
-            Some(name) => name,
-            None => *self.node_name.insert(name_of(self.node, &mut self.chunk.text)),
+        // Without any edge among many nodes, as if these were edges.
+        let (entries, from) = match self.entries {
+            0 => (self.nodes, 0),
+            entries => (entries, self.edges_from),
         };
-        let target = match target == self.node {
-            true => source,
-            false => name_of(target, &mut self.chunk.text),
-        };
-        self.chunk.names.extend_from_slice(&[source, target]);
-        if !self.task.format.ignore_weights {
-            self.chunk.weights.push(code);
-        }
-        self.chunk.names.len() < 2 * self.most_edges || self.hand_over(consumed)
-    }
-
-    /// Passes on the chunk, unless it is empty.
-    fn hand_over(&mut self, consumed: u64) -> bool {
-        if self.chunk.names.is_empty() {
-            return true;
-        }
-        self.node_name = None;
-        let spare = cleared(self.taker.spare(), self.task.file);
-        let mut chunk = std::mem::replace(&mut self.chunk, spare);
-        chunk.lines = chunk.names.len() as u64 / 2;
-        chunk.used = chunk.text.len();
-        chunk.done_bytes = self.task.done_bytes + consumed;
-        self.taker.take(chunk)
-    }
-}
-
-/// Returns an empty chunk for the edges of a file.
-fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
-    let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
-    text.clear();
-    names.clear();
-    weights.clear();
-    faults.clear();
-    cells.clear();
-    chunk.origin = Origin { file, byte: 0, line: 1 };
-    (chunk.next, chunk.is_parsed, chunk.is_node_list) = (None, true, false);
-    chunk
-}
-
-/// Appends the digits of a number.
-fn name_of(number: u64, text: &mut Vec<u8>) -> NameRef {
-    let offset = text.len() as u32;
-    let fingerprint = match Fingerprint::of_number(number) {
-        Some((fingerprint, digits, len)) => {
-            text.extend_from_slice(&digits[..len]);
-            fingerprint
-        }
-        None => {
-            text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-            Fingerprint::of(&text[offset as usize..])
-        }
-    };
-    NameRef { fingerprint, offset, bytes: text.len() as u32 - offset }
-}
-
-/// Comparison of the two entries of each edge.
-#[derive(Debug, Default)]
-struct Both {
-    first: u64,
-    second: u64,
-    loops: u64,
-    /// Hashes of the entries at first nodes minus those of the entries at second nodes.
-    difference: u64,
-}
-
-impl Both {
-    /// Returns whether the edge from `node` to `other` is taken from `node`.
-    #[inline]
-    fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
-        if node == other {
-            self.loops += 1;
-            return true;
-        }
-        let is_first = node < other;
-        let mut edge = [0; 20];
-        edge[..8].copy_from_slice(&node.min(other).to_le_bytes());
-        edge[8..16].copy_from_slice(&node.max(other).to_le_bytes());
-        edge[16..].copy_from_slice(&code.to_le_bytes());
-        let hash = xxh3_64(&edge);
-        if is_first {
-            self.first += 1;
-            self.difference = self.difference.wrapping_add(hash);
-        } else {
-            self.second += 1;
-            self.difference = self.difference.wrapping_sub(hash);
-        }
-        is_first
-    }
-
-    /// # Errors
-    /// `BadInput` unless both sides have the same edges.
-    fn check(&self, path: &Path) -> Result<()> {
-        if self.first == self.second && self.difference == 0 {
-            return Ok(());
-        }
-        let path = path.display();
-        let message = format!("`{path}`: some edges differ between the lists of their two nodes");
-        let [first, second] = [self.first, self.second].map(format_count);
-        Err(Error::new(ErrorKind::BadInput, message)
-            .note(format!(
-                "its lists have {first} neighbors with larger numbers, {second} with smaller ones"
-            ))
-            .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
+        let rest = bytes.saturating_sub(from) as f64;
+        let read = self.consumed.saturating_sub(from).max(1) as f64;
+        self.declared.map_or(entries as f64 * self.share * rest / read, |edges| edges as f64)
     }
 }

@@ -1,16 +1,23 @@
-//! Words of a text of any size, and their places.
+//! Words and lines of a text of any size, and their places.
+//!
+//! The text passes through a window of 128 KiB, so that a word of up to 64 KiB, the limit of a name, is always in one
+//! piece. Nothing else is kept: a line may be as long as a file.
 
 use crate::error::opt::{FORMAT, IGNORE_WEIGHTS};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::input::NAME_LIMIT;
 use crate::input::decompress::Input;
 use crate::input::fault::{Problem, escape};
 use crate::input::options::Rows;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-const BUFFER_BYTES: usize = 64 << 10;
 /// Maximum length of a word.
-const WORD_LIMIT: usize = 128;
+const WORD_LIMIT: usize = NAME_LIMIT;
+const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
+/// Maximum number of bytes of a word that an error shows.
+const SHOWN_BYTES: usize = 120;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +43,8 @@ pub(crate) struct Words {
     line_start: u64,
     /// Line of the last word, the byte where the line begins, and the byte where the word begins.
     begins: [u64; 3],
+    /// Whether only tabs separate words.
+    tabs_only: bool,
 }
 
 impl Words {
@@ -52,12 +61,19 @@ impl Words {
             line: 1,
             line_start: 0,
             begins: [1, 0, 0],
+            tabs_only: false,
         }
     }
 
     /// Returns the word that was read last.
     pub(crate) fn word(&self) -> &[u8] {
         &self.buffer[self.word.clone()]
+    }
+
+    /// Copies the word that was read last.
+    pub(crate) fn copy_to(&self, into: &mut Vec<u8>) {
+        into.clear();
+        into.extend_from_slice(self.word());
     }
 
     /// Returns the bytes of the file, as stored, that were used so far.
@@ -69,50 +85,84 @@ impl Words {
         &self.path
     }
 
+    /// Returns the line of the last word, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.begins[0]
+    }
+
     /// Moves to the next word, or to the end of its line.
     pub(crate) fn next(&mut self) -> Result<Token> {
         loop {
-            if self.filled - self.at <= WORD_LIMIT && !self.ended {
-                self.fill()?;
-            }
-            let byte = self.buffer[..self.filled].get(self.at).copied();
-            if byte.is_some_and(is_blank) {
-                self.at += 1;
-                continue;
-            }
-            self.word = self.at..self.at;
-            self.begins = [self.line, self.line_start, self.start + self.at as u64];
-            match byte {
-                None => return Ok(Token::End),
+            match self.peek()? {
+                Some(byte) if is_blank(byte) => self.at += 1,
                 Some(b'\n') => {
-                    self.at += 1;
-                    self.line += 1;
-                    self.line_start = self.start + self.at as u64;
+                    self.begin_word();
+                    self.advance(1);
                     return Ok(Token::LineEnd);
                 }
-                Some(_) => break,
+                byte => {
+                    self.begin_word();
+                    if byte.is_none() {
+                        return Ok(Token::End);
+                    }
+                    break;
+                }
             }
         }
-        let rest = &self.buffer[self.at..self.filled];
-        let end = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n');
-        let bytes = end.unwrap_or(rest.len());
-        self.word = self.at..self.at + bytes.min(WORD_LIMIT);
-        if bytes > WORD_LIMIT {
-            return Err(self.error("word is too long", "expected a number"));
+        if self.tabs_only {
+            self.take_until(|byte| byte == b'\t' || byte == b'\n')?;
+            self.trim();
+        } else {
+            self.take_until(|byte| is_blank(byte) || byte == b'\n')?;
         }
-        self.at += bytes;
         Ok(Token::Word)
+    }
+
+    /// Moves to the first word of the next line that is neither blank nor begins with `comment`. What is left of the
+    /// last line must have been read. Returns `false` at the end of the text.
+    pub(crate) fn next_line(&mut self, comment: u8) -> Result<bool> {
+        loop {
+            match self.next()? {
+                Token::End => return Ok(false),
+                Token::LineEnd => {}
+                Token::Word if self.word().first() == Some(&comment) => self.skip_line()?,
+                Token::Word => return Ok(true),
+            }
+        }
+    }
+
+    /// Moves to the next word of the line; returns `false`, and is after the line, if it has no more.
+    pub(crate) fn next_in_line(&mut self) -> Result<bool> {
+        Ok(self.next()? == Token::Word)
+    }
+
+    /// Moves to the next word of the line. It is an error if the line has no more.
+    pub(crate) fn require(&mut self, message: &str, expected: &str) -> Result<()> {
+        if self.next_in_line()? { Ok(()) } else { Err(self.error(message, expected)) }
+    }
+
+    /// Moves to the next line. It is an error if there are more words in this one.
+    pub(crate) fn end_line(&mut self) -> Result<()> {
+        if !self.next_in_line()? {
+            return Ok(());
+        }
+        Err(self.error("line has too many words", "expected the end of the line"))
+    }
+
+    /// Moves to the rest of the line, without the blanks around it; it may be empty.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        while self.peek()?.is_some_and(is_blank) {
+            self.at += 1;
+        }
+        self.begin_word();
+        self.take_until(|byte| byte == b'\n')?;
+        self.trim();
+        Ok(())
     }
 
     /// Moves to the end of the line.
     pub(crate) fn skip_line(&mut self) -> Result<()> {
-        loop {
-            if self.at == self.filled {
-                self.fill()?;
-                if self.at == self.filled {
-                    return Ok(());
-                }
-            }
+        while self.peek()?.is_some() {
             match memchr::memchr(b'\n', &self.buffer[self.at..self.filled]) {
                 None => self.at = self.filled,
                 Some(len) => {
@@ -121,13 +171,66 @@ impl Words {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Splits the line whose first byte is next at tabs only if it has a tab among as many bytes as a name may have.
+    pub(crate) fn split_at_tabs_if_any(&mut self) -> Result<()> {
+        self.peek()?;
+        let window = &self.buffer[self.at..self.filled];
+        let end = memchr::memchr2(b'\t', b'\n', window);
+        self.tabs_only = end.is_some_and(|end| window[end] == b'\t');
+        Ok(())
+    }
+
+    /// Returns the next byte of the text. As many bytes as a word may have are in the window then.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>> {
+        if self.filled - self.at <= WORD_LIMIT && !self.ended {
+            self.fill()?;
+        }
+        Ok(self.buffer[..self.filled].get(self.at).copied())
+    }
+
+    /// Makes the place of the next byte that of the last word, which is empty.
+    pub(crate) fn begin_word(&mut self) {
+        self.word = self.at..self.at;
+        self.begins = [self.line, self.line_start, self.start + self.at as u64];
+    }
+
+    /// Takes the bytes up to the first that ends the word, without that one.
+    pub(crate) fn take_until(&mut self, is_end: impl Fn(u8) -> bool) -> Result<()> {
+        let rest = &self.buffer[self.at..self.filled];
+        let bytes = rest.iter().position(|&byte| is_end(byte)).unwrap_or(rest.len());
+        self.word = self.at..self.at + bytes.min(WORD_LIMIT);
+        if bytes > WORD_LIMIT {
+            return Err(self.error("word is longer than 64 KiB", "expected a shorter one"));
+        }
+        self.at += bytes;
+        Ok(())
+    }
+
+    /// Moves over bytes of the window, which may have line ends.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        let passed = &self.buffer[self.at..self.at + bytes];
+        if let Some(last) = memchr::memrchr(b'\n', passed) {
+            self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
+            self.line_start = self.start + (self.at + last) as u64 + 1;
+        }
+        self.at += bytes;
+    }
+
+    /// Removes the blanks at the end of the word.
+    fn trim(&mut self) {
+        let kept = self.word().iter().rposition(|&byte| !is_blank(byte)).map_or(0, |at| at + 1);
+        self.word.end = self.word.start + kept;
     }
 
     fn fill(&mut self) -> Result<()> {
         self.buffer.copy_within(self.at..self.filled, 0);
         self.start += self.at as u64;
         self.filled -= self.at;
-        self.at = 0;
+        (self.at, self.word) = (0, 0..0);
         while self.filled < self.buffer.len() {
             match self.input.read(&mut self.buffer[self.filled..])? {
                 0 => {
@@ -136,6 +239,9 @@ impl Words {
                 }
                 count => self.filled += count,
             }
+        }
+        if self.start == 0 && self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
+            self.at = BYTE_ORDER_MARK.len();
         }
         Ok(())
     }
@@ -168,7 +274,8 @@ impl Words {
         let mut text = String::new();
         escape(&self.word()[..from], &mut text);
         let start = text.len();
-        escape(&self.word()[from..], &mut text);
+        let rest = &self.word()[from..];
+        escape(&rest[..rest.len().min(SHOWN_BYTES)], &mut text);
         Place {
             path: self.path.clone(),
             line,

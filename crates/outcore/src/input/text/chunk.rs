@@ -20,6 +20,8 @@ pub struct ParsedChunk {
     /// Start of the next chunk, if it is known.
     pub(in crate::input) next: Option<Origin>,
     pub(in crate::input) lines: u64,
+    /// Number of edges that only make a node: its loops of weight 0, which no file has.
+    pub(in crate::input) alone: u64,
     pub(in crate::input) done_bytes: u64,
     pub(in crate::input) faults: Vec<LineFault>,
     /// Places of the faults, in a table.

@@ -45,7 +45,7 @@ impl LineFormat {
         options: &InputOptions,
     ) -> Result<Option<Self>> {
         options.check()?;
-        refuse_packed(path, block)?;
+        refuse_packed(path, block, options)?;
         foreign::refuse(block, path, options, None, false)?;
         if matrix_market::banner(block, path, options)?.is_some() {
             return Err(bad_input(path, "is a Matrix Market file, not plain lines of edges"));
@@ -101,22 +101,19 @@ fn is_text(name: &[u8]) -> bool {
 }
 
 /// Refuses tables, adjacency lists, and files whose compression does not show in their names.
-fn refuse_packed(path: &Path, block: &[u8]) -> Result<()> {
+fn refuse_packed(path: &Path, block: &[u8], options: &InputOptions) -> Result<()> {
     let what = if block.starts_with(taker::PARQUET_MAGIC) {
-        "Parquet without the extension .parquet"
+        "is Parquet without the extension .parquet, not lines of edges".into()
     } else if taker::is_arrow(block) {
-        "Arrow IPC"
-    } else if let Some(known) = lists::known(path, block) {
-        known
+        "is Arrow IPC, not lines of edges".into()
+    } else if let Some(known) = lists::known(path, block, options) {
+        format!("is in the format {}, not lines of edges", known.name)
     } else if let Some(packed) = foreign::compression(block) {
-        return Err(bad_input(
-            path,
-            &format!("is compressed with {packed}, which its name does not show"),
-        ));
+        format!("is compressed with {packed}, which its name does not show")
     } else {
         return Ok(());
     };
-    Err(bad_input(path, &format!("is {what}, not lines of edges")))
+    Err(bad_input(path, &what))
 }
 
 #[cfg(test)]
@@ -168,7 +165,7 @@ mod tests {
             (&b"PAR1"[..], "is Parquet"),
             (b"ARROW1\0\0", "is Arrow IPC"),
             (b"\x1f\x8b\x08", "is compressed with gzip"),
-            (b"(mclheader\nmcltype matrix\n", "is a matrix of mcl"),
+            (b"(mclheader\nmcltype matrix\n", "is in the format mcl matrix"),
             (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n", "is a Matrix Market file"),
             (b"\x7fELF", "is a program"),
         ] {

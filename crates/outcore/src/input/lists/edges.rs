@@ -1,0 +1,320 @@
+//! Edges, nodes and memberships of lists to parsed chunks.
+//!
+//! A reader calls [`ListEdges::begin`] with the first name, then [`ListEdges::push`] once for each second one; a name
+//! that begins several edges is written into the chunk once. A node without edges gets a loop of weight 0, which is
+//! not an edge but makes it a node.
+
+use super::ListTask;
+use super::both::Both;
+use super::words::Words;
+use crate::error::Result;
+use crate::input::fault::{Origin, Problem};
+use crate::input::options::Rows;
+use crate::input::taker::{ROW_BYTES, Taker};
+use crate::input::text::chunk::ParsedChunk;
+use crate::input::text::field::{self, Fingerprint};
+use crate::input::{NAME_LIMIT, NameRef};
+
+/// Maximum number of nodes that a file may declare: indexes have 32 bits.
+const NODES_LIMIT: u64 = u32::MAX as u64;
+/// Nodes without edges that a sample takes; others are only counted.
+const SAMPLED_NODES: u64 = 1 << 16;
+/// Nodes after which a sample ends even without any edge.
+const SAMPLED_NODES_LIMIT: u64 = 1 << 22;
+/// Maximum number of digits of a community's number.
+const COMMUNITY_DIGITS: usize = 15;
+
+/// Name of a node or a community.
+#[derive(Clone, Copy)]
+pub(super) enum Name<'a> {
+    Number(u64),
+    Text(&'a [u8]),
+}
+
+impl From<u64> for Name<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Name<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// Weight, and its start in the word that is read.
+#[derive(Clone, Copy)]
+pub(super) struct WeightText<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) from: usize,
+}
+
+impl<'a> WeightText<'a> {
+    /// Returns the weight that is all of the last word.
+    pub(super) fn of(words: &'a Words) -> Self {
+        Self { text: words.word(), from: 0 }
+    }
+}
+
+/// Converter of entries to edges.
+pub(super) struct ListEdges<'a> {
+    pub(super) task: &'a ListTask,
+    taker: &'a mut (dyn Taker + Send),
+    chunk: ParsedChunk,
+    most_edges: usize,
+    most_text: usize,
+    /// First name of the next edges, and its place in the chunk once it is written.
+    source: Vec<u8>,
+    source_name: Option<NameRef>,
+    number: u64,
+    is_number: bool,
+    /// Whether entries have no direction: with directions, they are arcs both ways.
+    pub(super) undirected: bool,
+    /// Number of edges that the file declares.
+    pub(super) declared_edges: Option<u64>,
+    /// Nodes without edges of their own, or that the file declares.
+    pub(super) nodes: u64,
+    pub(super) entries: u64,
+    /// Bytes of the file before the first entry.
+    pub(super) edges_from: u64,
+    pub(super) has_weights: bool,
+    /// Whether a sample left out nodes.
+    pub(super) has_left_out: bool,
+    pub(super) both: Both,
+}
+
+impl<'a> ListEdges<'a> {
+    pub(super) fn new(task: &'a ListTask, taker: &'a mut (dyn Taker + Send)) -> Self {
+        let chunk = cleared(taker.spare(), task.file);
+        Self {
+            task,
+            taker,
+            chunk,
+            most_edges: (task.chunk_bytes / ROW_BYTES).max(1),
+            // A vector that grows may have twice the capacity.
+            most_text: task.chunk_bytes / 2,
+            source: Vec::new(),
+            source_name: None,
+            number: 0,
+            is_number: false,
+            undirected: false,
+            declared_edges: None,
+            nodes: 0,
+            entries: 0,
+            edges_from: 0,
+            has_weights: false,
+            has_left_out: false,
+            both: Both::default(),
+        }
+    }
+
+    /// Sets the first name of the next edges.
+    pub(super) fn begin<'n>(&mut self, name: impl Into<Name<'n>>) {
+        let name = name.into();
+        if let Name::Text(text) = name {
+            if text == self.source && !self.is_number {
+                return;
+            }
+            self.source.clear();
+            self.source.extend_from_slice(text);
+        } else if let Name::Number(number) = name {
+            self.number = number;
+        }
+        self.is_number = matches!(name, Name::Number(_));
+        self.source_name = None;
+    }
+
+    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1. Returns `false` if no
+    /// more edges are wanted.
+    ///
+    /// # Errors
+    /// `BadWeight`, `EmptyName` and the like at the word that was read last.
+    pub(super) fn push<'n>(
+        &mut self,
+        words: &Words,
+        target: impl Into<Name<'n>>,
+        weight: Option<WeightText<'_>>,
+    ) -> Result<bool> {
+        let code = self.code(words, weight)?;
+        self.count(words);
+        let [source, target] = self.names(words, target.into())?;
+        self.add(source, target, code);
+        if self.undirected && self.task.format.directed && source.fingerprint != target.fingerprint
+        {
+            self.add(target, source, code);
+        }
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Adds an entry of a list that has every edge in the lists of both its nodes.
+    pub(super) fn push_listed(
+        &mut self,
+        words: &Words,
+        target: u64,
+        weight: Option<WeightText<'_>>,
+    ) -> Result<bool> {
+        let code = self.code(words, weight)?;
+        self.count(words);
+        if self.task.format.directed || self.both.is_to_be_taken(self.number, target, code) {
+            let [source, target] = self.names(words, target.into())?;
+            self.add(source, target, code);
+        }
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Makes the first name a node, whether or not it has edges.
+    pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
+        self.nodes += 1;
+        if self.task.is_sample && self.nodes > SAMPLED_NODES {
+            self.has_left_out = true;
+            return Ok(self.nodes < SAMPLED_NODES_LIMIT || self.entries > 0);
+        }
+        self.chunk.alone += 1;
+        let source = self.source_name(words)?;
+        self.add(source, source, 0);
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Makes the numbers from `first` on nodes, as many as the file declares by the last word.
+    pub(super) fn push_declared(
+        &mut self,
+        words: &Words,
+        numbers: std::ops::Range<u64>,
+    ) -> Result<bool> {
+        let count = numbers.end - numbers.start;
+        if count > NODES_LIMIT {
+            return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
+        }
+        if self.task.is_sample && count > SAMPLED_NODES {
+            (self.nodes, self.has_left_out) = (count, true);
+            return Ok(true);
+        }
+        for number in numbers {
+            self.begin(number);
+            if !self.push_alone(words)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
+        self.has_weights |= weight.is_some();
+        let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
+        field::weight_value(text)
+            .and_then(|value| self.task.format.transform.code(value))
+            .map_err(|problem| words.error_of(problem, from))
+    }
+
+    fn count(&mut self, words: &Words) {
+        if self.entries == 0 {
+            self.edges_from = words.consumed();
+        }
+        self.entries += 1;
+    }
+
+    fn source_name(&mut self, words: &Words) -> Result<NameRef> {
+        if let Some(name) = self.source_name {
+            return Ok(name);
+        }
+        if self.chunk.names.is_empty() {
+            self.chunk.origin.line = words.line();
+        }
+        let name = if self.is_number {
+            written_number(self.number, &mut self.chunk.text)
+        } else {
+            check(words, &self.source, Problem::EmptySource)?;
+            written(&self.source, &mut self.chunk.text)
+        };
+        Ok(*self.source_name.insert(name))
+    }
+
+    /// Returns the first name and `target`, written into the chunk.
+    fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
+        let source = self.source_name(words)?;
+        let target = match target {
+            Name::Number(number) if number == self.number && self.is_number => source,
+            Name::Number(number) => written_number(number, &mut self.chunk.text),
+            Name::Text(text) if text == self.source && !self.is_number => source,
+            Name::Text(text) => {
+                check(words, text, Problem::EmptyTarget)?;
+                if self.task.format.rows == Rows::NumberedMemberships && !is_community(text) {
+                    return Err(words.error_of(Problem::CommunityNotNumber, 0));
+                }
+                written(text, &mut self.chunk.text)
+            }
+        };
+        Ok([source, target])
+    }
+
+    fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
+        self.chunk.names.extend_from_slice(&[source, target]);
+        if self.task.format.is_weighted() {
+            self.chunk.weights.push(code);
+        }
+    }
+
+    fn hand_over_if_full(&mut self, words: &Words) -> bool {
+        let has_room = self.chunk.names.len() < 2 * self.most_edges;
+        has_room && self.chunk.text.len() < self.most_text || self.hand_over(words.consumed())
+    }
+
+    /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
+    pub(super) fn hand_over(&mut self, consumed: u64) -> bool {
+        if self.chunk.names.is_empty() {
+            return true;
+        }
+        self.source_name = None;
+        let spare = cleared(self.taker.spare(), self.task.file);
+        let mut chunk = std::mem::replace(&mut self.chunk, spare);
+        chunk.lines = chunk.names.len() as u64 / 2 - chunk.alone;
+        chunk.used = chunk.text.len();
+        chunk.done_bytes = self.task.done_bytes + consumed;
+        self.taker.take(chunk)
+    }
+}
+
+/// Returns an empty chunk for the edges of a file.
+fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
+    let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
+    text.clear();
+    names.clear();
+    weights.clear();
+    faults.clear();
+    cells.clear();
+    chunk.origin = Origin { file, byte: 0, line: 1 };
+    (chunk.next, chunk.is_parsed, chunk.is_node_list, chunk.alone) = (None, true, false, 0);
+    chunk
+}
+
+/// Returns an error unless `name` can be one; `empty` is the problem if it is empty.
+fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
+    match () {
+        () if name.is_empty() => Err(words.error_of(empty, 0)),
+        () if name.len() > NAME_LIMIT => Err(words.error_of(Problem::NameTooLong, 0)),
+        () if name.contains(&b'\n') => Err(words.error_of(Problem::LineEndInName, 0)),
+        () => Ok(()),
+    }
+}
+
+fn is_community(text: &[u8]) -> bool {
+    text.len() <= COMMUNITY_DIGITS && text.iter().all(u8::is_ascii_digit)
+}
+
+/// Appends a name.
+fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
+    let offset = text.len() as u32;
+    text.extend_from_slice(name);
+    NameRef { fingerprint: Fingerprint::of(name), offset, bytes: name.len() as u32 }
+}
+
+/// Appends the digits of a number.
+fn written_number(number: u64, text: &mut Vec<u8>) -> NameRef {
+    let Some((fingerprint, digits, len)) = Fingerprint::of_number(number) else {
+        return written(itoa::Buffer::new().format(number).as_bytes(), text);
+    };
+    let offset = text.len() as u32;
+    text.extend_from_slice(&digits[..len]);
+    NameRef { fingerprint, offset, bytes: len as u32 }
+}
