@@ -40,7 +40,8 @@ impl Communities {
             (self.community_columns.is_some(), COMMUNITY_COLUMNS),
             (self.community_format != CommunityFormat::Auto, COMMUNITY_FORMAT),
         ];
-        let given: Option<Opt> = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
+        let given: Option<Opt> =
+            given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
         let Some(option) = given else { return Ok(()) };
         Err(Error::usage(format_args!("{option} is for files of communities, but none is given"))
             .hint(format_args!("leave it out, or give one to {INITIAL}, {FIXED} or {MATCH}")))

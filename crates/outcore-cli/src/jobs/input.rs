@@ -7,7 +7,9 @@ use outcore::error::opt::{
     MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
-use outcore::input::{CommunityFormat, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform};
+use outcore::input::{
+    CommunityFormat, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform,
+};
 use outcore::io::Files;
 use outcore::job::Normalize;
 use outcore::{Error, ErrorKind, Result};

@@ -1,7 +1,7 @@
 //! Options of files of communities, which all commands that read such files share.
 
-use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::Header;
+use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use crate::error::opt::COMMUNITY_COLUMNS;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -78,6 +78,9 @@ impl CommunityInput {
             let hint = format_args!("use {}", COMMUNITY_COLUMNS.of("NODE,COMMUNITY"));
             Err(Error::usage(format_args!("{COMMUNITY_COLUMNS} {message}")).hint(hint))
         };
+        if self.format == CommunityFormat::Pairs {
+            return refuse("contradicts the columns of pairs");
+        }
         match &columns[..] {
             [node, community] if node == community => {
                 refuse("uses the same column for node and community")

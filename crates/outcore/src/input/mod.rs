@@ -565,15 +565,16 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
 
 /// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
+    let columns = options.rows.columns_option();
     let given = [
         (options.delimiter.is_some(), DELIMITER, true),
         (options.header != Header::Auto, HEADER, true),
-        (options.columns.is_some(), COLUMNS, false),
+        (options.columns.is_some(), columns, false),
     ];
     let is_of = |file: &FileFormat, of_tables: bool| match file.form {
         Form::Nothing | Form::Text(_) => true,
         Form::Table(_) => !of_tables,
-        Form::Lists(_) => false,
+        Form::Lists(ref lists) => !of_tables && lists.names_columns(),
     };
     let useless = given.into_iter().find(|&(is_given, _, of_tables)| {
         is_given && !formats.is_empty() && !formats.iter().any(|file| is_of(file, of_tables))
@@ -600,10 +601,15 @@ fn detect_next(
         options.of_nodes(options.delimiter.or(delimiter))
     });
     let options = of_nodes.as_ref().unwrap_or(options);
+    let of_pairs = lists::communities::of_pairs(path, input, options)?;
+    let options = of_pairs.as_ref().unwrap_or(options);
     let form = match options.format.may_be_table() {
         true => TableFormat::detect(files, path, input, options, room)?.map(Form::Table),
         false => None,
     };
+    if let Some(Form::Table(table)) = &form {
+        lists::communities::refuse_table(path, table.kind(), options)?;
+    }
     let form = match form {
         Some(form) => Some(form),
         None => ListFormat::detect(path, input, options)?.map(Form::Lists),
@@ -613,11 +619,14 @@ fn detect_next(
             Form::Table(table) => table.held_bytes(),
             _ => input.window_bytes(),
         };
-        return Ok(FileFormat { path: path.clone(), form, unpacker: input.unpacker(), window_bytes });
+        return Ok(FileFormat {
+            path: path.clone(),
+            form,
+            unpacker: input.unpacker(),
+            window_bytes,
+        });
     }
-    detect(input, path, options, |block, is_whole| {
-        format::detect(block, is_whole, path, options)
-    })
+    detect(input, path, options, |block, is_whole| format::detect(block, is_whole, path, options))
 }
 
 /// Detects the format of one file, passing longer and longer beginnings of it to `look`.

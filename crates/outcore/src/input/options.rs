@@ -1,7 +1,9 @@
 //! Options of the input.
 
 use super::{CommunityFormat, NameRef, TableStream, WeightTransform, fault::LineFault};
-use crate::error::opt::{COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM};
+use crate::error::opt::{
+    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM,
+};
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -252,7 +254,15 @@ impl InputOptions {
     pub(super) fn of_nodes(&self, delimiter: Option<Delimiter>) -> Self {
         // A header of the edges says nothing about the list.
         let header = if self.header == Header::No { Header::No } else { Header::Auto };
-        Self { rows: Rows::Nodes, format: EdgeFormat::Auto, columns: None, ignore_weights: true, delimiter, header, ..self.clone() }
+        Self {
+            rows: Rows::Nodes,
+            format: EdgeFormat::Auto,
+            columns: None,
+            ignore_weights: true,
+            delimiter,
+            header,
+            ..self.clone()
+        }
     }
 
     /// Checks that the options can be used together.

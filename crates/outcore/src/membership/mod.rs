@@ -23,7 +23,7 @@ mod tests;
 pub use lookup::Lookup;
 
 use crate::budget::Limits;
-use crate::error::opt::MEMORY;
+use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MEMORY};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
@@ -313,7 +313,11 @@ impl MembershipJob<'_> {
         let message = format!("`{path}` gives node `{name}` two communities");
         Ok(Error::new(ErrorKind::BadInput, message)
             .note(format!("lines {} and {} name it", format_count(first), format_count(second)))
-            .hint("a node has one community: remove one of the lines"))
+            .hint(format_args!(
+                "a node has one community: remove one of the lines; {} or {} read the file otherwise",
+                COMMUNITY_COLUMNS.of("2,1"),
+                COMMUNITY_FORMAT.of("pairs")
+            )))
     }
 }
 
@@ -332,7 +336,9 @@ fn nothing_known(path: &Path, unknown: u64) -> Error {
             format_counted(unknown, "name", "names")
         )),
     };
-    error.hint("lines are `node<TAB>community`, with the node names of the edges")
+    error.hint(format_args!(
+        "names are those of the nodes in the edges; {COMMUNITY_COLUMNS} and {COMMUNITY_FORMAT} say where they are"
+    ))
 }
 
 impl Joined {

@@ -154,8 +154,11 @@ pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
 
 /// Returns the error for a table of edges that is given as communities.
 pub(crate) fn edges_as_communities(path: &Path) -> Error {
-    bad_input(path, "is a table of edges according to its columns, not of communities")
-        .hint(format_args!("pass nodes and their communities; {COMMUNITY_COLUMNS} uses these columns anyway"))
+    bad_input(path, "is a table of edges according to its columns, not of communities").hint(
+        format_args!(
+            "pass nodes and their communities; {COMMUNITY_COLUMNS} uses these columns anyway"
+        ),
+    )
 }
 
 /// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
@@ -164,7 +167,9 @@ pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
     let places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
     let of_neo4j = || names.iter().position(|name| is_neo4j_id(name));
-    let named = || LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known));
+    let named = || {
+        LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known))
+    };
     match places[..] {
         [only] if names.len() == 1 || is_node_name(names[only]) => Some(only),
         _ => of_neo4j().or_else(named),

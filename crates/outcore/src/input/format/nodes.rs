@@ -100,20 +100,24 @@ fn refuse_columns(lines: &[&[u8]], path: &Path, options: &InputOptions) -> Resul
         return Ok(());
     }
     let count = |delimiter, line: &&[u8]| split_by(delimiter, lines, line).len();
-    let of_edges = options.delimiter.into_iter().find(|&delimiter| {
-        lines.iter().any(|line| count(delimiter, line) >= 2)
-    });
+    let of_edges = options
+        .delimiter
+        .into_iter()
+        .find(|&delimiter| lines.iter().any(|line| count(delimiter, line) >= 2));
     let of_table = || {
-        CANDIDATES.into_iter().filter(|&delimiter| delimiter != Delimiter::Spaces).find(|&delimiter| {
-            let columns = count(delimiter, &lines[0]);
-            columns >= 2 && lines.iter().all(|line| count(delimiter, line) == columns)
-        })
+        CANDIDATES.into_iter().filter(|&delimiter| delimiter != Delimiter::Spaces).find(
+            |&delimiter| {
+                let columns = count(delimiter, &lines[0]);
+                columns >= 2 && lines.iter().all(|line| count(delimiter, line) == columns)
+            },
+        )
     };
     let Some(delimiter) = of_edges.or_else(of_table) else { return Ok(()) };
     let columns = lines.iter().map(|line| count(delimiter, line)).max().unwrap_or(0);
     let first = String::from_utf8_lossy(lines[0]).into_owned();
     let path = path.display();
-    let message = format!("`{path}` has {columns} columns, and no header that says which holds the nodes");
+    let message =
+        format!("`{path}` has {columns} columns, and no header that says which holds the nodes");
     Err(Error::usage(message)
         .note(format!("columns are separated by {}; line 1 is `{}`", delimiter.with_article(), shown(&first)))
         .hint("write `id` above the column of nodes and other names above the others, or pass only that column: `cut -f1`"))
@@ -145,6 +149,7 @@ fn roles(layout: &Layout, sample: &LineSample<'_>, has_header: bool) -> String {
     }
     let header = split_by(layout.delimiter, &sample.lines, sample.lines[0]);
     let name = header.get(layout.source).map(|name| String::from_utf8_lossy(name).into_owned());
-    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| (layout.source + 1).to_string());
+    let name =
+        name.filter(|name| !name.is_empty()).unwrap_or_else(|| (layout.source + 1).to_string());
     format!("{}, header, column {name}", layout.delimiter.plain_name())
 }

@@ -346,8 +346,9 @@ fn choose_columns(
     if chosen.len() < 2 && options.rows != Rows::Nodes {
         let what = if options.rows == Rows::Edges { "an edge" } else { "a community" };
         let message = format!("has {} columns, but {what} needs two", names.len());
-        return Err(bad_input(path, &message)
-            .hint(format_args!("use {}", options.rows.columns_to_type())));
+        return Err(
+            bad_input(path, &message).hint(format_args!("use {}", options.rows.columns_to_type()))
+        );
     }
     if options.ignore_weights || options.rows != Rows::Edges {
         chosen.truncate(2);
@@ -400,7 +401,10 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
         let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
             .note(format!("its columns are {}", shown.join(", ")))
-            .hint(format_args!("use {} with these names, or with numbers from 1", rows.columns_option()))
+            .hint(format_args!(
+                "use {} with these names, or with numbers from 1",
+                rows.columns_option()
+            ))
     })
 }
 
