@@ -25,6 +25,9 @@ __all__ = ["build", "cluster", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
 EdgeFormat: TypeAlias = Literal["auto", "lines", "metis", "mcl"]
+CommunityFormat: TypeAlias = Literal[
+    "auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"
+]
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
 #: Parameters that are not passed on as options of the command.
@@ -78,6 +81,8 @@ def cluster(
     small: Literal["drop", "singletons"] = "drop",
     match: StrPath | None = None,
     representatives: StrPath | None = None,
+    community_columns: Columns | None = None,
+    community_format: CommunityFormat = "auto",
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -173,7 +178,8 @@ def cluster(
         Divide weights, after the thresholds: ``self-score`` by the smaller self score of the two nodes, which is the
         weight of an edge from a node to itself. Use it with ``duplicates="max"``.
     nodes : path, optional
-        File with a node at the beginning of each line, for nodes that may have no edge.
+        File of nodes, which may have no edge: a name per line, the column that a header or a table calls ``id``,
+        ``node`` or ``name``, or FASTA.
     attenuation : float, optional
         Share of its votes that a label loses with each hop from its origin, 0 to 1; 0 by default. This and the
         following parameters up to `like` are for label propagation.
@@ -206,6 +212,12 @@ def cluster(
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
         it.
+    community_columns : str or sequence of str or int, optional
+        Columns of the node and of its community in `initial`, `fixed` and `match`, by name or number from 1. By default
+        those that the header names so, or the only two; more columns without names are an error.
+    community_format : {"auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"}
+        Format of these files: ``lines`` have a node and its community, ``clusters`` all nodes of a community, ``pairs``
+        a representative and one of its nodes, ``levels`` a node and its path. By default as the files say.
     memory : str or int
         Memory limit of the engine, such as ``"4GiB"``, ``"50%"`` of the free memory, or a number of bytes. Memory of
         Python itself and of tables held in it comes on top.
@@ -467,6 +479,8 @@ def score(
     well_connected: bool | str | int | None = None,
     unnamed: Literal["stop", "singletons"] = "stop",
     comment: str | None = None,
+    community_columns: Columns | None = None,
+    community_format: CommunityFormat = "auto",
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -480,7 +494,7 @@ def score(
     graph : Graph or path
         Graph made by :func:`build`.
     communities : Communities or path
-        Result, or file of ``node<TAB>community`` in any order.
+        Result, or file of nodes and their communities in any order, as lines or a table.
     against : Communities or path, optional
         Communities to compare with, over the nodes that both name.
     resolution : float
@@ -489,7 +503,7 @@ def score(
         Also count the communities that are well-connected, under `well_connected`; see :func:`cluster`.
     unnamed : {"stop", "singletons"}
         What to do with nodes of the graph that the communities do not name.
-    comment, memory, threads, work_dir, profile, progress
+    comment, community_columns, community_format, memory, threads, work_dir, profile, progress
         See :func:`cluster`.
 
     Returns

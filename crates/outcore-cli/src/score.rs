@@ -53,7 +53,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         resolution: arguments.resolution,
         well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
-        comment: arguments.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        input: arguments.read.input(arguments.comment.as_deref()),
         limits: limits(&arguments.resources),
         work_dir: work_dir(files, &arguments.resources, &arguments.communities),
     })

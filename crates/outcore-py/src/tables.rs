@@ -7,7 +7,7 @@ use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outcore::input::{
-    Batch, BatchMemory, EdgeReader, InputOptions, NameRef, ParsedChunk, Rows, TableStream,
+    Batch, BatchMemory, CommunityInput, EdgeReader, NameRef, ParsedChunk, TableStream,
 };
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
@@ -232,12 +232,7 @@ struct Communities {
 
 impl Communities {
     fn open(path: PathBuf, names: &str) -> Result<Self> {
-        let options = InputOptions {
-            paths: vec![path.clone()],
-            comment: Vec::new(),
-            rows: Rows::NumberedMemberships,
-            ..InputOptions::default()
-        };
+        let options = CommunityInput::of_result().of(&path, true);
         let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 4 };
         let reader = EdgeReader::open(&Files::default(), &options, memory)?;
         let node = match names {

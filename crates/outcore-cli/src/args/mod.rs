@@ -3,6 +3,7 @@
 //! Groups of options that several commands share come last in a command: otherwise the heading of a
 //! group would also apply to the options after it.
 
+mod communities;
 mod engine;
 mod given;
 #[cfg(feature = "lab")]
@@ -18,6 +19,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+pub(crate) use communities::Communities;
 pub(crate) use engine::{Engine, EngineName};
 pub(crate) use labels::Labels;
 use memory::Memory;
@@ -121,6 +123,8 @@ pub(crate) struct Cluster {
     #[command(flatten)]
     pub(crate) present: Present,
     #[command(flatten)]
+    pub(crate) read: Communities,
+    #[command(flatten)]
     pub(crate) resources: Resources,
     #[command(flatten)]
     pub(crate) engine: Engine,
@@ -181,6 +185,8 @@ pub(crate) struct Build {
     mut_arg("levels", |arg| arg.conflicts_with("build")),
     mut_arg("rows", |arg| arg.conflicts_with("build")),
     mut_arg("member_weights", |arg| arg.conflicts_with("build")),
+    mut_arg("community_columns", |arg| arg.conflicts_with("build")),
+    mut_arg("community_format", |arg| arg.conflicts_with("build")),
     after_help = "\
 Examples:
   outcore plan edges.tsv --memory 4GiB
@@ -222,6 +228,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) present: Present,
     #[command(flatten)]
+    pub(crate) read: Communities,
+    #[command(flatten)]
     pub(crate) resources: Resources,
 }
 
@@ -238,7 +246,8 @@ Examples:
 pub(crate) struct Score {
     /// A graph made by `outcore build`
     pub(crate) graph: PathBuf,
-    /// Lines of `node<TAB>community`, in any order, also compressed; `-` for standard input
+    /// Nodes and their communities: lines or a table, as `cluster` and other programs write them, also
+    /// compressed; `-` for standard input
     pub(crate) communities: PathBuf,
     /// Also compare with these communities, over the nodes in both
     #[arg(long, value_name = "FILE")]
@@ -269,6 +278,8 @@ pub(crate) struct Score {
     /// Print the score as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) read: Communities,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }
@@ -453,8 +464,8 @@ pub(crate) struct Input {
     /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
     #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
     pub(crate) normalize: Normalize,
-    /// Also include the nodes of this file, even those without an edge: a name at the beginning of each
-    /// line, no header. New nodes follow those of the edges
+    /// Also include the nodes of this file, even those without an edge: a name per line, the column that a
+    /// header or a table calls `id`, `node` or `name`, or FASTA. New nodes follow those of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
     /// Options that were given, of those that a graph records.

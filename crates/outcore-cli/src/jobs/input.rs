@@ -7,7 +7,9 @@ use outcore::error::opt::{
     MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
-use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform};
+use outcore::input::{
+    CommunityFormat, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform,
+};
 use outcore::io::Files;
 use outcore::job::Normalize;
 use outcore::{Error, ErrorKind, Result};
@@ -24,6 +26,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
         stream: None,
         nodes: input.nodes.clone(),
         format: input.format,
+        community_format: CommunityFormat::Auto,
         directed: input.directed,
         columns: input.columns.clone(),
         delimiter: input.delimiter,
@@ -39,10 +42,10 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
 }
 
 /// Refuses options for reading edges where the input is a graph; none is ignored silently.
-pub(crate) fn refuse_for_graph(input: &Input, is_matched: bool, graph: &Path) -> Result<()> {
+pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &Path) -> Result<()> {
     let given = [
-        // An earlier result can contain comments.
-        (input.comment.is_some() && !is_matched, COMMENT),
+        // Files of communities can contain comments.
+        (input.comment.is_some() && !reads_communities, COMMENT),
         (input.directed, DIRECTED),
         (input.normalize != Normalize::None, NORMALIZE),
         (input.nodes.is_some(), NODES),

@@ -12,7 +12,7 @@ use outcore::error::Text;
 use outcore::error::opt::{
     EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, OUTPUT, REPORT, TOLERANCE, WEIGHTED,
 };
-use outcore::input::TableStream;
+use outcore::input::{CommunityInput, TableStream};
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
@@ -32,7 +32,7 @@ pub(crate) fn cluster(
     check_report(files, arguments.report.as_deref(), &inputs, &arguments.output)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
-            input::refuse_for_graph(&arguments.input, arguments.present.earlier.is_some(), path)?;
+            input::refuse_for_graph(&arguments.input, reads_communities(arguments), path)?;
             Source::Graph {
                 path: path.clone(),
                 limits: limits(&arguments.resources),
@@ -54,9 +54,14 @@ pub(crate) fn cluster(
         }
     };
     let is_graph = matches!(source, Source::Graph { .. });
-    let args::Cluster { method, labels, input, .. } = arguments;
+    let args::Cluster { method, labels, input, read, .. } = arguments;
+    if !reads_communities(arguments) {
+        read.refuse_without_files()?;
+    }
     let levels = arguments.present.levels.is_some();
-    let options = ClusterOptions { levels, ..cluster_options(method, labels, input, is_graph)? };
+    let communities = read.input(input.comment.as_deref());
+    let options = cluster_options(method, labels, input, is_graph)?;
+    let options = ClusterOptions { levels, communities: communities.clone(), ..options };
     // The profile is that of the disk with the files that are read and written repeatedly.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
@@ -64,7 +69,7 @@ pub(crate) fn cluster(
     };
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, work_dir, observer)?;
-    let present = present_options(&arguments.present, input);
+    let present = present_options(&arguments.present, communities);
     let output = &arguments.output;
     let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
         .map_err(|error| note_interrupted(error, output))?;
@@ -95,15 +100,20 @@ pub(crate) fn build(
 }
 
 pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observer) -> Result<Plan> {
-    let args::Plan { input, method, labels, resources, .. } = arguments;
+    let args::Plan { input, method, labels, present, read, resources, .. } = arguments;
+    if method.initial.is_none() && labels.fixed.is_none() && present.earlier.is_none() {
+        read.refuse_without_files()?;
+    }
+    let communities = read.input(input.comment.as_deref());
     let clustering = match arguments.build {
         true => None,
         false => {
             let options = cluster_options(method, labels, input, false)?;
-            Some(ClusterOptions { levels: arguments.present.levels.is_some(), ..options })
+            let levels = present.levels.is_some();
+            Some(ClusterOptions { levels, communities: communities.clone(), ..options })
         }
     };
-    let present = &present_options(&arguments.present, input);
+    let present = &present_options(present, communities);
     let clustering = clustering.as_ref().map(|options| Clustering { options, present });
     let work_dir = work_dir(files, resources, Path::new("-"));
     let files = &profile::tuned(files, resources.profile.as_deref(), &work_dir, observer)?;
@@ -276,6 +286,7 @@ fn cluster_options(
         well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
         initial: method.initial.clone(),
+        communities: CommunityInput::default(),
         propagation: labels.options(),
     };
     options.check()?;
@@ -285,12 +296,18 @@ fn cluster_options(
     Ok(options)
 }
 
-fn present_options(present: &args::Present, input: &args::Input) -> PresentOptions {
+/// Returns whether a job reads any file of communities.
+fn reads_communities(arguments: &args::Cluster) -> bool {
+    let args::Cluster { method, labels, present, .. } = arguments;
+    method.initial.is_some() || labels.fixed.is_some() || present.earlier.is_some()
+}
+
+fn present_options(present: &args::Present, communities: CommunityInput) -> PresentOptions {
     PresentOptions {
         min_size: present.min_size,
         small: present.small,
         earlier: present.earlier.clone(),
-        comment: input.comment.as_deref().unwrap_or("#").as_bytes().to_vec(),
+        communities,
         representatives: present.representatives.clone(),
         levels: present.levels.unwrap_or_default(),
         rows: present.rows,
@@ -430,12 +447,13 @@ mod tests {
     fn defaults_are_those_of_the_engine() {
         let typed = ["outcore", "cluster", "edges.tsv", "-o", "found.tsv"];
         let Command::Cluster(typed) = Cli::parse_from(typed).command else { unreachable!() };
-        let args::Cluster { method, labels, input, present, resources, output, .. } = &*typed;
+        let args::Cluster { method, labels, input, present, read, resources, output, .. } = &*typed;
         for is_graph in [false, true] {
             let options = cluster_options(method, labels, input, is_graph).unwrap();
             assert_eq!(options, ClusterOptions::default());
         }
-        assert_eq!(present_options(present, input), PresentOptions::default());
+        let communities = read.input(input.comment.as_deref());
+        assert_eq!(present_options(present, communities), PresentOptions::default());
         let (files, paths) = (Files::default(), typed.inputs.clone());
         let options = job_options(&files, paths.clone(), input, resources, output, false).unwrap();
         let input = InputOptions { paths, ..InputOptions::default() };

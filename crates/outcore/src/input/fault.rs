@@ -3,7 +3,9 @@
 use super::format::InputFormat;
 use super::text::field::with_point;
 use super::{Delimiter, Rows, WeightTransform};
-use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, HEADER, ON_BAD_LINE, WEIGHT_TRANSFORM};
+use crate::error::opt::{
+    COLUMNS, COMMENT, COMMUNITY_FORMAT, DELIMITER, HEADER, ON_BAD_LINE, WEIGHT_TRANSFORM,
+};
 use crate::error::{Error, ErrorKind, Place, Text};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -197,8 +199,15 @@ pub(crate) fn error(
     if fault.problem.kind() == ErrorKind::MissingColumn {
         error = error.note(format!("columns are separated by {}", format.delimiter_text()));
     }
-    if format.layout.rows != Rows::Edges {
-        return error.hint("lines are `node<TAB>community`: correct this one, or remove it");
+    if format.layout.rows.are_memberships() {
+        let hint = "lines are `node<TAB>community`: correct this one, or remove it";
+        return match fault.problem.kind() {
+            ErrorKind::MissingColumn => error.hint(format_args!(
+                "{hint}; {} reads a community per line",
+                COMMUNITY_FORMAT.of("clusters")
+            )),
+            _ => error.hint(hint),
+        };
     }
     let first = line == format.preamble_lines + 1 && !format.has_header;
     let advice = advice(fault.problem, found, format, first);
@@ -218,6 +227,9 @@ fn advice(
     format: &InputFormat,
     is_first_line: bool,
 ) -> Option<(Text, &'static str)> {
+    if format.layout.rows == Rows::Nodes {
+        return None;
+    }
     let advice = match problem.kind() {
         ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
             _ if is_commented(found) => {

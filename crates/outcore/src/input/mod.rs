@@ -36,6 +36,7 @@
 //! ```
 
 mod chunks;
+mod communities;
 mod cost;
 mod decompress;
 mod fault;
@@ -59,6 +60,7 @@ use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, TWO_MODE, W
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{Files, Sealed};
 use chunks::{Message, NumberedNodes, Reader, Task, parse_all};
+pub use communities::{CommunityFormat, CommunityInput};
 pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
@@ -189,7 +191,7 @@ impl FileFormat {
     fn weights(&self) -> Option<bool> {
         match &self.form {
             Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
-            Form::Table(format) => Some(format.is_weighted()),
+            Form::Table(format) if !format.is_of_nodes() => Some(format.is_weighted()),
             Form::Lists(format) => Some(format.is_weighted()),
             _ => None,
         }
@@ -603,16 +605,18 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
 
 /// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
 fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
+    let columns = options.rows.columns_option();
     let given = [
         (options.delimiter.is_some(), DELIMITER, true),
         (options.header != Header::Auto, HEADER, true),
-        (options.columns.is_some(), COLUMNS, false),
+        (options.columns.is_some(), columns, false),
         (options.two_mode, TWO_MODE, false),
     ];
     let is_of = |file: &FileFormat, of_tables: bool| match file.form {
         Form::Nothing | Form::Text(_) => true,
         Form::Table(_) => !of_tables,
-        Form::Lists(_) | Form::Numbered(_) => false,
+        Form::Lists(ref lists) => !of_tables && lists.names_columns(),
+        Form::Numbered(_) => false,
     };
     let useless = given.into_iter().find(|&(is_given, _, of_tables)| {
         is_given && !formats.is_empty() && !formats.iter().any(|file| is_of(file, of_tables))
@@ -633,30 +637,38 @@ fn detect_next(
     room: DecodeRoom,
 ) -> Result<FileFormat> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
-    if before.len() < options.paths.len() {
-        let is_asked = options.format.may_be_table();
-        let table = is_asked.then(|| TableFormat::detect(files, path, input, options, room));
-        if let Some(table) = table.transpose()?.flatten() {
-            let (path, unpacker) = (path.clone(), input.unpacker());
-            let window_bytes = table.held_bytes();
-            return Ok(FileFormat { path, form: Form::Table(table), unpacker, window_bytes });
-        }
-        if let Some(lists) = ListFormat::detect(path, input, options)? {
-            let (path, unpacker) = (path.clone(), input.unpacker());
-            let (form, window_bytes) = (Form::Lists(lists), input.window_bytes());
-            return Ok(FileFormat { path, form, unpacker, window_bytes });
-        }
-        return detect(input, path, options, false, |block, is_whole| {
-            format::detect(block, is_whole, path, options)
+    let of_edges = before.iter().find_map(FileFormat::text);
+    let of_nodes = (before.len() == options.paths.len()).then(|| {
+        let delimiter = of_edges.map(|format| format.layout.delimiter);
+        options.of_nodes(options.delimiter.or(delimiter))
+    });
+    let options = of_nodes.as_ref().unwrap_or(options);
+    let of_pairs = lists::communities::of_pairs(path, input, options)?;
+    let options = of_pairs.as_ref().unwrap_or(options);
+    let form = match options.format.may_be_table() {
+        true => TableFormat::detect(files, path, input, options, room)?.map(Form::Table),
+        false => None,
+    };
+    if let Some(Form::Table(table)) = &form {
+        lists::communities::refuse_table(path, table.kind(), options)?;
+    }
+    let form = match form {
+        Some(form) => Some(form),
+        None => ListFormat::detect(path, input, options)?.map(Form::Lists),
+    };
+    if let Some(form) = form {
+        let window_bytes = match &form {
+            Form::Table(table) => table.held_bytes(),
+            _ => input.window_bytes(),
+        };
+        return Ok(FileFormat {
+            path: path.clone(),
+            form,
+            unpacker: input.unpacker(),
+            window_bytes,
         });
     }
-    taker::refuse_as_nodes(path, input)?;
-    let of_edges = before.iter().find_map(FileFormat::text);
-    let delimiter = options.delimiter.or(of_edges.map(|format| format.layout.delimiter));
-    let delimiter = delimiter.unwrap_or(Delimiter::Byte(b'\t'));
-    detect(input, path, options, true, |block, is_whole| {
-        format::detect_nodes(block, is_whole, options, delimiter)
-    })
+    detect(input, path, options, |block, is_whole| format::detect(block, is_whole, path, options))
 }
 
 /// Detects the format of one file, passing longer and longer beginnings of it to `look`.
@@ -664,13 +676,13 @@ fn detect(
     input: &mut Input,
     path: &Path,
     options: &InputOptions,
-    is_node_list: bool,
     look: impl Fn(&[u8], bool) -> Result<Option<InputFormat>>,
 ) -> Result<FileFormat> {
     let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
+        let is_node_list = options.rows == Rows::Nodes;
         format::foreign::refuse(block, path, options, unpacker, is_node_list)?;
         let format = look(block, is_whole)?;
         if format.is_some() || is_whole {

@@ -1,7 +1,9 @@
 //! Options of the input.
 
-use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
-use crate::error::opt::{COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM};
+use super::{CommunityFormat, NameRef, TableStream, WeightTransform, fault::LineFault};
+use crate::error::opt::{
+    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM,
+};
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ pub(crate) const LINE_LIMIT: usize = 1 << 20;
 pub(super) const BYTES_PER_LINE: usize = 16;
 
 /// A column of the input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Column {
     /// Column number, from 1.
     Number(u32),
@@ -155,6 +157,8 @@ pub enum Rows {
     Memberships,
     /// Like [`Rows::Memberships`], but communities are whole numbers of at most 15 digits.
     NumberedMemberships,
+    /// Nodes: a name per line.
+    Nodes,
 }
 
 impl Rows {
@@ -163,7 +167,29 @@ impl Rows {
         match self {
             Self::Edges => ["source", "target"],
             Self::Memberships | Self::NumberedMemberships => ["node", "community"],
+            Self::Nodes => ["node", "node"],
         }
+    }
+
+    /// Returns the option that names the columns of such lines. Nodes have none: a header names their column.
+    pub(super) fn columns_option(self) -> Opt {
+        match self {
+            Self::Edges | Self::Nodes => COLUMNS,
+            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS,
+        }
+    }
+
+    /// Returns this option with its value.
+    pub(super) fn columns_to_type(self) -> Opt {
+        match self {
+            Self::Edges | Self::Nodes => COLUMNS.of("SOURCE,TARGET[,WEIGHT]"),
+            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
+        }
+    }
+
+    /// Returns whether lines are nodes and their communities.
+    pub(super) fn are_memberships(self) -> bool {
+        matches!(self, Self::Memberships | Self::NumberedMemberships)
     }
 }
 
@@ -191,6 +217,8 @@ pub struct InputOptions {
     pub nodes: Option<PathBuf>,
     /// Format of the edges.
     pub format: EdgeFormat,
+    /// Format of communities, where lines are those.
+    pub community_format: CommunityFormat,
     /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
     pub directed: bool,
     /// Whether sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names
@@ -224,6 +252,7 @@ impl Default for InputOptions {
             stream: None,
             nodes: None,
             format: EdgeFormat::Auto,
+            community_format: CommunityFormat::Auto,
             directed: false,
             two_mode: false,
             columns: None,
@@ -245,6 +274,21 @@ impl InputOptions {
         self.paths.iter().chain(&self.nodes)
     }
 
+    /// Returns the options of reading the list of nodes, next to edges that are separated by `delimiter`.
+    pub(super) fn of_nodes(&self, delimiter: Option<Delimiter>) -> Self {
+        // A header of the edges says nothing about the list.
+        let header = if self.header == Header::No { Header::No } else { Header::Auto };
+        Self {
+            rows: Rows::Nodes,
+            format: EdgeFormat::Auto,
+            columns: None,
+            ignore_weights: true,
+            delimiter,
+            header,
+            ..self.clone()
+        }
+    }
+
     /// Checks that the options can be used together.
     pub(super) fn check(&self) -> Result<()> {
         let usage = |message: Text| Err(Error::usage(message));
@@ -254,7 +298,7 @@ impl InputOptions {
         if self.all_paths().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
             return usage("standard input (`-`) can be read only once".into());
         }
-        if let Some(columns) = &self.columns {
+        if let Some(columns) = self.columns.as_ref().filter(|_| self.rows == Rows::Edges) {
             check_columns(columns, self.header)?;
         }
         if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {

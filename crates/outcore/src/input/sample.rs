@@ -468,6 +468,12 @@ impl SampleTally {
         let names: u64 = chunk.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
         // Six bytes for a typical weight, such as `0.123`.
         let bytes = names + 6 * chunk.weights.len() as u64;
+        if chunk.is_node_list {
+            self.listed_bytes += bytes;
+            self.listed.extend(chunk.names.iter().map(|name| name.fingerprint));
+            self.bad_lines += chunk.faults.len() as u64;
+            return bytes;
+        }
         self.pieces += 1;
         self.bytes += bytes;
         self.count(chunk);

@@ -2,12 +2,7 @@
 //!
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
-use super::decompress::Input;
-use super::format::bad_input;
 use super::text::chunk::ParsedChunk;
-use crate::error::Result;
-use crate::error::opt::NODES;
-use std::path::Path;
 
 /// First and last bytes of a Parquet file.
 pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -19,16 +14,6 @@ pub(super) const ARROW_CONTINUATION: [u8; 4] = [0xFF; 4];
 /// Returns whether these are the first bytes of an Arrow IPC file or stream.
 pub(super) fn is_arrow(head: &[u8]) -> bool {
     head.starts_with(ARROW_MAGIC) || head.starts_with(&ARROW_CONTINUATION)
-}
-
-/// Refuses a table where a list of nodes is expected.
-pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
-    let (head, _) = input.peek(ARROW_MAGIC.len())?;
-    if !head.starts_with(PARQUET_MAGIC) && !is_arrow(head) {
-        return Ok(());
-    }
-    Err(bad_input(path, "is a table, but a list of nodes must be text")
-        .hint(format_args!("write its column of nodes as lines, and pass that to {NODES}")))
 }
 
 /// Name of the caller's stream in messages.

@@ -4,17 +4,15 @@ use super::Job;
 use crate::cluster::{ClusterOptions, Given};
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::input::CommunityInput;
 use crate::io::Files;
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::progress::{Event, Stage, notify};
 use crate::units::format_counted;
-use std::path::Path;
-
-/// Prefix of comment lines.
-const COMMENT: &[u8] = b"#";
+use std::path::{Path, PathBuf};
 
 impl ClusterOptions {
-    /// Checks that the files named by the options exist, before any work.
+    /// Checks that the files named by the options exist and how they are read, before any work.
     pub(super) fn check_files(&self, files: &Files) -> Result<()> {
         let paths = self.files().filter(|path| *path != Path::new("-"));
         paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
@@ -23,7 +21,7 @@ impl ClusterOptions {
     /// Checks the first lines of these files, before any work.
     pub(super) fn check_lines(&self, files: &Files) -> Result<()> {
         let mut paths = self.files().filter(|path| files.is_regular(path));
-        paths.try_for_each(|path| membership::check(files, path, COMMENT, false))
+        paths.try_for_each(|path| membership::check(files, path, &self.communities, false))
     }
 }
 
@@ -37,30 +35,32 @@ impl Job<'_> {
     ) -> Result<Given> {
         let mut given = Given::default();
         if let Some(path) = &options.initial {
-            given.initial = self.read_labels(graph, path, &scratch.join("initial"), 0)?;
+            let place = (scratch.join("initial"), 0);
+            given.initial = self.read_labels(graph, path, &options.communities, place)?;
         }
         if let Some(path) = &options.propagation.fixed {
-            let held_bytes = 4 * given.initial.len() as u64;
-            given.fixed = self.read_labels(graph, path, &scratch.join("fixed"), held_bytes)?;
+            let place = (scratch.join("fixed"), 4 * given.initial.len() as u64);
+            given.fixed = self.read_labels(graph, path, &options.communities, place)?;
         }
         Ok(given)
     }
 
+    /// Reads a file with a directory of its own, while the caller holds some bytes.
     fn read_labels(
         &mut self,
         graph: &Graph,
         path: &Path,
-        scratch: &Path,
-        held_bytes: u64,
+        input: &CommunityInput,
+        (scratch, held_bytes): (PathBuf, u64),
     ) -> Result<Vec<u32>> {
-        self.files.create_directory(scratch)?;
+        self.files.create_directory(&scratch)?;
         self.stage(Stage::Match, |job| {
             let options = MembershipOptions {
-                comment: COMMENT.to_vec(),
+                input: input.clone(),
                 numbered: false,
                 limits: job.limits,
                 held_bytes,
-                scratch: scratch.to_path_buf(),
+                scratch,
             };
             let read = membership::read(job.files, path, graph, &options, job.observer)?;
             let Membership { labels, community_count, named, unknown, .. } = read;

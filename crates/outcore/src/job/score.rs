@@ -9,6 +9,7 @@ use crate::cluster::WellConnected;
 use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
+use crate::input::CommunityInput;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -45,8 +46,8 @@ pub struct ScoreOptions {
     pub well_connected: Option<WellConnected>,
     /// Treatment of nodes that the communities do not name.
     pub unnamed: Unnamed,
-    /// Prefix of comment lines; empty for none.
-    pub comment: Vec<u8>,
+    /// How both files of communities are read.
+    pub input: CommunityInput,
     /// Memory limit and number of threads.
     pub limits: Limits,
     /// Directory for temporary files.
@@ -104,6 +105,7 @@ pub fn score(
     observer: &dyn Observer,
 ) -> Result<ScoreReport> {
     options.limits.check()?;
+    options.input.check()?;
     let mut inputs = vec![options.graph.clone(), options.communities.clone()];
     inputs.extend(options.against.clone());
     if inputs[1..].iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
@@ -200,7 +202,7 @@ impl Scoring<'_> {
         sum_up: impl FnOnce(&Membership) -> String,
     ) -> Result<Membership> {
         let options = MembershipOptions {
-            comment: self.options.comment.clone(),
+            input: self.options.input.clone(),
             numbered: false,
             limits: self.options.limits,
             held_bytes,
@@ -242,7 +244,7 @@ impl Scoring<'_> {
         let name = self.graph.open_names()?.name(first.unwrap_or_default() as u32)?;
         let path = self.options.communities.display();
         let nodes = format_counted(found.unnamed(), "node", "nodes");
-        let comment = &self.options.comment;
+        let comment = &self.options.input.comment;
         let hint: Text = if !comment.is_empty() && name.starts_with(comment) {
             let comment = String::from_utf8_lossy(comment);
             let none = COMMENT.of("''");

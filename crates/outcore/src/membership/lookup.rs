@@ -17,7 +17,7 @@ mod tests;
 
 use super::open;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::Batch;
+use crate::input::{Batch, CommunityInput};
 use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
 use crate::progress::{Event, Observer, notify};
 use crate::sort::{Pair, Sorted, Sorter};
@@ -162,7 +162,7 @@ fn write_names(
     sorter: &mut Sorter<Pair>,
     observer: &dyn Observer,
 ) -> Result<()> {
-    let mut reader = open(files, path, b"", true, CHUNKS)?;
+    let mut reader = open(files, path, &CommunityInput::of_result(), true, CHUNKS)?;
     let mut writer = CachedWriter::create(files, names)?;
     let (mut batch, mut pairs) = (Batch::default(), Vec::new());
     while reader.next_batch(&mut batch)? {

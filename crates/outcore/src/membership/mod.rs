@@ -23,13 +23,12 @@ mod tests;
 pub use lookup::Lookup;
 
 use crate::budget::Limits;
-use crate::error::opt::MEMORY;
+use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MEMORY};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
-    Batch, BatchMemory, CHUNK_BYTES, Column, EdgeReader, Fingerprint, InputOptions, ParsedChunk,
-    Rows,
+    Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeReader, Fingerprint, ParsedChunk,
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -41,8 +40,8 @@ use std::path::{Path, PathBuf};
 /// Options for reading a file of communities.
 #[derive(Debug, Clone)]
 pub struct MembershipOptions {
-    /// Prefix of lines to ignore; empty for none.
-    pub comment: Vec<u8>,
+    /// How the file is read.
+    pub input: CommunityInput,
     /// Whether communities must be numbers, which are then kept.
     pub numbered: bool,
     /// Memory and threads.
@@ -123,13 +122,13 @@ pub fn read(
 }
 
 /// Reads the first lines of `path`, so that a file without communities fails before long work. As in [`read`],
-/// communities may have to be numbers (`numbered`), and lines that begin with `comment` are ignored.
+/// communities may have to be numbers (`numbered`).
 ///
 /// # Errors
 /// The earliest bad line of these; `BadInput` if there is none at all; `Io`.
-pub fn check(files: &Files, path: &Path, comment: &[u8], numbered: bool) -> Result<()> {
+pub fn check(files: &Files, path: &Path, input: &CommunityInput, numbered: bool) -> Result<()> {
     // A file of less than two chunks is read completely, so nothing is read after this function returns.
-    let mut reader = open(files, path, comment, numbered, 2)?;
+    let mut reader = open(files, path, input, numbered, 2)?;
     match reader.next_batch(&mut Batch::default())? {
         true => Ok(()),
         false => Err(nothing_known(path, 0)),
@@ -139,19 +138,19 @@ pub fn check(files: &Files, path: &Path, comment: &[u8], numbered: bool) -> Resu
 fn open(
     files: &Files,
     path: &Path,
-    comment: &[u8],
+    input: &CommunityInput,
     numbered: bool,
     chunks: usize,
 ) -> Result<EdgeReader> {
-    let options = InputOptions {
-        paths: vec![path.to_path_buf()],
-        columns: Some(vec![Column::Number(1), Column::Number(2)]),
-        comment: (comment != b"#").then(|| comment.to_vec()),
-        rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },
-        ..InputOptions::default()
-    };
+    input.check()?;
+    if files.entry(&path.join("graph.json")).is_ok() {
+        let path = path.display();
+        let message = format!("`{path}` is a graph, not a file of communities");
+        return Err(Error::new(ErrorKind::BadInput, message)
+            .hint(format!("`outcore cluster {path} -o communities.tsv` finds its communities")));
+    }
     let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks };
-    EdgeReader::open(files, &options, memory)
+    EdgeReader::open(files, &input.of(path, numbered), memory)
 }
 
 struct MembershipJob<'a> {
@@ -181,8 +180,8 @@ struct Conflict {
 
 impl MembershipJob<'_> {
     fn open(&self) -> Result<EdgeReader> {
-        let MembershipOptions { comment, numbered, limits, .. } = self.options;
-        open(self.files, self.path, comment, *numbered, limits.batch_chunks())
+        let MembershipOptions { input, numbered, limits, .. } = self.options;
+        open(self.files, self.path, input, *numbered, limits.batch_chunks())
     }
 
     /// Returns the budget of each of the two sorts; `window_bytes` is the memory of decompression.
@@ -314,7 +313,11 @@ impl MembershipJob<'_> {
         let message = format!("`{path}` gives node `{name}` two communities");
         Ok(Error::new(ErrorKind::BadInput, message)
             .note(format!("lines {} and {} name it", format_count(first), format_count(second)))
-            .hint("a node has one community: remove one of the lines"))
+            .hint(format_args!(
+                "a node has one community: remove one of the lines; {} or {} read the file otherwise",
+                COMMUNITY_COLUMNS.of("2,1"),
+                COMMUNITY_FORMAT.of("pairs")
+            )))
     }
 }
 
@@ -333,7 +336,9 @@ fn nothing_known(path: &Path, unknown: u64) -> Error {
             format_counted(unknown, "name", "names")
         )),
     };
-    error.hint("lines are `node<TAB>community`, with the node names of the edges")
+    error.hint(format_args!(
+        "names are those of the nodes in the edges; {COMMUNITY_COLUMNS} and {COMMUNITY_FORMAT} say where they are"
+    ))
 }
 
 impl Joined {

@@ -41,7 +41,7 @@ fn disk(names: &[&[u8]], text: &[u8]) -> (Sim, Files) {
 
 fn options(numbered: bool) -> MembershipOptions {
     MembershipOptions {
-        comment: b"#".to_vec(),
+        input: CommunityInput::default(),
         numbered,
         limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
         held_bytes: 0,

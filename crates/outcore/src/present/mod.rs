@@ -29,6 +29,7 @@ pub(crate) use representatives::{Inside, write_members, write_representatives};
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
+use crate::input::CommunityInput;
 use crate::io::Files;
 use crate::membership::{self, Membership};
 use crate::sort::Sorter;
@@ -83,8 +84,8 @@ pub struct PresentOptions {
     pub small: Small,
     /// Earlier result whose numbers are kept: lines `node<TAB>number`.
     pub earlier: Option<PathBuf>,
-    /// Prefix of comment lines in the earlier result; empty for none.
-    pub comment: Vec<u8>,
+    /// How the earlier result is read.
+    pub communities: CommunityInput,
     /// File to write one representative per community to.
     pub representatives: Option<PathBuf>,
     /// Output form of levels, if they are written.
@@ -108,7 +109,7 @@ impl Default for PresentOptions {
             min_size: 1,
             small: Small::default(),
             earlier: None,
-            comment: b"#".to_vec(),
+            communities: CommunityInput::default(),
             representatives: None,
             levels: LevelForm::default(),
             rows: RowForm::default(),

@@ -2,6 +2,7 @@
 
 mod append;
 mod common;
+mod communities;
 mod faults;
 mod fuzz_corpus;
 mod halfway;

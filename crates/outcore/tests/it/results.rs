@@ -6,6 +6,7 @@ use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions, WellConnected};
+use outcore::input::CommunityInput;
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
@@ -270,7 +271,7 @@ fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
         resolution: 1.0,
         well_connected: Some(WellConnected::default()),
         unnamed: Unnamed::Stop,
-        comment: b"#".to_vec(),
+        input: CommunityInput::default(),
         limits: Limits { memory_bytes, threads },
         work_dir: PathBuf::from("/disk"),
     }

@@ -6,7 +6,7 @@
 
 use crate::error::opt::{COLUMNS, DELIMITER, FORMAT, NODES};
 use crate::error::{Error, ErrorKind, Result, Text};
-use crate::input::{EdgeFormat, InputOptions, Rows};
+use crate::input::{EdgeFormat, InputOptions};
 use std::path::Path;
 
 /// Remedy for a file.
@@ -114,7 +114,7 @@ pub(crate) fn refuse(
     }
     let is_lines = options.format == EdgeFormat::Lines;
     // Names in a list of communities may be anything that a graph has, as written.
-    let may_be_any = is_lines || options.rows != Rows::Edges;
+    let may_be_any = is_lines || options.rows.are_memberships();
     if let Some(encoding) = wide_encoding(block).filter(|_| !may_be_any || has_byte_order(block)) {
         let message = format!("is {encoding} text, but UTF-8 or bytes are expected");
         let from = match &unpacked {

@@ -5,6 +5,7 @@
 //! [`lists`](crate::input::lists); their rows say how they are recognized and what is read of them.
 
 use super::names::plain_word;
+use crate::input::lists::{self, ListKind};
 
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +173,12 @@ pub fn formats() -> Vec<FormatRow> {
         };
         FormatRow { format: format.name, recognized_by: format.sign.text(), edges }
     };
-    FORMATS.iter().map(row).collect()
+    let of_list = |kind: &ListKind| FormatRow {
+        format: kind.name,
+        recognized_by: kind.doc.into(),
+        edges: kind.entries(),
+    };
+    FORMATS.iter().map(row).chain(lists::KINDS.iter().map(of_list)).collect()
 }
 
 /// Returns the format with a header of these words.

@@ -16,6 +16,7 @@ mod lines;
 pub(crate) mod matrix_market;
 mod meant;
 pub(crate) mod names;
+mod nodes;
 pub(crate) mod question;
 mod recognize;
 pub(crate) mod understood;
@@ -164,7 +165,7 @@ impl InputFormat {
             return "list of nodes, FASTA".into();
         }
         if self.is_node_list {
-            return format!("list of nodes, names up to {}", delimiter.with_article());
+            return format!("list of nodes, {}", self.roles);
         }
         if self.matrix.is_some() {
             return format!("Matrix Market, {}", self.roles);
@@ -184,7 +185,7 @@ impl InputFormat {
     }
 }
 
-/// Detects the format from a file's first bytes; returns `None` if they contain only comments and blank lines.
+/// Detects the format of edges, communities or nodes from a file's first bytes; returns `None` if they contain only comments and blank lines.
 /// `is_whole` indicates whether the file ends with them.
 ///
 /// # Errors
@@ -195,6 +196,9 @@ pub(crate) fn detect(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<InputFormat>> {
+    if options.rows == Rows::Nodes {
+        return nodes::detect(block, is_whole, path, options);
+    }
     let sample = Sample::of(block, is_whole, options);
     if sample.lines.is_empty() {
         return Ok(None);
@@ -321,37 +325,6 @@ pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
 
 /// Maximum length of the name of a kind of nodes, with which their names begin.
 pub(crate) const KIND_LIMIT: usize = 31;
-
-/// Like [`detect`], for a list of nodes: every line that is not a comment begins with a name. The list does not reveal
-/// how columns are separated, so it uses `delimiter`, that of the edges. In FASTA, names are the first words after `>`,
-/// as programs that compare sequences take them.
-pub(crate) fn detect_nodes(
-    block: &[u8],
-    is_whole: bool,
-    options: &InputOptions,
-    delimiter: Delimiter,
-) -> Result<Option<InputFormat>> {
-    let sample = Sample::of(block, is_whole, options);
-    if sample.lines.is_empty() {
-        return Ok(None);
-    }
-    let is_fasta = options.format != EdgeFormat::Lines
-        && foreign::begins_as_fasta(&block[sample.first_start..]);
-    Ok(Some(InputFormat {
-        layout: Layout { comment: sample.comment.clone(), is_fasta, ..Layout::of(delimiter) },
-        has_header: false,
-        header: None,
-        preamble_bytes: sample.first_start as u64,
-        preamble_lines: sample.lines_before,
-        preamble_comments: sample.comments.len() as u64,
-        delimiter_line: None,
-        kind: None,
-        kinds: None,
-        roles: String::new(),
-        matrix: None,
-        is_node_list: true,
-    }))
-}
 
 pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
     Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))

@@ -3,8 +3,12 @@
 //! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
 //! formats](super::formats), then the words here.
 
+use super::bad_input;
 use super::formats::{self, Format};
+use crate::error::Error;
+use crate::error::opt::COMMUNITY_COLUMNS;
 use crate::input::{Rows, WeightTransform};
+use std::path::Path;
 
 /// Names of source and target, each pair separated by a space. If a header has several pairs, the first one here is
 /// used: in `from,to,source`, the column `source` is the origin of the data.
@@ -164,7 +168,7 @@ impl Columns<'_> {
     fn choose_membership(&self, words: &[String]) -> Choice {
         let places = self.places();
         let named = match self.rows {
-            Rows::Edges => None,
+            Rows::Edges | Rows::Nodes => None,
             Rows::Memberships | Rows::NumberedMemberships => node_and_community(words),
         };
         let ends = named.or(match places[..] {
@@ -262,6 +266,51 @@ pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     words.len() > 1 && is_one_of("id node nodeid vertex vertexid", &words[0]) && ends_of_edges(&words).is_none()
 }
 
+/// Names of the column of nodes in a list of nodes, the likeliest first.
+const LIST_WORDS: &str = "node nodeid id vertex vertexid name label";
+
+/// Returns whether columns are those of edges, and not of communities.
+pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    ends_of_edges(&words).is_some() && node_and_community(&words).is_none()
+}
+
+/// Returns the error for a table of edges that is given as communities.
+pub(crate) fn edges_as_communities(path: &Path) -> Error {
+    bad_input(path, "is a table of edges according to its columns, not of communities").hint(
+        format_args!(
+            "pass nodes and their communities; {COMMUNITY_COLUMNS} uses these columns anyway"
+        ),
+    )
+}
+
+/// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
+/// with the likeliest name. `:ID` marks it in files for Neo4j.
+pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    let places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
+    let of_neo4j = || names.iter().position(|name| is_neo4j_id(name));
+    let named = || {
+        LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known))
+    };
+    match places[..] {
+        [only] if names.len() == 1 || is_node_name(names[only]) => Some(only),
+        _ => of_neo4j().or_else(named),
+    }
+}
+
+/// Returns whether a header calls its column that of nodes.
+pub(crate) fn is_node_name(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    is_neo4j_id(name) || LIST_WORDS.split_whitespace().any(|known| known == word)
+}
+
+/// Returns whether a column has the identifiers of a file for Neo4j: `:ID`, `person:ID`, `:ID(Person)`.
+fn is_neo4j_id(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    name.ends_with(b":ID") || memchr::memmem::find(name, b":ID(").is_some()
+}
+
 /// Returns the columns of the two ends, by their names.
 fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
@@ -303,6 +352,11 @@ fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usi
     let space = |at: usize| names[at].starts_with(b":").then(|| memchr::memchr(b'(', names[at]).map(|from| &names[at][from..]));
     let spaces = space(source).flatten().zip(space(target).flatten());
     is_known || spaces.is_some_and(|(one, other)| one != other)
+}
+
+/// Returns the columns of nodes and communities, if a header names them.
+pub(crate) fn communities_in(names: &[&[u8]]) -> Option<(usize, usize)> {
+    node_and_community(&names.iter().map(|name| plain_word(name)).collect::<Vec<_>>())
 }
 
 fn node_and_community(words: &[String]) -> Option<(usize, usize)> {

@@ -13,6 +13,7 @@ use crate::input::options::Rows;
 use crate::input::taker::{ROW_BYTES, Taker};
 use crate::input::text::chunk::ParsedChunk;
 use crate::input::text::field::{self, Fingerprint};
+use crate::input::text::is_short_number;
 use crate::input::{NAME_LIMIT, NameRef};
 
 /// Maximum number of nodes that a file may declare: indexes have 32 bits.
@@ -21,8 +22,8 @@ const NODES_LIMIT: u64 = u32::MAX as u64;
 const SAMPLED_NODES: u64 = 1 << 16;
 /// Nodes after which a sample ends even without any edge.
 const SAMPLED_NODES_LIMIT: u64 = 1 << 22;
-/// Maximum number of digits of a community's number.
-const COMMUNITY_DIGITS: usize = 15;
+/// Largest number of a community: it has 15 digits.
+const COMMUNITY_MAX: u64 = 999_999_999_999_999;
 
 /// Name of a node or a community.
 #[derive(Clone, Copy)]
@@ -143,6 +144,9 @@ impl<'a> ListEdges<'a> {
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
         self.add(source, target, code);
+        if self.task.format.rows != Rows::Edges {
+            self.chunk.row_lines.push(words.line());
+        }
         if self.undirected && self.task.format.directed && source.fingerprint != target.fingerprint
         {
             self.add(target, source, code);
@@ -255,13 +259,17 @@ impl<'a> ListEdges<'a> {
     /// Returns the first name and `target`, written into the chunk.
     fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
         let source = self.source_name(words)?;
+        let is_numbered = self.task.format.rows == Rows::NumberedMemberships;
         let target = match target {
+            Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
+                return Err(words.error_of(Problem::CommunityNotNumber, 0));
+            }
             Name::Number(number) if number == self.number && self.is_number => source,
             Name::Number(number) => written_number(number, &mut self.chunk.text),
             Name::Text(text) if text == self.source && !self.is_number => source,
             Name::Text(text) => {
                 check(words, text, Problem::EmptyTarget)?;
-                if self.task.format.rows == Rows::NumberedMemberships && !is_community(text) {
+                if is_numbered && !is_short_number(text) {
                     return Err(words.error_of(Problem::CommunityNotNumber, 0));
                 }
                 written(text, &mut self.chunk.text)
@@ -299,12 +307,13 @@ impl<'a> ListEdges<'a> {
 
 /// Returns an empty chunk for the edges of a file.
 fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
-    let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
+    let ParsedChunk { text, names, weights, faults, cells, row_lines, .. } = &mut chunk;
     text.clear();
     names.clear();
     weights.clear();
     faults.clear();
     cells.clear();
+    row_lines.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
     (chunk.next, chunk.is_parsed, chunk.is_node_list, chunk.alone) = (None, true, false, 0);
     chunk
@@ -318,10 +327,6 @@ fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
         () if name.contains(&b'\n') => Err(words.error_of(Problem::LineEndInName, 0)),
         () => Ok(()),
     }
-}
-
-fn is_community(text: &[u8]) -> bool {
-    text.len() <= COMMUNITY_DIGITS && text.iter().all(u8::is_ascii_digit)
 }
 
 /// Appends a name.

@@ -116,7 +116,7 @@ fn entry(word: &[u8]) -> Option<(u64, Option<WeightText<'_>>)> {
 }
 
 /// Moves to the next word and returns whether it is `end`. It is an error if the file ends.
-fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
+pub(super) fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
     if !next_word(words)? {
         return Err(words.error("file ends too early", SECTION_ENDS));
     }
@@ -124,7 +124,7 @@ fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
 }
 
 /// Moves to the next word that is not part of a comment; returns `false` at the end of the file.
-fn next_word(words: &mut Words) -> Result<bool> {
+pub(super) fn next_word(words: &mut Words) -> Result<bool> {
     loop {
         match words.next()? {
             Token::End => return Ok(false),

@@ -11,6 +11,7 @@
 //! nor can a job resume in the middle of such a file.
 
 mod both;
+pub(crate) mod communities;
 mod dimacs;
 mod edges;
 mod gml;
@@ -27,10 +28,11 @@ mod words;
 mod xml;
 
 use super::decompress::Input;
-use super::options::{EdgeFormat, InputOptions, Rows};
+use super::format::bad_input;
+use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::transform::WeightTransform;
-use crate::error::opt::WEIGHT_TRANSFORM;
+use crate::error::opt::{INITIAL, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use edges::ListEdges;
@@ -61,8 +63,17 @@ pub(crate) struct ListKind {
     /// Returns whether these are the first bytes of such a file, whose name ends as it should or not.
     is: fn(&[u8], bool) -> bool,
     /// Reads a file to its end; returns `false` if no more edges are wanted.
-    read: fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>,
+    read: ReadList,
 }
+
+impl ListKind {
+    /// Describes what is read.
+    pub(crate) fn entries(&self) -> String {
+        if self.weights.is_empty() { self.nodes.into() } else { format!("{}, {}", self.nodes, self.weights) }
+    }
+}
+
+type ReadList = fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>;
 
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
 pub(crate) static KINDS: [ListKind; 15] = [
@@ -233,7 +244,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
 ];
 
-/// Returns the format of a file if its first bytes or its name reveal it, and its lines are not to be read as such.
+/// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let name = path.to_string_lossy().to_ascii_lowercase();
@@ -242,8 +253,21 @@ pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<
         EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
         format => kind.format == Some(format),
     };
-    let is_edges = options.rows == Rows::Edges;
-    KINDS.iter().find(|kind| (kind.rows == Rows::Edges) == is_edges && is_meant(kind))
+    KINDS.iter().find(|kind| kind.rows == options.rows && is_meant(kind))
+}
+
+/// Refuses a file of communities where edges are expected.
+fn refuse_communities(path: &Path, input: &mut Input, options: &InputOptions) -> Result<()> {
+    if options.rows != Rows::Edges || options.format != EdgeFormat::Auto {
+        return Ok(());
+    }
+    let known = communities::known(input.peek(HEAD_BYTES)?.0);
+    known.map_or(Ok(()), |name| {
+        let message = format!("is {name}: communities, not edges");
+        Err(bad_input(path, &message).hint(format_args!(
+            "`outcore score GRAPH FILE` rates communities, and {INITIAL} starts from them"
+        )))
+    })
 }
 
 /// Returns the lines that are neither blank nor begin with `comment`, if there is one.
@@ -268,19 +292,31 @@ pub(crate) struct ListFormat {
     ignore_weights: bool,
     transform: WeightTransform,
     rows: Rows,
+    /// Columns of node and community, where a file names its values.
+    columns: Option<Vec<Column>>,
+    /// Prefix of comments before the first community.
+    comment: Vec<u8>,
 }
 
 impl ListFormat {
-    /// Detects the format of `path` if it is one of [`KINDS`].
+    /// Detects the format of `path` if it is one of [`KINDS`], or of those of [`communities`].
     ///
     /// # Errors
-    /// `BadInput` for a header that cannot be read.
+    /// `BadInput` for a header that cannot be read, and for communities instead of edges.
     pub(crate) fn detect(
         path: &Path,
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Option<Self>> {
-        let Some(kind) = known(path, input.peek(HEAD_BYTES)?.0, options) else { return Ok(None) };
+        let kind = match options.rows {
+            Rows::Edges => known(path, input.peek(HEAD_BYTES)?.0, options),
+            Rows::Nodes => None,
+            _ => communities::find(path, input, options)?,
+        };
+        let Some(kind) = kind else {
+            refuse_communities(path, input, options)?;
+            return Ok(None);
+        };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
         Ok(Some(Self {
@@ -290,12 +326,19 @@ impl ListFormat {
             ignore_weights: options.ignore_weights,
             transform: options.weight_transform,
             rows: options.rows,
+            columns: options.columns.clone(),
+            comment: options.comment.clone().unwrap_or_else(|| b"#".to_vec()),
         }))
     }
 
     /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
     pub(crate) fn is_weighted(&self) -> bool {
         !self.ignore_weights && self.rows == Rows::Edges
+    }
+
+    /// Returns whether the file names its values, so that columns can be chosen.
+    pub(crate) fn names_columns(&self) -> bool {
+        communities::has_names(self.kind)
     }
 
     /// Returns the name of the format.
@@ -386,7 +429,7 @@ impl ListTask {
         input: Input,
         taker: &mut (dyn Taker + Send),
     ) -> Result<Read> {
-        let mut words = Words::new(input, path);
+        let mut words = Words::new(input, path, self.format.rows);
         let mut edges = ListEdges::new(self, taker);
         let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
         let is_whole = is_whole && edges.hand_over(words.consumed());

@@ -3,7 +3,7 @@
 //! The text passes through a window of 128 KiB, so that a word of up to 64 KiB, the limit of a name, is always in one
 //! piece. Nothing else is kept: a line may be as long as a file.
 
-use crate::error::opt::{FORMAT, IGNORE_WEIGHTS};
+use crate::error::opt::{COMMUNITY_FORMAT, FORMAT, IGNORE_WEIGHTS};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::input::NAME_LIMIT;
 use crate::input::decompress::Input;
@@ -47,10 +47,12 @@ pub(crate) struct Words {
     pub(crate) tabs_win: bool,
     /// Whether only tabs separate the words of this line.
     tabs_only: bool,
+    /// What the text is about, for messages.
+    rows: Rows,
 }
 
 impl Words {
-    pub(crate) fn new(input: Input, path: &Path) -> Self {
+    pub(crate) fn new(input: Input, path: &Path, rows: Rows) -> Self {
         Self {
             input,
             path: path.to_path_buf(),
@@ -65,6 +67,7 @@ impl Words {
             begins: [1, 0, 0],
             tabs_win: false,
             tabs_only: false,
+            rows,
         }
     }
 
@@ -200,6 +203,12 @@ impl Words {
         Ok(self.buffer[..self.filled].get(self.at).copied())
     }
 
+    /// Returns the next bytes of the text: as many as a word may have, unless the text ends before.
+    pub(crate) fn next_window(&mut self) -> Result<&[u8]> {
+        self.peek()?;
+        Ok(&self.buffer[self.at..self.filled])
+    }
+
     /// Makes the place of the next byte that of the last word, which is empty.
     pub(crate) fn begin_word(&mut self) {
         self.word = self.at..self.at;
@@ -247,7 +256,7 @@ impl Words {
     }
 
     /// Removes the blanks at the end of the word.
-    fn trim(&mut self) {
+    pub(crate) fn trim(&mut self) {
         let kept = self.word().iter().rposition(|&byte| !is_blank(byte)).map_or(0, |at| at + 1);
         self.word.end = self.word.start + kept;
     }
@@ -279,18 +288,24 @@ impl Words {
 
     /// Returns the error about the word that was read last.
     pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
-        Error::new(ErrorKind::BadInput, message).at(self.place(0, expected)).hint(format_args!(
-            "write the file again, or use {} if every line is an edge",
-            FORMAT.of("lines")
-        ))
+        let error = Error::new(ErrorKind::BadInput, message).at(self.place(0, expected));
+        if self.rows != Rows::Edges {
+            return error.hint(format_args!(
+                "write the file again, or use {COMMUNITY_FORMAT} if its format is another one"
+            ));
+        }
+        let lines = FORMAT.of("lines");
+        error.hint(format_args!("write the file again, or use {lines} if every line is an edge"))
     }
 
     /// Returns the error about a weight that begins at byte `from` of the word that was read last.
     pub(crate) fn error_of(&self, problem: Problem, from: usize) -> Error {
         let place = self.place(from, &problem.expected_value());
-        Error::new(problem.kind(), problem.reason_of_value(Rows::Edges))
-            .at(place)
-            .hint(format_args!("use {IGNORE_WEIGHTS}, or correct it"))
+        let error = Error::new(problem.kind(), problem.reason_of_value(self.rows)).at(place);
+        match self.rows {
+            Rows::Edges => error.hint(format_args!("use {IGNORE_WEIGHTS}, or correct it")),
+            _ => error.hint("correct it, or leave it out"),
+        }
     }
 
     /// Returns the place of the last word, from its byte `from` on; only the word itself is shown.

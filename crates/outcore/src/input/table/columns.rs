@@ -58,7 +58,15 @@ impl<'a> Columns<'a> {
     pub(super) fn of(batch: &'a RecordBatch, transform: WeightTransform, rows: Rows) -> Self {
         let columns = batch.columns();
         let weights = columns.get(2).map(AsRef::as_ref);
-        Self { names: [columns[0].as_ref(), columns[1].as_ref()], weights, transform, rows }
+        // Nodes have one column.
+        let second = columns.get(1).unwrap_or(&columns[0]);
+        Self { names: [columns[0].as_ref(), second.as_ref()], weights, transform, rows }
+    }
+
+    /// Returns the columns of names.
+    fn names(&self) -> impl Iterator<Item = &'a dyn Array> {
+        let count = if self.rows == Rows::Nodes { 1 } else { 2 };
+        self.names.into_iter().take(count)
     }
 
     /// Returns how many rows from `from` on, at most `most` and at least one, have names of at most `bytes` in total.
@@ -66,7 +74,7 @@ impl<'a> Columns<'a> {
         let mut count = most;
         while count > 1 {
             let rows = from..from + count;
-            let sum: usize = self.names.iter().map(|names| bytes_of(*names, rows.clone())).sum();
+            let sum: usize = self.names().map(|names| bytes_of(names, rows.clone())).sum();
             if sum <= bytes {
                 break;
             }
@@ -82,7 +90,7 @@ impl<'a> Columns<'a> {
         chunk.weights.clear();
         let mut bad: Vec<(usize, usize, Problem)> = Vec::new();
         let mut end = 0;
-        for (part, names) in self.names.into_iter().enumerate() {
+        for (part, names) in self.names().enumerate() {
             let is_number = part == 1 && self.rows == Rows::NumberedMemberships;
             let (text, last) = (&mut chunk.text, NameRef::default());
             let into = &mut chunk.names;
@@ -98,6 +106,13 @@ impl<'a> Columns<'a> {
             chunk.text.truncate(end);
             self.leave_out(bad, rows.start, stop, chunk);
             chunk.used = chunk.text.len();
+        }
+        if self.rows == Rows::Nodes {
+            let mut at = 0;
+            chunk.names.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
         }
     }
 
@@ -167,7 +182,7 @@ impl<'a> Columns<'a> {
     ) -> LineFault {
         let line_start = text.len() as u32;
         let (mut start, mut end) = (line_start, line_start);
-        for (at, column) in self.names.into_iter().chain(self.weights).enumerate() {
+        for (at, column) in self.names().chain(self.weights).enumerate() {
             if at > 0 {
                 text.push(b'\t');
             }

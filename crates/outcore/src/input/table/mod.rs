@@ -17,7 +17,7 @@ mod parquet;
 
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape};
-use super::format::names::{Choice, Columns as Names, Kind};
+use super::format::names::{self, Choice, Columns as Names, Kind};
 use super::format::question::{self, View};
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::format::understood::Roles;
@@ -28,7 +28,7 @@ use super::taker::{
 };
 use super::text::chunk::TableCell;
 use super::text::transform::WeightTransform;
-use crate::error::opt::{COLUMNS, IGNORE_WEIGHTS, ON_BAD_LINE};
+use crate::error::opt::{IGNORE_WEIGHTS, ON_BAD_LINE};
 use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::Files;
 use crate::units::format_count;
@@ -158,7 +158,7 @@ impl TableFormat {
             names: &names,
             count: names.len(),
             source: columns[0].0,
-            target: columns[1].0,
+            target: columns.get(1).map_or(columns[0].0, |(at, _)| *at),
             weight: columns.get(2).map(|(at, _)| *at),
             transform: options.weight_transform,
         };
@@ -173,6 +173,11 @@ impl TableFormat {
             plan: None,
             row_count: None,
         })
+    }
+
+    /// Returns whether rows are nodes.
+    pub(crate) fn is_of_nodes(&self) -> bool {
+        self.rows == Rows::Nodes
     }
 
     /// Returns whether rows have weights.
@@ -206,7 +211,10 @@ impl TableFormat {
 
     /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
-        format!("{}, {}", self.kind(), self.roles)
+        match self.is_of_nodes() {
+            true => format!("list of nodes, {}, column {}", self.kind(), self.columns[0].1),
+            false => format!("{}, {}", self.kind(), self.roles),
+        }
     }
 
     /// Returns the columns to read, in the order source, target, weight.
@@ -273,7 +281,7 @@ impl TableFormat {
         let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
             .at(place)
             .note(format!("row {row} of the table, column `{name}`"));
-        if self.rows != Rows::Edges {
+        if self.rows.are_memberships() {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
         let skip = Text::from(format_args!("{} to skip this row", ON_BAD_LINE.of("skip")));
@@ -325,11 +333,20 @@ fn choose_columns(
     options: &InputOptions,
 ) -> Result<(Vec<(usize, String)>, bool)> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+    let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
+    if is_asked && options.rows.are_memberships() && names::are_of_edges(&bytes) {
+        return Err(names::edges_as_communities(path));
+    }
     let mut two_mode = options.two_mode;
     let mut chosen: Vec<usize> = match &options.columns {
         Some(columns) => {
-            let found = columns.iter().map(|column| find(column, &names, path));
+            let found = columns.iter().map(|column| find(column, &names, path, options.rows));
             check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
+        }
+        None if options.rows == Rows::Nodes => {
+            let column = names::node_column(&bytes).ok_or_else(|| no_nodes(&names, path))?;
+            vec![column]
         }
         None if names.len() < 2 => Vec::new(),
         None => {
@@ -342,7 +359,6 @@ fn choose_columns(
                 choice: &choice,
                 is_header_unclear: false,
             };
-            let is_asked = options.format != EdgeFormat::Lines;
             if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
                 return Err(error);
             }
@@ -356,10 +372,12 @@ fn choose_columns(
             }
         }
     };
-    if chosen.len() < 2 {
-        let message = format!("has {} columns, but an edge needs two", names.len());
-        return Err(bad_input(path, &message)
-            .hint(format_args!("use {}", COLUMNS.of("SOURCE,TARGET[,WEIGHT]"))));
+    if chosen.len() < 2 && options.rows != Rows::Nodes {
+        let what = if options.rows == Rows::Edges { "an edge" } else { "a community" };
+        let message = format!("has {} columns, but {what} needs two", names.len());
+        return Err(
+            bad_input(path, &message).hint(format_args!("use {}", options.rows.columns_to_type()))
+        );
     }
     if options.ignore_weights || options.rows != Rows::Edges {
         chosen.truncate(2);
@@ -378,14 +396,23 @@ fn choose_columns(
             )
             .hint(format_args!(
                 "use {} to name others, or change its type",
-                COLUMNS.of("SOURCE,TARGET[,WEIGHT]")
+                options.rows.columns_to_type()
             )));
         }
     }
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
 }
 
-fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
+/// Returns the error for a table without a column of nodes.
+fn no_nodes(names: &[&str], path: &Path) -> Error {
+    let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
+    let path = path.display();
+    Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
+        .note(format!("its columns are {}", shown.join(", ")))
+        .hint("name one of them `id`, `node` or `name`, or write only that column")
+}
+
+fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usize> {
     if let Column::Name(name) = column
         && names.iter().filter(|found| *found == name).count() > 1
     {
@@ -403,7 +430,10 @@ fn find(column: &Column, names: &[&str], path: &Path) -> Result<usize> {
         let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
             .note(format!("its columns are {}", shown.join(", ")))
-            .hint(format_args!("use {COLUMNS} with these names, or with numbers from 1"))
+            .hint(format_args!(
+                "use {} with these names, or with numbers from 1",
+                rows.columns_option()
+            ))
     })
 }
 
@@ -513,7 +543,7 @@ impl TableTask {
             };
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_parsed, chunk.is_node_list) = (true, false);
+            (chunk.is_parsed, chunk.is_node_list) = (true, self.format.is_of_nodes());
             chunk.faults.clear();
             chunk.cells.clear();
             columns.parse(at..at + count, self.stop, &mut chunk);

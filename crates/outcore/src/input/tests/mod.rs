@@ -203,28 +203,57 @@ fn listed(
 }
 
 #[test]
-fn a_node_list_is_read_like_the_edges() {
-    let expected = [b"z".to_vec(), b"a".to_vec(), b"z".to_vec(), b"x y".to_vec()];
-    let tabs = b"# hi\nz\tlong\nname\na\n\n#\nz\nx y\t2".to_vec();
-    let quotes = b"z,\"\nname\n\"a\",1\r\nz\r\n\"x y\"\n".to_vec();
-    for (edges, nodes) in [
-        (&b"a\tb\t1\n"[..], tabs.clone()),
-        (b"a\tb\t1\n", gzip(&[&tabs])),
-        (b"a\tb\t1\n", zstd(&[&tabs])),
-        (b"from,to\na,b\n", quotes),
+fn a_node_list_has_its_own_columns() {
+    let names = |edges: &[u8], nodes: &[u8]| {
+        let of = |memory| listed(edges, nodes, plain, memory).map(|(names, _)| names);
+        let (tiny, large) = (of(TINY).unwrap(), of(LARGE).unwrap());
+        assert_eq!(tiny, large);
+        let names: Vec<_> = tiny.iter().map(|name| String::from_utf8_lossy(name)).collect();
+        names.join("|")
+    };
+    for (edges, nodes, expected) in [
+        // A name per line, with its spaces and commas.
+        ("a\tb\t1\n", "# hi\nz\nzone\n\n#\nz\r\nx y, k \n", "z|zone|z|x y, k"),
+        ("a b 1\n", " c\n\td\n", "c|d"),
+        ("from,to\na,b\n", "z\n\"a,b\"\nc\n", "z|a,b|c"),
+        ("a\tb\n", "\"x y\"\n\"z\"\n", "x y|z"),
+        ("a,b\n", "", ""),
+        ("a,b\n", "# nobody\n", ""),
+        // The column that a header names, whatever separates those of the edges.
+        ("a,b\n", "id\tlabel\na\tx\nd\ty\n", "a|d"),
+        ("a\tb\n", "Label;Id\nx y;7\nz;\"8\"\n", "7|8"),
+        ("a\tb\n", "name\na\nb c\n", "a|b c"),
+        ("a b\n", "degree node\n3 a\n4 b\n", "a|b"),
+        ("a,b\n", "personId:ID,name,:LABEL\np1,Ann,P\np2,\"Bo, jr\",P\n", "p1|p2"),
+        ("a,b\n", ":ID(Person),x\n1,2\n", "1"),
+        ("a,b\n", ",name,age\n0,ann,3\n1, bo ,4\n", "ann|bo"),
+        // Names that only look like columns or a header.
+        ("a,b\n", "node of a\nhouse\n", "node of a|house"),
+        ("a,b\n", "x y\nz w\n", "x y|z w"),
+        ("a,b\n", "id\n", "id"),
     ] {
-        for memory in [TINY, LARGE] {
-            let (mut names, summary) = listed(edges, &nodes, plain, memory).unwrap();
-            // Only the columns of edges have a header.
-            assert_eq!(names.remove(1), b"name");
-            assert_eq!(names, expected);
-            assert_eq!((summary.edges, summary.listed_nodes), (1, 5));
-        }
+        assert_eq!(names(edges.as_bytes(), nodes.as_bytes()), expected, "{nodes}");
     }
-    let spaced = listed(b"a b 1\n", b" c d\n\te\n", plain, TINY).unwrap().0;
-    assert_eq!(spaced, [b"c", b"e"]);
-    for nodes in [&b""[..], b"# nobody\n"] {
-        assert!(listed(b"a b\n", nodes, plain, TINY).unwrap().0.is_empty());
+    let text = b"id,x\na,1\nb,2\n";
+    for packed in [gzip(&[text]), zstd(&[text])] {
+        assert_eq!(names(b"a\tb\t1\n", &packed), "a|b");
+    }
+    let no = |options: &mut InputOptions| options.header = Header::No;
+    assert_eq!(listed(b"a\tb\n", b"id\nx\n", no, TINY).unwrap().0, [b"id".to_vec(), b"x".to_vec()]);
+}
+
+#[test]
+fn columns_of_nodes_without_a_header_are_asked() {
+    for (edges, nodes) in [
+        ("a\tb\n", "z\t1\ny\t2\n"),
+        ("a\tb\n", "z\ny\t2\n"),
+        ("a b\n", "z\ny 2\n"),
+        ("a b\n", "z,1\ny,2\n"),
+        ("a,b\n", "a\tb\tc\n"),
+    ] {
+        let error = listed(edges.as_bytes(), nodes.as_bytes(), plain, LARGE).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{nodes}");
+        assert!(error.hint_text().unwrap().contains("`id`"), "{error:?}");
     }
 }
 
@@ -232,17 +261,20 @@ fn a_node_list_is_read_like_the_edges() {
 fn bad_lines_of_a_node_list_are_named() {
     let message = "file1:3:1: node has no name";
     let skip = |options: &mut InputOptions| options.on_bad_line = OnBadLine::Skip;
+    let nodes = b"id\tx\na\t1\n\tb\n";
     for memory in [TINY, LARGE] {
-        let error = listed(b"a\tb\t1\n", b"z\na\n\tb\n", plain, memory).unwrap_err();
+        let error = listed(b"a\tb\t1\n", nodes, plain, memory).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.kind()), (message, ErrorKind::EmptyName));
-        let (names, summary) = listed(b"a\tb\t1\n", b"z\na\n\tb\n", skip, memory).unwrap();
-        assert_eq!((names.len(), summary.skipped_lines), (2, 1));
+        let (names, summary) = listed(b"a\tb\t1\n", nodes, skip, memory).unwrap();
+        assert_eq!((names.len(), summary.skipped_lines), (1, 1));
+        let error = listed(b"a\tb\n", b"x,id\n1,a\n2\n3,b\n", plain, memory).unwrap_err();
+        assert_eq!(error.message(), "line has 1 column, but the node is column 2");
         let long = "x".repeat(NAME_LIMIT + 1);
         let error = listed(b"a\tb\t1\n", long.as_bytes(), plain, memory).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NameTooLong);
         let error = listed(b"a,b,1\n", b"\"c\n", plain, memory).unwrap_err();
         assert_eq!(error.to_string(), "file1:1:1: quote is not closed on its line");
-        let error = listed(b"a\tb\t-1\n", b"\tx\n", plain, memory).unwrap_err();
+        let error = listed(b"a\tb\t-1\n", b"x\n", plain, memory).unwrap_err();
         assert_eq!(error.to_string(), "file0:1:5: weight is negative");
     }
     assert!(listed(b"a\tb\n", b"\xff\xfeb\0", plain, TINY).is_err());

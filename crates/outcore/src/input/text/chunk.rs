@@ -23,6 +23,8 @@ pub struct ParsedChunk {
     /// Number of edges that only make a node: its loops of weight 0, which no file has.
     pub(in crate::input) alone: u64,
     pub(in crate::input) done_bytes: u64,
+    /// Line of each row, where lines have several rows or none.
+    pub(in crate::input) row_lines: Vec<u64>,
     pub(in crate::input) faults: Vec<LineFault>,
     /// Lines that are comments.
     pub(in crate::input) comments: u64,
@@ -43,6 +45,9 @@ impl ParsedChunk {
     pub(crate) fn edge_lines(&self) -> impl Iterator<Item = u64> {
         let (mut line, mut counted) = (self.origin.line, 0);
         self.names.chunks_exact(2).enumerate().map(move |(row, names)| {
+            if let Some(&line) = self.row_lines.get(row) {
+                return line;
+            }
             if self.is_parsed {
                 // Exact unless a row was left out.
                 return self.origin.line + row as u64;

@@ -363,7 +363,7 @@ fn parse_general(
     }
 }
 
-/// Parses a chunk of a node list: the first column of each line, regardless of the others.
+/// Parses a chunk of a node list: one column of each line, regardless of the others.
 pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { text, used, names, faults, .. } = chunk;
     let mut at = from;
@@ -401,11 +401,15 @@ fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Fie
         return word_of_fasta(text, bounds).map(Some);
     }
     let mut fields = Fields { layout, quoted: true, text, at, end, ended: false };
-    let mut field = match fields.next() {
-        None => return Ok(None),
-        Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
-        Some(Ok(field)) => field,
-    };
+    let mut field = Field::default();
+    for column in 0..=layout.source {
+        field = match fields.next() {
+            None if column == 0 => return Ok(None),
+            None => return Err(bounds.fault(Problem::MissingColumn(column as u32), at, end)),
+            Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
+            Some(Ok(field)) => field,
+        };
+    }
     field.trim(layout, text);
     let (start, stop) = field.outer;
     if field.bytes() == 0 {

@@ -141,9 +141,9 @@ impl<'a> Targets<'a> {
 
     /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
     pub(crate) fn check_lines(&self, files: &Files) -> Result<()> {
-        let PresentOptions { earlier, comment, .. } = self.options;
+        let PresentOptions { earlier, communities, .. } = self.options;
         match earlier.as_ref().filter(|path| files.is_regular(path)) {
-            Some(path) => membership::check(files, path, comment, true),
+            Some(path) => membership::check(files, path, communities, true),
             None => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ impl Job<'_> {
             let threads = job.limits.threads;
             let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
             let options = MembershipOptions {
-                comment: present.comment.clone(),
+                input: present.communities.clone(),
                 numbered: true,
                 limits: Limits { memory_bytes: job.memory_for(least), threads },
                 held_bytes: 0,

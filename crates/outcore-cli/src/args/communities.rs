@@ -1,0 +1,49 @@
+//! Options for reading files of communities: arguments, and conversion to the engine's options.
+
+use super::values::names;
+use clap::Args;
+use outcore::error::Opt;
+use outcore::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, FIXED, INITIAL, MATCH};
+use outcore::input::{Column, CommunityFormat, CommunityInput};
+use outcore::{Error, Result};
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of files of communities")]
+pub(crate) struct Communities {
+    /// Columns of the node and of its community in files of communities, by name or number from 1
+    /// [default: those that the header names so, or the only two]
+    #[arg(long, value_name = "NODE,COMMUNITY", value_delimiter = ',', num_args = 1)]
+    pub(crate) community_columns: Option<Vec<Column>>,
+    #[arg(
+        long,
+        help = CommunityFormat::HELP,
+        value_parser = names::<CommunityFormat>(),
+        value_name = "FORMAT",
+        default_value = "auto"
+    )]
+    pub(crate) community_format: CommunityFormat,
+}
+
+impl Communities {
+    /// Returns the engine's options, with the prefix of comments that was given.
+    pub(crate) fn input(&self, comment: Option<&str>) -> CommunityInput {
+        CommunityInput {
+            comment: comment.unwrap_or("#").as_bytes().to_vec(),
+            columns: self.community_columns.clone(),
+            format: self.community_format,
+        }
+    }
+
+    /// Refuses these options where no file of communities is given; none is ignored silently.
+    pub(crate) fn refuse_without_files(&self) -> Result<()> {
+        let given = [
+            (self.community_columns.is_some(), COMMUNITY_COLUMNS),
+            (self.community_format != CommunityFormat::Auto, COMMUNITY_FORMAT),
+        ];
+        let given: Option<Opt> =
+            given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
+        let Some(option) = given else { return Ok(()) };
+        Err(Error::usage(format_args!("{option} is for files of communities, but none is given"))
+            .hint(format_args!("leave it out, or give one to {INITIAL}, {FIXED} or {MATCH}")))
+    }
+}

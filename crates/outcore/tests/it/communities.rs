@@ -1,0 +1,210 @@
+//! Files of communities and lists of nodes in every form: each is read as what wrote it means it, or refused.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use crate::common::tables::{arrow, parquet};
+use crate::common::{MIB, files_of, options, storage_of};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use outcore::ErrorKind;
+use outcore::budget::Limits;
+use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
+use outcore::input::{Column, CommunityInput};
+use outcore::io::sim::Sim;
+use outcore::job::{self, ScoreOptions, ScoreReport, Source, Unnamed};
+use outcore::present::{LevelForm, PresentOptions, RowForm};
+use outcore::progress::Silent;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const GRAPH: &str = "/out/graph";
+
+/// Creates rings of 4 to 12 nodes, each joined to the next ring by one edge; some names need quotes.
+fn storage() -> Sim {
+    let name = |ring: u32, node: u32| match node % 3 {
+        0 => format!("\"ring {ring}, {node}\""),
+        1 => format!("\"{ring}\t{node}\""),
+        _ => format!("\"{ring}_{node}\""),
+    };
+    let mut edges = String::new();
+    for ring in 0..30 {
+        let size = 4 + ring % 9;
+        for node in 0..size {
+            edges += &format!("{}\t{}\n", name(ring, node), name(ring, (node + 1) % size));
+            edges += &format!("{}\t{}\n", name(ring, node), name(ring, (node + 2) % size));
+        }
+        edges += &format!("{}\t{}\n", name(ring, 0), name((ring + 1) % 30, 1));
+    }
+    let sim = storage_of(&edges);
+    job::build(&files_of(&sim), &options(2, 128 * MIB), Path::new(GRAPH), &Silent).unwrap();
+    sim
+}
+
+fn score(sim: &Sim, path: &str, input: CommunityInput) -> outcore::Result<ScoreReport> {
+    let options = ScoreOptions {
+        graph: GRAPH.into(),
+        communities: path.into(),
+        against: None,
+        resolution: 1.0,
+        well_connected: None,
+        unnamed: Unnamed::Stop,
+        input,
+        limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+        work_dir: PathBuf::from("/disk"),
+    };
+    job::score(&files_of(sim), &options, &Silent)
+}
+
+fn cluster(sim: &Sim, output: &str, clustering: &ClusterOptions, present: &PresentOptions) {
+    let source = Source::Graph {
+        path: GRAPH.into(),
+        limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+        work_dir: "/disk".into(),
+        restart: false,
+    };
+    let output = Path::new(output);
+    job::cluster_and_present(&files_of(sim), &source, clustering, present, output, &Silent)
+        .unwrap();
+}
+
+#[test]
+fn every_form_of_a_result_is_read_back() {
+    let sim = storage();
+    let plain = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+    let present = PresentOptions::default();
+    cluster(&sim, "/out/plain.tsv", &plain, &present);
+    let expected = score(&sim, "/out/plain.tsv", CommunityInput::default()).unwrap().quality;
+    assert!(expected.community_count > 5 && expected.modularity > 0.5);
+    let rows = |rows| PresentOptions { rows, ..PresentOptions::default() };
+    let levels = |levels| PresentOptions { levels, ..PresentOptions::default() };
+    let weights = || PresentOptions { member_weights: true, ..PresentOptions::default() };
+    let stable = ClusterOptions { stability: true, ..plain.clone() };
+    let deep = ClusterOptions { levels: true, ..plain.clone() };
+    let columns = || CommunityInput {
+        columns: Some(vec![Column::Number(1), Column::Number(2)]),
+        ..CommunityInput::default()
+    };
+    for (path, clustering, present, is_asked) in [
+        ("/out/c.parquet", &plain, present.clone(), false),
+        ("/out/c.arrow", &plain, present.clone(), false),
+        ("/out/c.jsonl", &plain, present.clone(), false),
+        ("/out/clusters.txt", &plain, rows(RowForm::Communities), false),
+        ("/out/pairs.tsv", &plain, rows(RowForm::Pairs), false),
+        ("/out/tree.tsv", &deep, levels(LevelForm::Tree), false),
+        ("/out/tree.jsonl", &deep, levels(LevelForm::Tree), false),
+        ("/out/levels.parquet", &deep, levels(LevelForm::Columns), false),
+        ("/out/levels.jsonl", &deep, levels(LevelForm::Columns), false),
+        ("/out/levels.tsv", &deep, levels(LevelForm::Columns), true),
+        ("/out/weights.jsonl", &plain, weights(), false),
+        ("/out/weights.tsv", &plain, weights(), true),
+        ("/out/stable.parquet", &stable, present.clone(), false),
+        ("/out/stable.tsv", &stable, present.clone(), true),
+    ] {
+        cluster(&sim, path, clustering, &present);
+        let input = if is_asked { columns() } else { CommunityInput::default() };
+        assert_eq!(score(&sim, path, input).unwrap().quality, expected, "{path}");
+    }
+}
+
+fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    RecordBatch::try_from_iter(columns.iter().map(|(name, array)| (*name, array.clone()))).unwrap()
+}
+
+fn text(values: &[&str]) -> ArrayRef {
+    Arc::new(values.iter().copied().map(Some).collect::<StringArray>())
+}
+
+fn numbers(values: &[i64]) -> ArrayRef {
+    Arc::new(values.iter().copied().map(Some).collect::<Int64Array>())
+}
+
+const TRIANGLES: &str = "a\tb\nb\tc\nc\ta\nc\td\nd\te\ne\tf\nf\td\n";
+const MODULARITY: f64 = 5.0 / 14.0;
+
+fn triangles() -> Sim {
+    let sim = storage_of(TRIANGLES);
+    job::build(&files_of(&sim), &options(2, 128 * MIB), Path::new(GRAPH), &Silent).unwrap();
+    sim
+}
+
+#[test]
+fn columns_of_tables_and_text_are_those_that_are_named() {
+    let sim = triangles();
+    let nodes = ["a", "b", "c", "d", "e", "f"];
+    let named = table(&[
+        ("degree", numbers(&[2, 2, 3, 3, 2, 2])),
+        ("cluster", text(&["x", "x", "x", "y", "y", "y"])),
+        ("name", text(&nodes)),
+    ]);
+    sim.put("/in/c.parquet", &parquet(&named, 4));
+    sim.put("/in/c.arrow", &arrow(&named, 4, false, false));
+    sim.put("/in/c.csv", b"name,degree,cluster\na,2,x\nb,2,x\nc,3,x\nd,3,y\ne,2,y\nf,2,y\n");
+    sim.put("/in/c.tree", b"1:1 0.1 \"a\" 1\n1:2 0.1 \"b\" 2\n1:3 0.1 \"c\" 3\n2:1 0.1 \"d\" 4\n2:2 0 \"e\" 5\n2:3 0 \"f\" 6\n");
+    for path in ["/in/c.parquet", "/in/c.arrow", "/in/c.csv", "/in/c.tree"] {
+        let found = score(&sim, path, CommunityInput::default()).unwrap().quality;
+        assert!((found.modularity - MODULARITY).abs() < 1e-12, "{path}: {}", found.modularity);
+    }
+    let columns = Some(vec![Column::Name("name".into()), Column::Name("degree".into())]);
+    let input = CommunityInput { columns, ..CommunityInput::default() };
+    for path in ["/in/c.parquet", "/in/c.csv"] {
+        assert_eq!(score(&sim, path, input.clone()).unwrap().quality.community_count, 2);
+        let found = score(&sim, path, input.clone()).unwrap().quality;
+        assert!(found.modularity < 0.0, "{path}: {}", found.modularity);
+    }
+    let fixed = PropagationOptions { fixed: Some("/in/c.csv".into()), ..Default::default() };
+    let method = Method::LabelPropagation;
+    let options = ClusterOptions { method, propagation: fixed, ..ClusterOptions::default() };
+    cluster(&sim, "/out/fixed.tsv", &options, &PresentOptions::default());
+    assert_eq!(sim.get("/out/fixed.tsv").unwrap(), b"a\t0\nb\t0\nc\t0\nd\t1\ne\t1\nf\t1\n");
+}
+
+#[test]
+fn what_is_not_communities_is_refused_by_name() {
+    let sim = triangles();
+    sim.put("/in/e.csv", b"source,target\na,b\nb,c\n");
+    let edges = table(&[("from", text(&["a"])), ("to", text(&["b"]))]);
+    sim.put("/in/e.parquet", &parquet(&edges, 4));
+    for (path, message) in [
+        (GRAPH, "is a graph, not a file of communities"),
+        ("/in/e.csv", "is a table of edges according to its columns, not of communities"),
+        ("/in/e.parquet", "is a table of edges according to its columns, not of communities"),
+    ] {
+        let error = score(&sim, path, CommunityInput::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadInput);
+        assert!(error.message().ends_with(message), "{error}");
+    }
+    // Edges without a header contradict themselves.
+    let error = score(&sim, "/in/edges.tsv", CommunityInput::default()).unwrap_err();
+    assert!(error.message().contains("gives node `c` two communities"), "{error}");
+    for columns in [vec![Column::Number(1)], vec![Column::Number(0), Column::Number(1)]] {
+        let input = CommunityInput { columns: Some(columns), ..CommunityInput::default() };
+        assert_eq!(score(&sim, "/in/edges.tsv", input).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}
+
+#[test]
+fn lists_of_nodes_may_be_tables() {
+    let sim = triangles();
+    let nodes = table(&[("label", text(&["x", "y", "z"])), ("Id", text(&["a", "g", "h"]))]);
+    sim.put("/in/n.parquet", &parquet(&nodes, 2));
+    sim.put("/in/n.arrow", &arrow(&nodes, 2, true, true));
+    sim.put("/in/n.csv", b"label,Id\nx,a\ny,g\nz,h\n");
+    let numbered = table(&[("node", numbers(&[7, 8]))]);
+    sim.put("/in/numbers.parquet", &parquet(&numbered, 2));
+    let unnamed = table(&[("x", text(&["a"])), ("y", text(&["b"]))]);
+    sim.put("/in/unnamed.parquet", &parquet(&unnamed, 2));
+    let built = |path: &str| {
+        let mut options = options(2, 128 * MIB);
+        options.input.nodes = Some(path.into());
+        let graph = PathBuf::from("/out").join(path.replace('/', "-"));
+        job::build(&files_of(&sim), &options, &graph, &Silent)
+    };
+    for (path, listed) in
+        [("/in/n.parquet", 3), ("/in/n.arrow", 3), ("/in/n.csv", 3), ("/in/numbers.parquet", 2)]
+    {
+        let report = built(path).unwrap();
+        assert_eq!(report.graph.unwrap().node_count, 8, "{path}");
+        assert_eq!(report.input.unwrap().listed_nodes, listed, "{path}");
+    }
+    let error = built("/in/unnamed.parquet").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.notes(), ["its columns are `x`, `y`"]);
+}
