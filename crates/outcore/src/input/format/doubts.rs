@@ -3,10 +3,11 @@
 //! What `--columns`, a header or `--format lines` determines is never doubted.
 
 use super::lines::Sample;
-use super::meant::{is_number, is_whole_number};
+use super::meant::{has_comma, is_missing, is_number, is_whole_number};
+use super::names::{self, Kind};
 use super::recognize::Reading;
 use crate::error::Text;
-use crate::error::opt::{COLUMNS, COMMENT, FORMAT};
+use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
 use crate::input::Delimiter;
 use crate::input::fault::is_commented;
 use std::collections::HashSet;
@@ -18,7 +19,8 @@ const RISING_ROWS: usize = 20;
 
 /// Returns what the lines are instead of edges, and what to type.
 pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'static str, Text)> {
-    let rows = reading.body();
+    let rows: Vec<Vec<&[u8]>> = reading.body().iter().filter(|row| !row.is_empty()).cloned().collect();
+    let rows = &rows[..];
     let has_delimiter = reading.split.delimiter != Delimiter::Spaces;
     let lists = || format_args!("use {} if each line is a node and its neighbors", FORMAT.of("adjlist")).into();
     match () {
@@ -49,12 +51,54 @@ pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'sta
             "is a list of neighbors: a node and all its neighbors on each line",
             lists(),
         )),
-        () if reading.choice.chosen().is_some_and(|chosen| chosen.weight == Some(2)) && are_times(rows) => Some((
-            "has numbers in its third column that may be times or weights",
-            format_args!("use {} to leave them out, {} if they are weights", COLUMNS.of("1,2"), COLUMNS.of("1,2,3")).into(),
+        () if is_labelled(rows) => Some((
+            "has the same word in the first column of all lines, before two numbers",
+            format_args!("use {} if the numbers are the nodes, {} if the word is one", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
         )),
-        () => None,
+        () if rows.len() > 1 && rows.iter().all(|row| row.get(1).is_some_and(|field| row.len() == 2 && has_comma(field))) => Some((
+            "has numbers with a comma in its second column",
+            format_args!("use {} with {} if the comma separates columns too", DELIMITER.of("','"), COLUMNS.of("1,2")).into(),
+        )),
+        () if sample.comments.first().is_some_and(|first| is_single(first.line, &sample.comment)) && rows.iter().all(|row| row.len() <= 2) && reading.kinds.get(1) == Some(&Kind::Number) => Some((
+            "looks like LGL: a node after `#`, and its neighbors on the next lines",
+            format_args!("use {} if it is", FORMAT.of("lgl")).into(),
+        )),
+        () if reading.names.len() == 2 && names::are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
+            "has identifiers of two things by its header, which may be nodes of two kinds",
+            format_args!("use {TWO_MODE} if equal identifiers in both columns are different nodes, {} otherwise", COLUMNS.of("1,2")).into(),
+        )),
+        () => times(reading, rows),
     }
+}
+
+/// Returns the question about a weight that may be a time, unless its name says that it is a weight.
+pub(super) fn times(reading: &Reading<'_>, rows: &[Vec<&[u8]>]) -> Option<(&'static str, Text)> {
+    let chosen = reading.choice.chosen()?;
+    let weight = chosen.weight.filter(|_| chosen.format.is_none())?;
+    let is_named = reading.names.get(weight).is_some_and(|name| names::is_weight(name));
+    let (source, target) = (chosen.source + 1, chosen.target + 1);
+    let hint = || {
+        let without = COLUMNS.of(format_args!("{source},{target}"));
+        let with = COLUMNS.of(format_args!("{source},{target},{}", weight + 1));
+        format_args!("use {without} to leave them out, {with} if they are weights").into()
+    };
+    (!is_named && are_times(rows, weight)).then(|| ("has numbers that may be times or weights", hint()))
+}
+
+/// Returns whether all lines begin with one word, before two whole numbers.
+fn is_labelled(rows: &[Vec<&[u8]>]) -> bool {
+    let is_number = |field: &[u8]| is_whole_number(field);
+    rows.len() > 1
+        && rows.iter().all(|row| {
+            row.len() == 3 && row[0] == rows[0][0] && !is_number(row[0]) && is_number(row[1]) && is_number(row[2])
+        })
+}
+
+/// Returns whether a comment is a single word.
+fn is_single(line: &[u8], comment: &[u8]) -> bool {
+    let text = line.strip_prefix(comment).unwrap_or(line);
+    let words = text.split(|&byte| byte == b' ' || byte == b'\t').filter(|word| !word.is_empty());
+    text.starts_with(b" ") && words.count() == 1
 }
 
 fn whole_number(field: &[u8]) -> Option<u64> {
@@ -64,6 +108,9 @@ fn whole_number(field: &[u8]) -> Option<u64> {
 /// Returns whether the first line is the size of a matrix: equal numbers of rows and columns, which no index exceeds,
 /// and as many entries as there are lines.
 fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
+    if is_sized_pair(rows) {
+        return true;
+    }
     let Some([nodes, columns, entries]) = rows.first().map(Vec::as_slice) else { return false };
     let (Some(nodes), Some(entries)) = (whole_number(nodes), whole_number(entries)) else {
         return false;
@@ -74,6 +121,17 @@ fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
         && entries > 0
         && entries == rows.len() as u64 - 1
         && rows[1..].iter().all(|row| row.len() >= 2 && row[..2].iter().all(is_index))
+}
+
+/// Returns whether the first line is the numbers of nodes and edges: as many lines follow, and no node is larger.
+fn is_sized_pair(rows: &[Vec<&[u8]>]) -> bool {
+    let numbers = |row: &Vec<&[u8]>| Some([whole_number(row.first()?)?, whole_number(row.get(1)?)?]);
+    let Some((nodes, edges)) = rows.first().filter(|row| row.len() == 2).and_then(numbers).map(|[n, m]| (n, m)) else {
+        return false;
+    };
+    rows.len() > 2
+        && edges == rows.len() as u64 - 1
+        && rows[1..].iter().all(|row| numbers(row).is_some_and(|ends| ends.iter().all(|&end| end <= nodes)))
 }
 
 /// Returns whether the columns have the same names as the rows.
@@ -129,12 +187,13 @@ fn are_neighbors(rows: &[Vec<&[u8]>]) -> bool {
     is_of_lists || is_whole_list
 }
 
-/// Returns whether the third column may be times: seconds or milliseconds since 1970, years, or numbers that rise from
+/// Returns whether a column may be times: seconds or milliseconds since 1970, years, or numbers that rise from
 /// line to line.
-fn are_times(rows: &[Vec<&[u8]>]) -> bool {
+fn are_times(rows: &[Vec<&[u8]>], column: usize) -> bool {
     let numbers: Option<Vec<f64>> = rows
         .iter()
-        .filter_map(|row| row.get(2))
+        .filter_map(|row| row.get(column))
+        .filter(|field| !is_missing(field))
         .map(|field| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())
         .collect();
     let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else { return false };
@@ -144,5 +203,9 @@ fn are_times(rows: &[Vec<&[u8]>]) -> bool {
     let are_years = numbers.len() > 2 && are_whole && are_within(1900.0, 2101.0);
     let steps = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
     let is_rising = numbers.len() >= RISING_ROWS && numbers.is_sorted() && steps * 2 >= numbers.len();
-    is_since_1970 || are_years || are_whole && is_rising
+    let is_day = |number: &f64| {
+        let (month, day) = ((number / 100.0) as u64 % 100, *number as u64 % 100);
+        (1.9e7..2.2e7).contains(number) && (1..=12).contains(&month) && (1..=31).contains(&day)
+    };
+    is_since_1970 || are_whole && numbers.iter().all(is_day) || are_years || are_whole && is_rising
 }

@@ -241,6 +241,9 @@ fn choose(sample: &Sample<'_>, reading: &Reading<'_>, path: &Path, options: &Inp
     if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
         return Err(question::doubt(path, message, hint));
     }
+    if let Some((message, hint)) = doubts::times(reading, reading.body()) {
+        return Err(question::doubt(path, message, hint));
+    }
     chosen.two_mode |= options.two_mode;
     Ok(chosen)
 }

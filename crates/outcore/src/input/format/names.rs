@@ -15,7 +15,8 @@ use std::path::Path;
 const PAIRS: &str = "source target,source destination,source dest,source dst,source tgt,src dst,src dest,\
     src destination,src target,src tgt,from to,query target,query subject,query reference,qseqid sseqid,\
     queryaccver subjectaccver,queryacc subjectacc,queryseqid subjectseqid,qid sid,citing cited,\
-    follower followee,parent child,left right,head tail,idleft idright";
+    follower followee,parent child,child parent,left right,head tail,startid endid,employee manager,buyer seller,\
+    sender receiver,sender recipient,caller callee,payer payee,author coauthor";
 
 /// Pairs of ends that stand before or after what they are the ends of: `fromnode`, `address_from`.
 const AFFIXES: &str = "source target,source destination,src dst,src dest,from to,start end,left right,\
@@ -46,9 +47,11 @@ const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combined
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
 /// Parts of names of such numbers.
-const DISTANCE_PARTS: &str = "distance evalue pvalue qvalue hamming levenshtein dissimilar";
+const DISTANCE_PARTS: &str = "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
 /// Names of numbers that are no weights: identifiers, places.
-const OTHER_WORDS: &str = "id edgeid index key type label chr chrom pos bp start end edge row";
+const OTHER_WORDS: &str = "index key label chr chrom pos bp start end edge row relation rel predicate category class";
+/// Endings of names of such numbers.
+const OTHER_ENDS: &str = "id type";
 /// Parts of names of points in time.
 const TIME_PARTS: &str = "time date year epoch";
 
@@ -135,7 +138,11 @@ impl Columns<'_> {
                 return if is_open { self.with_weight(chosen, &words) } else { Choice::Use(chosen) };
             }
         }
+        let is_twice = |at: usize| words.iter().filter(|word| **word == words[at]).count() > 1;
         if let Some((source, target)) = ends_of_edges(&words) {
+            if is_twice(source) || is_twice(target) {
+                return Choice::AskEnds;
+            }
             let two_mode = is_of_two_kinds(self.names, &words, source, target);
             let chosen = Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
             return self.with_weight(chosen, &words);
@@ -193,11 +200,16 @@ impl Columns<'_> {
         let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
         let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
         let with = |at: usize| Choice::Use(Chosen { weight: Some(at), ..chosen.clone() });
-        if let Some(&sure) = all.iter().find(|&&at| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty)
-        {
-            return with(sure);
+        let is_sure = |&at: &usize| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty;
+        match all.iter().copied().filter(is_sure).collect::<Vec<_>>()[..] {
+            [] => {}
+            [sure] => return with(sure),
+            ref several => return Choice::AskWeight(chosen, several.to_vec()),
         }
-        let is_other = |at: usize| is_one_of(OTHER_WORDS, word(at)) || has_part(TIME_PARTS, word(at));
+        let is_other = |at: usize| {
+            let ends = OTHER_ENDS.split_whitespace().any(|end| word(at).ends_with(end));
+            ends || is_one_of(OTHER_WORDS, word(at)) || has_part(TIME_PARTS, word(at))
+        };
         let numbers: Vec<usize> = all.into_iter().filter(|&at| self.is_number(at) && !is_other(at)).collect();
         let (far, near): (Vec<usize>, Vec<usize>) = numbers.iter().partition(|&&at| is_distance(word(at)));
         let turns = matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
@@ -247,6 +259,18 @@ pub(crate) fn is_header_word(field: &[u8]) -> bool {
     [HEADER_WORDS, NODE_WORDS, COMMUNITY_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
 }
 
+/// Returns whether a name is that of a weight.
+pub(crate) fn is_weight(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    [WEIGHT_WORDS, SIMILARITY_WORDS].iter().any(|words| is_one_of(words, &word))
+}
+
+/// Returns whether two names are those of identifiers of different things: `student_id` and `course_id`.
+pub(crate) fn are_two_identifiers(names: [&[u8]; 2]) -> bool {
+    let words = names.map(plain_word);
+    words.iter().all(|word| word.len() > 2 && word.ends_with("id")) && words[0] != words[1]
+}
+
 /// Returns whether a name is that of a data frame's index: empty, as pandas writes and reads it, or its name in
 /// Parquet.
 fn is_index(name: &[u8]) -> bool {
@@ -263,7 +287,9 @@ pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
 pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     let words: Vec<String> =
         names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
-    words.len() > 1 && is_one_of("id node nodeid vertex vertexid", &words[0]) && ends_of_edges(&words).is_none()
+    let begins = words.first().is_some_and(|word| is_one_of("id node nodeid vertex vertexid", word));
+    let has_groups = words.iter().any(|word| is_one_of("community communityid leiden louvain modularityclass", word));
+    words.len() > 1 && (begins || has_groups) && ends_of_edges(&words).is_none()
 }
 
 /// Names of the column of nodes in a list of nodes, the likeliest first.
@@ -327,7 +353,8 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let affixed = || pairs_of(AFFIXES).find_map(|[source, target]| {
         let of = |word: &String| word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned);
         words.iter().enumerate().find_map(|(first, word)| {
-            let stem = of(word).filter(|stem| stem.is_empty() || word.len() < 24)?;
+            let is_stem = |stem: &String| stem.is_empty() || stem.bytes().any(|byte| byte.is_ascii_alphabetic());
+            let stem = of(word).filter(is_stem)?;
             let second = at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
             (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem)).then_some((first, second))
         })

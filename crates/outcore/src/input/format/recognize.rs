@@ -226,7 +226,8 @@ fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) ->
 fn is_header(first: &[&[u8]], kinds: &[Kind], body: &[Vec<&[u8]>], by_name: bool) -> Option<bool> {
     let is_named = |(at, field): (usize, &&[u8])| is_word(field) || at == 0 && field.is_empty();
     if !first.iter().enumerate().all(is_named) {
-        return Some(false);
+        let names = first.iter().filter(|field| is_word(field)).count();
+        return if by_name && names + 1 == first.len() && !body.is_empty() { None } else { Some(false) };
     }
     let are_all = |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
     // A weight that is missing in some lines is still a number; a name is one only if all names are.
