@@ -77,6 +77,7 @@ def cluster(
     small: Literal["drop", "singletons"] = "drop",
     match: StrPath | None = None,
     representatives: StrPath | None = None,
+    output_header: bool = False,
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -96,7 +97,7 @@ def cluster(
         ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
-        such as ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
+        such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
         together with the returned object.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
@@ -201,7 +202,9 @@ def cluster(
         and new ones get numbers above the largest.
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
-        it.
+        it. A table if the name has the ending of one, such as ``.csv`` or ``.parquet``.
+    output_header : bool
+        Begin text with a line of the names of its columns, as CSV and tables always have.
     memory : str or int
         Memory limit of the engine, such as ``"4GiB"``, ``"50%"`` of the free memory, or a number of bytes. Memory of
         Python itself and of tables held in it comes on top.

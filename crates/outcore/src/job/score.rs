@@ -104,6 +104,7 @@ pub fn score(
     observer: &dyn Observer,
 ) -> Result<ScoreReport> {
     options.limits.check()?;
+    super::score_paths(options).check(files)?;
     let mut inputs = vec![options.graph.clone(), options.communities.clone()];
     inputs.extend(options.against.clone());
     if inputs[1..].iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
