@@ -83,6 +83,7 @@ def cluster(
     representatives: StrPath | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
+    output_header: bool = False,
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -102,7 +103,7 @@ def cluster(
         ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
-        such as ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
+        such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
         together with the returned object.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
@@ -211,13 +212,15 @@ def cluster(
         and new ones get numbers above the largest.
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
-        it.
+        it. A table if the name has the ending of one, such as ``.csv`` or ``.parquet``.
     community_columns : str or sequence of str or int, optional
         Columns of the node and of its community in `initial`, `fixed` and `match`, by name or number from 1. By default
         those that the header names so, or the only two; more columns without names are an error.
     community_format : {"auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"}
         Format of these files: ``lines`` have a node and its community, ``clusters`` all nodes of a community, ``pairs``
         a representative and one of its nodes, ``levels`` a node and its path. By default as the files say.
+    output_header : bool
+        Begin text with a line of the names of its columns, as CSV and tables always have.
     memory : str or int
         Memory limit of the engine, such as ``"4GiB"``, ``"50%"`` of the free memory, or a number of bytes. Memory of
         Python itself and of tables held in it comes on top.

@@ -5,7 +5,7 @@ use crate::inspect::seven_digits;
 use crate::jobs::{limits, profile, work_dir};
 use crate::screen::Terminal;
 use crate::screen::print::{json, print_text};
-use outcore::error::opt::RESOLUTION;
+use outcore::error::opt::{PROFILE, RESOLUTION};
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
@@ -18,6 +18,7 @@ pub(crate) fn score(
     observer: &dyn Observer,
 ) -> Result<ScoreReport> {
     let options = options(files, arguments)?;
+    job::score_paths(&options).read(PROFILE, profile::given(&arguments.resources)).check(files)?;
     let profile = arguments.resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.graph, observer)?;
     job::score(files, &options, observer)
@@ -46,6 +47,11 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
     if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
         return Err(Error::usage(format_args!("{RESOLUTION} must be a number of at least 0")));
     }
+    let mut work_dir = work_dir(files, &arguments.resources, &arguments.communities);
+    if arguments.resources.work_dir.is_none() && files.is_same(&work_dir, graph) {
+        // Communities may lie in the graph, but nothing is written there.
+        work_dir = graph.join("..");
+    }
     Ok(ScoreOptions {
         graph: graph.clone(),
         communities: arguments.communities.clone(),
@@ -55,7 +61,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         unnamed: arguments.unnamed,
         input: arguments.read.input(arguments.comment.as_deref()),
         limits: limits(&arguments.resources),
-        work_dir: work_dir(files, &arguments.resources, &arguments.communities),
+        work_dir,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::args::{Cli, Command};
 use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
 use crate::{generate, inspect, jobs, remote, score, spark};
-use clap::{ArgAction, CommandFactory, Parser};
+use clap::{ArgAction, CommandFactory, Parser, ValueHint};
 use outcore::input::{InputOptions, TableStream};
 use outcore::progress::{Event, Observer};
 use outcore::{Error, ErrorKind, Result};
@@ -109,17 +109,21 @@ pub struct OptionHelp {
     pub values: Vec<String>,
     /// Whether it takes a value.
     pub takes_value: bool,
+    /// Whether the value is a path.
+    pub takes_path: bool,
     /// Whether it takes several values, separated by commas.
     pub takes_list: bool,
     /// Help text.
     pub help: String,
 }
 
-/// Returns the options of a command, including the global ones, in the order of `--help`.
+/// Returns the options of a command, such as `cluster` or `generate planted`, including the global ones, in the order of
+/// `--help`.
 pub fn options(command: &str) -> Vec<OptionHelp> {
     let mut cli = Cli::command();
     cli.build();
-    let Some(command) = cli.find_subcommand(command) else { return Vec::new() };
+    let found = command.split(' ').try_fold(&cli, |outer, name| outer.find_subcommand(name));
+    let Some(command) = found else { return Vec::new() };
     let described =
         command.get_arguments().filter(|arg| arg.get_id() != "help").map(|arg| OptionHelp {
             name: arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned),
@@ -133,6 +137,7 @@ pub fn options(command: &str) -> Vec<OptionHelp> {
                 _ => Vec::new(),
             },
             takes_value: matches!(arg.get_action(), ArgAction::Set | ArgAction::Append),
+            takes_path: arg.get_value_hint() == ValueHint::AnyPath,
             takes_list: arg.get_value_delimiter().is_some(),
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
         });

@@ -7,7 +7,7 @@ use crate::object::{self, Object};
 use crate::object_address::{self, Address};
 use crate::waiting::Waiting;
 use object_store::path::Path as Key;
-use outcore::io::{Device, Disk, Entry, File, Lock, Mode, Stop, Storage};
+use outcore::io::{Device, Disk, Entry, File, Identity, Lock, Mode, Stop, Storage};
 use outcore::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::io;
@@ -187,15 +187,23 @@ impl Storage for Remote {
         })
     }
 
+    fn is_taken(&self, path: &Path) -> bool {
+        if is_address(path) { self.object(path).is_ok() } else { self.disk.is_taken(path) }
+    }
+
     fn is_regular(&self, path: &Path) -> bool {
         if is_address(path) { self.object(path).is_ok() } else { self.disk.is_regular(path) }
     }
 
-    fn is_same(&self, one: &Path, other: &Path) -> bool {
-        match (is_address(one), is_address(other)) {
-            (false, false) => self.disk.is_same(one, other),
-            _ => one == other,
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        match is_address(path) {
+            true => Some(Identity::Path(path.to_path_buf())),
+            false => self.disk.identity(path),
         }
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        if is_address(path) { Ok(path.to_path_buf()) } else { self.disk.canonical(path) }
     }
 
     fn is_own(&self, path: &Path) -> bool {

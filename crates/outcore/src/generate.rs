@@ -12,12 +12,12 @@
 //! (Lancichinetti, Fortunato, Radicchi 2008).
 
 use crate::error::opt::{
-    COMMUNITY_EXPONENT, COMMUNITY_MAX, COMMUNITY_MIN, EDGE_FACTOR, EDGES, MIXING, NODES, SCALE,
-    TRUTH,
+    COMMUNITY_EXPONENT, COMMUNITY_MAX, COMMUNITY_MIN, EDGE_FACTOR, EDGES, MIXING, NODES, OUTPUT,
+    SCALE, TRUTH,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use crate::output::Sink;
+use crate::output::{Paths, Sink, Written};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_counted;
 use crossbeam_channel::bounded;
@@ -149,6 +149,9 @@ pub fn generate(
         return Err(Error::new(ErrorKind::Usage, "R-MAT graphs have no known communities")
             .hint(format_args!("leave out {TRUTH}, or use `generate planted`")));
     }
+    Paths::default().write(OUTPUT, [output]).write(TRUTH, truth).check(files)?;
+    Written::TEXT.check(&OUTPUT, output)?;
+    truth.map_or(Ok(()), |path| Written::TEXT.check(&TRUTH, path))?;
     let mut sink = Sink::create(files, output)?;
     // Fails on a bad truth path before any edges are generated.
     let truth_sink = truth.map(|path| Sink::create(files, path)).transpose()?;

@@ -187,6 +187,7 @@ pub(crate) struct Build {
     mut_arg("member_weights", |arg| arg.conflicts_with("build")),
     mut_arg("community_columns", |arg| arg.conflicts_with("build")),
     mut_arg("community_format", |arg| arg.conflicts_with("build")),
+    mut_arg("output_header", |arg| arg.conflicts_with("build")),
     after_help = "\
 Examples:
   outcore plan edges.tsv --memory 4GiB
@@ -494,7 +495,7 @@ pub(crate) struct Present {
     #[arg(long = "match", value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
     /// Also write `community<TAB>node<TAB>size` with the representative of each community: the node with
-    /// the most weight to others in it
+    /// the most weight to others in it. A table if the name ends like one, as for `--output`
     #[arg(long, value_name = "FILE")]
     pub(crate) representatives: Option<PathBuf>,
     /// Also write the groups inside communities, for methods with levels. `columns`:
@@ -510,6 +511,9 @@ pub(crate) struct Present {
     /// Also write the weight of each node's edges inside its community, in an additional column
     #[arg(long)]
     pub(crate) member_weights: bool,
+    /// Begin text with a line of the names of its columns, as CSV and tables always have
+    #[arg(long)]
+    pub(crate) output_header: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,16 +10,18 @@ use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, MethodOption};
 use outcore::error::Text;
 use outcore::error::opt::{
-    EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, OUTPUT, REPORT, TOLERANCE, WEIGHTED,
+    EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, PROFILE, REPORT, TOLERANCE, WEIGHTED,
 };
+use outcore::graph::{Graph, GraphSummary};
 use outcore::input::{CommunityInput, TableStream};
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::output::{self, Paths, Written};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
 use outcore::present::PresentOptions;
 use outcore::progress::Observer;
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
-use outcore::{Error, ErrorKind, Result, output};
+use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn cluster(
@@ -29,7 +31,6 @@ pub(crate) fn cluster(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let inputs = input::expand(files, &arguments.inputs)?;
-    check_report(files, arguments.report.as_deref(), &inputs, &arguments.output)?;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
             input::refuse_for_graph(&arguments.input, reads_communities(arguments), path)?;
@@ -62,15 +63,16 @@ pub(crate) fn cluster(
     let communities = read.input(input.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
     let options = ClusterOptions { levels, communities: communities.clone(), ..options };
+    let (output, resources) = (&arguments.output, &arguments.resources);
+    let present = present_options(&arguments.present, communities);
+    let paths = job::cluster_paths(files, &source, &options, &present, output)?;
+    check_paths(files, paths, arguments.report.as_deref(), resources)?;
     // The profile is that of the disk with the files that are read and written repeatedly.
     let work_dir = match &source {
         Source::Edges(options) => &options.work_dir,
         Source::Graph { path, .. } => path,
     };
-    let profile = arguments.resources.profile.as_deref();
-    let files = &profile::tuned(files, profile, work_dir, observer)?;
-    let present = present_options(&arguments.present, communities);
-    let output = &arguments.output;
+    let files = &profile::tuned(files, resources.profile.as_deref(), work_dir, observer)?;
     let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
         .map_err(|error| note_interrupted(error, output))?;
     write_report(files, &report, arguments.report.as_deref())?;
@@ -89,9 +91,9 @@ pub(crate) fn build(
     options.input.stream = stream;
     options.append.clone_from(&arguments.append);
     options.adopt(files, &input.given)?;
-    let read: Vec<PathBuf> = options.read_paths(files).collect();
-    check_report(files, arguments.report.as_deref(), &read, output)?;
-    let profile = arguments.resources.profile.as_deref();
+    let paths = job::build_paths(&options, output);
+    check_paths(files, paths, arguments.report.as_deref(), resources)?;
+    let profile = resources.profile.as_deref();
     let files = &profile::tuned(files, profile, &options.work_dir, observer)?;
     let report = job::build(files, &options, &arguments.output, observer)
         .map_err(|error| note_interrupted(error, &arguments.output))?;
@@ -125,12 +127,31 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
         }
         None => {
             let inputs = input::expand(files, &arguments.inputs)?;
+            inputs.iter().chain(&input.nodes).try_for_each(|path| check_sampled(files, path))?;
             let mut options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
             options.append.clone_from(&arguments.append);
             options.adopt(files, &input.given)?;
             job::plan(files, &options, clustering)
         }
     }
+}
+
+/// Refuses what is no file that can be sampled.
+fn check_sampled(files: &Files, path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        let message = "`-` is standard input, which can be read only once, so it cannot be sampled";
+        return Err(Error::usage(message).hint(format_args!(
+            "write it to a file first, or give its size: {}",
+            NODES.of("N").with(EDGES.of("N"))
+        )));
+    }
+    if files.entry(&path.join("graph.json")).is_err() {
+        return Ok(());
+    }
+    let GraphSummary { node_count, edge_count, .. } = Graph::open(files, path)?.summary();
+    let message = format_args!("`{}` is a graph, but a plan is made of edge lists", path.display());
+    let size = NODES.of(node_count).with(EDGES.of(edge_count));
+    Err(Error::usage(message).hint(format_args!("give its size: {size}")))
 }
 
 /// Returns the plan as the command prints it.
@@ -312,24 +333,27 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         levels: present.levels.unwrap_or_default(),
         rows: present.rows,
         member_weights: present.member_weights,
+        output_header: present.output_header,
     }
 }
 
-/// Refuses, before the work, a report that cannot be written, or that would overwrite an input or the result.
-fn check_report(
+/// Refuses, before the work, paths that overwrite each other, and a report that cannot be written.
+fn check_paths(
     files: &Files,
+    paths: Paths,
     report: Option<&Path>,
-    inputs: &[PathBuf],
-    result: &Path,
+    resources: &Resources,
 ) -> Result<()> {
-    let Some(path) = report else { return Ok(()) };
-    job::check_written(files, inputs.iter(), &[(OUTPUT, result), (REPORT, path)])?;
-    output::check(files, path)
+    let profile = profile::given(resources);
+    paths.write(REPORT, report).read(PROFILE, profile).check(files)?;
+    let Some(report) = report else { return Ok(()) };
+    Written::REPORT.check(&REPORT, report)?;
+    output::check(files, report)
 }
 
 /// Whether a report is requested as an HTML page.
 fn is_page(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("html"))
+    Written::is_page(path)
 }
 
 fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {

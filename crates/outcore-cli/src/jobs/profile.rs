@@ -1,5 +1,6 @@
 //! Profiles of disks: where they are stored, and which one a job uses.
 
+use crate::args::Resources;
 use outcore::Result;
 use outcore::io::{DiskProfile, Files, ValidIf};
 use outcore::progress::{Event, Observer, notify};
@@ -18,6 +19,11 @@ pub(crate) fn stored_path(files: &Files, directory: &Path) -> Option<PathBuf> {
     }?;
     let name = format!("{}.json", device.id());
     Some(home.join("outcore").join("profiles").join(name))
+}
+
+/// Returns the file of the profile that is given, if one is.
+pub(crate) fn given(resources: &Resources) -> Option<&Path> {
+    resources.profile.as_deref().filter(|path| *path != Path::new("none"))
 }
 
 /// Returns `files` with the settings of the profile `given`, or of the one stored for the disk of

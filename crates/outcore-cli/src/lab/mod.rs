@@ -6,9 +6,10 @@ use crate::args::lab::{Lab, LabCommand, LabCompare, LabReports, LabRun, LabShow,
 use crate::jobs::profile;
 use crate::screen::Terminal;
 use crate::screen::print::{json, print};
-use outcore::error::opt::PROFILE;
+use outcore::error::opt::{HTML, OUTPUT, PROFILE};
 use outcore::io::Files;
-use outcore::{Error, ErrorKind, Result, output};
+use outcore::output::{self, Paths, Written};
+use outcore::{Error, ErrorKind, Result};
 use outcore_lab::experiments::{LIST, Listed};
 use outcore_lab::report::{LabReport, compare, export, page, stored};
 use outcore_lab::tune::{self, WallClock};
@@ -27,6 +28,8 @@ pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result
 }
 
 fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) -> Result<()> {
+    Paths::default().write(OUTPUT, &run.output).write(HTML, &run.show.html).check(files)?;
+    check_endings(run.output.as_deref(), run.show.html.as_deref())?;
     for path in run.output.iter().chain(&run.show.html) {
         output::check(files, path)?;
     }
@@ -59,6 +62,12 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
     Ok(())
 }
 
+/// Refuses names of the report and of the page that are those of other formats.
+fn check_endings(report: Option<&Path>, page: Option<&Path>) -> Result<()> {
+    report.map_or(Ok(()), |path| Written::JSON.check(&OUTPUT, path))?;
+    page.map_or(Ok(()), |path| Written::HTML.check(&HTML, path))
+}
+
 /// Describes what a report of fewer than all experiments contains.
 fn kept(report: &LabReport, of: usize) -> String {
     let finished = report.experiments.iter().filter(|each| each.ended.is_none()).count();
@@ -85,6 +94,7 @@ fn effort(quick: bool, full: bool) -> Effort {
 }
 
 fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
+    check_endings(arguments.output.as_deref(), None)?;
     let stored = || {
         profile::stored_path(files, &arguments.dir).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "this system does not report which disk this is")
@@ -135,6 +145,9 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
 }
 
 fn show_again(files: &Files, arguments: &LabReports) -> Result<()> {
+    let paths = Paths::default().read(None, &arguments.reports);
+    paths.write(HTML, &arguments.show.html).check(files)?;
+    check_endings(None, arguments.show.html.as_deref())?;
     let mut reports = Vec::new();
     for path in &arguments.reports {
         reports.extend(stored::parse(path, &files.read(path)?)?);

@@ -7,6 +7,7 @@ mod faults;
 mod foreign;
 mod hostile;
 mod lab;
+mod paths;
 mod promises;
 mod remote;
 mod report;

@@ -15,6 +15,7 @@ macro_rules! options {
 }
 
 options! {
+    AGAINST = "against",
     APPEND = "append",
     ATTENUATION = "attenuation",
     ATTENUATION_RULE = "attenuation-rule",
@@ -63,6 +64,7 @@ options! {
     NORMALIZE = "normalize",
     ON_BAD_LINE = "on-bad-line",
     OUTPUT = "output",
+    OUTPUT_HEADER = "output-header",
     PARTS = "parts",
     PROFILE = "profile",
     QUICK = "quick",

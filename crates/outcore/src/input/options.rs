@@ -2,7 +2,7 @@
 
 use super::{CommunityFormat, NameRef, TableStream, WeightTransform, fault::LineFault};
 use crate::error::opt::{
-    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, REJECTS, WEIGHT_TRANSFORM,
+    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use std::convert::Infallible;
@@ -307,11 +307,6 @@ impl InputOptions {
         }
         if self.ignore_weights && self.weight_transform != WeightTransform::None {
             return Err(contradicts_ignore_weights(&WEIGHT_TRANSFORM));
-        }
-        let Some(rejects) = &self.rejects else { return Ok(()) };
-        if self.all_paths().any(|path| path == rejects) && rejects != Path::new("-") {
-            let rejects = rejects.display();
-            return usage(format_args!("`{rejects}` is both an input and {REJECTS}").into());
         }
         Ok(())
     }

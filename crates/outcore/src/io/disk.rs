@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "files are opened here")]
 
 use super::wait::Waited;
-use super::{Device, Entry, File, Lock, Mode, Stop, Storage};
+use super::{Device, Entry, File, Identity, Lock, Mode, Stop, Storage};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,12 +119,20 @@ impl Storage for Disk {
         Ok(described(path.to_path_buf(), &fs::metadata(path)?))
     }
 
+    fn is_taken(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
     fn is_regular(&self, path: &Path) -> bool {
         path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
     }
 
-    fn is_same(&self, one: &Path, other: &Path) -> bool {
-        is_same(one, other)
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        identity(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
     }
 
     fn is_own(&self, path: &Path) -> bool {
@@ -397,15 +405,15 @@ fn open_new(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
 }
 
 #[cfg(unix)]
-fn is_same(one: &Path, other: &Path) -> bool {
+fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
-    let identity = |path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    identity(one).is_some_and(|one| Some(one) == identity(other))
+    let found = fs::metadata(path).ok()?;
+    Some(Identity::Number(found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-fn is_same(one: &Path, other: &Path) -> bool {
-    fs::canonicalize(one).ok().is_some_and(|one| fs::canonicalize(other).ok() == Some(one))
+fn identity(path: &Path) -> Option<Identity> {
+    fs::canonicalize(path).ok().map(Identity::Path)
 }
 
 #[cfg(unix)]

@@ -260,6 +260,11 @@ impl Files {
         self.storage.entry(path).map_err(|e| Error::io("open", path, e))
     }
 
+    /// Whether there is anything of this name, if only a link to nothing.
+    pub(crate) fn is_taken(&self, path: &Path) -> bool {
+        self.storage.is_taken(path)
+    }
+
     /// Whether `path` is a regular file.
     pub fn is_regular(&self, path: &Path) -> bool {
         self.storage.is_regular(path)
@@ -267,7 +272,8 @@ impl Files {
 
     /// Whether both paths lead to the same file, through any links and names.
     pub fn is_same(&self, one: &Path, other: &Path) -> bool {
-        one == other || self.storage.is_same(one, other)
+        let identity = |path| self.storage.identity(path);
+        one == other || identity(one).is_some_and(|found| Some(found) == identity(other))
     }
 
     /// Whether `path` can only be read.

@@ -32,6 +32,7 @@ mod cramped;
 mod disk;
 mod files;
 mod held;
+mod location;
 mod memory;
 mod meter;
 mod profile;
@@ -51,6 +52,8 @@ pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 #[doc(hidden)]
 pub use disk::{available_memory_bytes, is_ignored};
 pub use files::{Counters, Files, StoredFile};
+pub use location::Identity;
+pub(crate) use location::{Location, Locator};
 #[doc(hidden)]
 pub use memory::share_freed_memory;
 pub(crate) use memory::{give_back_freed, prefetch, reserve_large_pages};
@@ -202,11 +205,20 @@ pub trait Storage: Send + Sync {
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
     /// Describes a path; `NotFound` if it does not exist.
     fn entry(&self, path: &Path) -> io::Result<Entry>;
+    /// Whether there is anything of this name, if only a link to nothing.
+    fn is_taken(&self, path: &Path) -> bool {
+        self.entry(path).is_ok()
+    }
     /// Whether a path can be read at any position (is a regular file).
     fn is_regular(&self, path: &Path) -> bool;
-    /// Whether both paths lead to the same file, through any links and names.
-    fn is_same(&self, one: &Path, other: &Path) -> bool {
-        one == other
+    /// Returns what identifies the file or directory that a path leads to, through any links and names; `None` if nothing
+    /// is there.
+    fn identity(&self, path: &Path) -> Option<Identity> {
+        self.canonical(path).ok().map(Identity::Path)
+    }
+    /// Returns the path of an existing file or directory without links, `.` and `..`.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.entry(path).map(|_| location::plain(path))
     }
     /// Whether a path is no symbolic link and belongs to the user of this process; true if nothing is there, for what
     /// was there may just have been removed, and where the system has neither links nor owners.

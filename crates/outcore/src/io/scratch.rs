@@ -147,7 +147,7 @@ impl Scratch {
     pub(crate) fn take(files: &Files, parent: &Path, name: &str) -> Result<Self> {
         let has_parent = parent.as_os_str().is_empty() || files.entry(parent).is_ok();
         let created_parent = (!has_parent).then_some(parent);
-        let way_out = format_args!("use another {WORK_DIR}").into();
+        let way_out = format_args!("use another {}", WORK_DIR.of("DIR")).into();
         let place = ScratchPlace { files, path: &parent.join(name), way_out };
         place.take(created_parent)
     }
@@ -163,7 +163,7 @@ impl Scratch {
     }
 
     /// Returns the path of the directory of [`Scratch::beside`].
-    pub(super) fn path_beside(path: &Path) -> PathBuf {
+    pub(crate) fn path_beside(path: &Path) -> PathBuf {
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(".outcore-part");
@@ -306,10 +306,14 @@ impl ScratchPlace<'_> {
                 return Err(error);
             }
             if let Some(parent) = created_parent {
-                self.files.create_directory(parent)?;
+                let made = self.files.create_directory(parent);
+                made.map_err(|error| error.hint(self.way_out.clone()))?;
             }
-            let made = self.files.storage.create_private_directory(self.path);
-            made.map_err(|error| Error::io("create directory", self.path, error))?;
+            self.files.storage.create_private_directory(self.path).map_err(|error| {
+                let is_full = error.kind() == io::ErrorKind::StorageFull;
+                let error = Error::io("create directory", self.path, error);
+                if is_full { error } else { error.hint(self.way_out.clone()) }
+            })?;
             match self.files.storage.lock(&lock) {
                 Ok(Lock::Taken) => break,
                 Ok(lock) => return Ok(lock),

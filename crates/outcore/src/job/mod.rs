@@ -53,8 +53,10 @@ mod resume;
 mod score;
 
 pub use place::{InputFile, JobKind, JobManifest};
+#[doc(hidden)]
+pub use place::{build_paths, cluster_paths, score_paths};
 pub use predict::plan;
-pub use present::{check_written, outputs};
+pub use present::outputs;
 pub use read::Normalize;
 pub use report::{
     AppendReport, CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
@@ -64,8 +66,8 @@ pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use crate::budget::Limits;
 use crate::checkpoint::report_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
-use crate::error::opt::{MEMORY, OUTPUT, REJECTS, THREADS, WORK_DIR};
-use crate::error::{Error, ErrorKind, Opt, Result};
+use crate::error::opt::{MEMORY, THREADS};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph};
 use crate::input::InputOptions;
 use crate::io::{
@@ -80,7 +82,7 @@ pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use doubt::doubts;
-use place::{GRAPH, discard_left, entries_of, grows_at, grows_in, hold_place, scratch_name};
+use place::{GRAPH, discard_left, grows_at, grows_in, hold_place, scratch_name};
 use present::Targets;
 use read::Old;
 use report::Warned;
@@ -130,18 +132,6 @@ impl JobOptions {
             restart: false,
             append: None,
         }
-    }
-
-    /// Returns the files that are read: those of the graph that edges are added to, then those of edges and nodes.
-    #[doc(hidden)]
-    pub fn read_paths(&self, files: &Files) -> impl Iterator<Item = PathBuf> {
-        entries_of(files, self.append.as_deref()).into_iter().chain(self.input.all_paths().cloned())
-    }
-
-    /// Returns the paths written in addition to the result, each with the option that names it.
-    fn written(&self) -> impl Iterator<Item = (Opt, &Path)> {
-        let rejects = self.input.rejects.iter().map(|path| (REJECTS, path.as_path()));
-        rejects.chain([(WORK_DIR, self.work_dir.as_path())])
     }
 }
 
@@ -368,7 +358,7 @@ impl<'a> Job<'a> {
             }
             let (present, path) = (targets.options, targets.representatives.get(at));
             let inside = self.look_inside(graph, &reported, present, path, scratch)?;
-            let output = (present.rows, targets.outputs[at].as_path());
+            let output = (present, targets.outputs[at].as_path());
             let of_nodes = (&inside, stability.as_ref());
             self.write(graph, &reported, of_nodes, levels, output, scratch)?;
         }
@@ -377,7 +367,8 @@ impl<'a> Job<'a> {
 
     /// Warns if one community holds more than half of the nodes, which is rarely intended.
     fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
-        let Some(advice) = method.spec().giant.filter(|_| report.largest_share > 0.5) else {
+        let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
+        let Some(advice) = method.spec().giant.filter(|_| is_giant) else {
             return Ok(());
         };
         let percent = 100.0 * report.largest_share;
@@ -519,11 +510,9 @@ pub fn build(
 ) -> Result<Report> {
     let files = &options.limits.tuned(files);
     options.check_weights()?;
-    options.check_append(files, graph)?;
-    let read: Vec<PathBuf> = options.read_paths(files).collect();
-    let written: Vec<_> = [(OUTPUT, graph)].into_iter().chain(options.written()).collect();
-    check_written(files, read.iter(), &written)?;
-    if files.entry(graph).is_ok() {
+    build_paths(options, graph).check(files)?;
+    options.check_rejects()?;
+    if files.is_taken(graph) {
         // If another process holds it now, that process removes it.
         let _ = discard_left(files, &options.work_dir, graph);
         let parent = grows_in(files, &options.work_dir, graph);
@@ -616,8 +605,12 @@ pub fn cluster_and_present(
     observer: &dyn Observer,
 ) -> Result<Report> {
     options.check()?;
+    cluster_paths(files, source, options, present, output)?.check(files)?;
     let targets = &Targets::new(files, options, present, output)?;
     targets.check(files, source)?;
+    if let Source::Edges(edges) = source {
+        edges.check_rejects()?;
+    }
     options.check_files(files)?;
     let warned = &Warned::new(observer);
     let done = match source {

@@ -106,6 +106,7 @@ pub fn score(
 ) -> Result<ScoreReport> {
     options.limits.check()?;
     options.input.check()?;
+    super::score_paths(options).check(files)?;
     let mut inputs = vec![options.graph.clone(), options.communities.clone()];
     inputs.extend(options.against.clone());
     if inputs[1..].iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {

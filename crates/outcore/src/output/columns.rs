@@ -1,9 +1,9 @@
-//! Writer of communities as Arrow or Parquet. Rows are buffered and written several thousand at a time, or fewer if
+//! Writer of rows as Arrow or Parquet. Rows are buffered and written several thousand at a time, or fewer if
 //! names are long, so memory is about 10 MiB, independent of the graph and its names. Encoding is by the Apache Arrow
 //! libraries.
 
-use super::table::path_of;
-use super::{OutputShape, Row, Sink};
+use super::table::{Column, Kind, Value, text_of};
+use super::{Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -113,20 +113,62 @@ impl ColumnEncoder {
     }
 }
 
+/// Values of a column that are not written yet.
+enum Values {
+    Text(StringBuilder),
+    Numbers(Int64Builder),
+    Reals(Float64Builder),
+}
+
+impl Values {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::Number => Self::Numbers(Int64Builder::new()),
+            Kind::Real => Self::Reals(Float64Builder::new()),
+        }
+    }
+
+    /// Adds a value; returns the bytes of its text.
+    fn push(&mut self, path: &Path, value: &Value<'_>) -> Result<usize> {
+        match (self, value) {
+            (Self::Text(all), Value::Name(name)) => {
+                all.append_value(text_of(path, name)?);
+                return Ok(name.len());
+            }
+            (Self::Text(all), Value::Path(path)) => {
+                all.append_value(path);
+                return Ok(path.len());
+            }
+            (Self::Text(all), _) => all.append_null(),
+            (Self::Numbers(all), Value::Number(number)) => all.append_value(*number as i64),
+            (Self::Numbers(all), _) => all.append_null(),
+            (Self::Reals(all), Value::Weight(weight)) => all.append_value(six_digits(*weight)),
+            (Self::Reals(all), Value::Share(share)) => all.append_value(*share),
+            (Self::Reals(all), _) => all.append_null(),
+        }
+        Ok(0)
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(all) => Arc::new(all.finish()),
+            Self::Numbers(all) => Arc::new(all.finish()),
+            Self::Reals(all) => Arc::new(all.finish()),
+        }
+    }
+}
+
 /// Writer that collects rows into columns.
 pub(super) struct ColumnsWriter {
     path: PathBuf,
     shared: SharedSink,
     encoder: ColumnEncoder,
     schema: SchemaRef,
-    nodes: StringBuilder,
-    communities: Int64Builder,
-    weights: Option<Float64Builder>,
-    stability: Option<Float64Builder>,
-    groups: Vec<Int64Builder>,
-    /// Paths of community and groups, instead of columns.
-    paths: Option<StringBuilder>,
+    columns: Vec<Values>,
+    /// Rows that are not written yet, and the bytes of their text.
     rows: usize,
+    text_bytes: usize,
 }
 
 impl ColumnsWriter {
@@ -135,76 +177,43 @@ impl ColumnsWriter {
         sink: Sink,
         path: &Path,
         is_parquet: bool,
-        shape: OutputShape,
+        columns: &[Column],
     ) -> Result<Self> {
-        let OutputShape { has_weights, has_stability, groups, is_path } = shape;
         let shared = SharedSink::new(sink);
-        let mut fields = vec![
-            Field::new("node", DataType::Utf8, false),
-            Field::new("community", DataType::Int64, false),
-        ];
-        if has_weights {
-            fields.push(Field::new("weight", DataType::Float64, false));
-        }
-        if has_stability {
-            fields.push(Field::new("stability", DataType::Float64, false));
-        }
-        let columns = if is_path { 0 } else { groups };
-        fields.extend((1..=columns).map(|at| {
-            // A group may contain no groups.
-            Field::new(format!("group{at}"), DataType::Int64, true)
-        }));
-        if is_path {
-            fields.push(Field::new("path", DataType::Utf8, false));
-        }
-        let schema = Arc::new(Schema::new(fields));
+        let field = |Column { name, kind, is_optional }: &Column| {
+            let kind = match kind {
+                Kind::Text => DataType::Utf8,
+                Kind::Number => DataType::Int64,
+                Kind::Real => DataType::Float64,
+            };
+            Field::new(name, kind, *is_optional)
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         let encoder = ColumnEncoder::new(is_parquet, &shared, &schema);
         Ok(Self {
             path: path.to_path_buf(),
             encoder: encoder.map_err(|error| shared.error(path, error))?,
             shared,
             schema,
-            nodes: StringBuilder::new(),
-            communities: Int64Builder::new(),
-            weights: has_weights.then(Float64Builder::new),
-            stability: has_stability.then(Float64Builder::new),
-            groups: (0..columns).map(|_| Int64Builder::new()).collect(),
-            paths: is_path.then(StringBuilder::new),
+            columns: columns.iter().map(|column| Values::of(column.kind)).collect(),
             rows: 0,
+            text_bytes: 0,
         })
     }
 
-    /// Adds a node.
-    pub(super) fn push(&mut self, name: &str, row: &Row<'_>) -> Result<()> {
-        let Row { community, weight, stability, groups, .. } = *row;
-        self.nodes.append_value(name);
-        self.communities.append_value(community as i64);
-        if let Some(weights) = &mut self.weights {
-            weights.append_value(weight.unwrap_or(0.0));
-        }
-        if let Some(all) = &mut self.stability {
-            all.append_value(stability.unwrap_or(0.0));
-        }
-        for (at, column) in self.groups.iter_mut().enumerate() {
-            column.append_option(groups.get(at).map(|&group| i64::from(group)));
-        }
-        if let Some(paths) = &mut self.paths {
-            paths.append_value(path_of(community, groups));
+    /// Adds a row.
+    pub(super) fn push<'v>(&mut self, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            self.text_bytes += column.push(&self.path, &value)?;
         }
         self.rows += 1;
-        let paths = self.paths.as_ref().map_or(0, |paths| paths.values_slice().len());
-        let is_full = self.nodes.values_slice().len() + paths >= BATCH_BYTES;
-        if self.rows == BATCH_ROWS || is_full { self.write_batch() } else { Ok(()) }
+        let is_full = self.rows == BATCH_ROWS || self.text_bytes >= BATCH_BYTES;
+        if is_full { self.write_batch() } else { Ok(()) }
     }
 
     fn write_batch(&mut self) -> Result<()> {
-        self.rows = 0;
-        let mut columns: Vec<ArrayRef> =
-            vec![Arc::new(self.nodes.finish()), Arc::new(self.communities.finish())];
-        columns.extend(self.weights.iter_mut().map(|all| Arc::new(all.finish()) as _));
-        columns.extend(self.stability.iter_mut().map(|all| Arc::new(all.finish()) as _));
-        columns.extend(self.groups.iter_mut().map(|groups| Arc::new(groups.finish()) as _));
-        columns.extend(self.paths.iter_mut().map(|paths| Arc::new(paths.finish()) as _));
+        (self.rows, self.text_bytes) = (0, 0);
+        let columns = self.columns.iter_mut().map(Values::finish).collect();
         let batch = RecordBatch::try_new(self.schema.clone(), columns)
             .map_err(|error| self.shared.error(&self.path, error))?;
         self.encoder.write(&batch).map_err(|error| self.shared.error(&self.path, error))

@@ -11,6 +11,9 @@
 #[cfg(feature = "tables")]
 mod columns;
 mod cost;
+mod endings;
+mod paths;
+mod rows;
 mod table;
 
 use crate::cluster::StabilityScan;
@@ -18,11 +21,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 pub(crate) use cost::OutputCost;
+use endings::Ending;
+pub use endings::{Written, table_endings};
+pub use paths::Paths;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+pub(crate) use rows::{MemberWriter, RepresentativeWriter};
+use rows::{OutputRows, OutputShape, Row};
 pub(crate) use table::refuse_absent;
-pub use table::table_endings;
-use table::{OutputFormat, TableWriter};
 
 /// Number of buffers, of which one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
@@ -190,6 +196,23 @@ impl LineWriter {
         self
     }
 
+    /// Appends bytes in double quotes, with those inside doubled.
+    fn quoted(&mut self, bytes: &[u8]) -> &mut Self {
+        put_quoted(bytes, &mut self.buffer);
+        self
+    }
+
+    /// Writes a line of the names of columns.
+    fn header<'n>(&mut self, names: impl Iterator<Item = &'n str>, separator: u8) -> Result<()> {
+        for (at, name) in names.enumerate() {
+            if at > 0 {
+                self.bytes(&[separator]);
+            }
+            self.bytes(name.as_bytes());
+        }
+        self.end()
+    }
+
     /// Appends a name, quoted if it would break the format.
     #[inline]
     fn name(&mut self, name: &[u8]) -> &mut Self {
@@ -228,193 +251,15 @@ impl LineWriter {
     }
 }
 
-/// Row of the output: a node.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    name: &'a [u8],
-    community: u64,
-    /// Weight of the node's edges inside its community.
-    weight: Option<f64>,
-    /// Share of the starts in which it stays with its community.
-    stability: Option<f64>,
-    /// Groups inside the community.
-    groups: &'a [u32],
-}
-
-/// Columns that all rows have.
-#[derive(Clone, Copy)]
-struct OutputShape {
-    has_weights: bool,
-    has_stability: bool,
-    groups: usize,
-    /// Whether community and groups are written as one path.
-    is_path: bool,
-}
-
-/// Writer of rows in either format.
-enum OutputRows {
-    Text(Box<CommunityWriter>),
-    Table(Box<TableWriter>),
-}
-
-impl OutputRows {
-    /// Creates a writer in the format that the extension of `path` selects.
-    fn create(files: &Files, path: &Path, shape: OutputShape) -> Result<Self> {
-        match OutputFormat::of(path) {
-            Some(format) => {
-                let table = TableWriter::create(files, path, format, shape);
-                Ok(Self::Table(Box::new(table?)))
-            }
-            None => CommunityWriter::create(files, path).map(|writer| Self::Text(Box::new(writer))),
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, row: Row<'_>, separator: u8) -> Result<()> {
-        match self {
-            Self::Text(writer) => writer.push_row(row, separator),
-            Self::Table(writer) => writer.push(row),
-        }
-    }
-
-    fn finish(self) -> Result<u64> {
-        match self {
-            Self::Text(writer) => writer.finish(),
-            Self::Table(writer) => writer.finish(),
-        }
-    }
-}
-
-/// Writer of one line per node, in the order of the calls.
-struct CommunityWriter {
-    lines: LineWriter,
-}
-
-impl CommunityWriter {
-    /// Starts writing `path`; `-` is standard output.
-    ///
-    /// # Errors
-    /// `Io` with the path.
-    fn create(files: &Files, path: &Path) -> Result<Self> {
-        Ok(Self { lines: LineWriter::create(files, path)? })
-    }
-
-    /// Adds a node with its community and the groups inside it, each after a `separator`.
-    #[inline]
-    fn push_row(&mut self, row: Row<'_>, separator: u8) -> Result<()> {
-        self.lines.name(row.name).bytes(b"\t").number(row.community);
-        for &group in row.groups {
-            self.lines.bytes(&[separator]).number(u64::from(group));
-        }
-        if let Some(weight) = row.weight {
-            self.lines.bytes(b"\t").weight(weight);
-        }
-        if let Some(stability) = row.stability {
-            self.lines.bytes(b"\t").thousandths(stability);
-        }
-        self.lines.end()
-    }
-
-    /// Writes the rest and renames the file into place. Returns its length in bytes.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    fn finish(self) -> Result<u64> {
-        self.lines.finish()
-    }
-}
-
-/// Writer of one line per community: its number, its representative, and its size.
-pub(crate) struct RepresentativeWriter {
-    lines: LineWriter,
-}
-
-impl RepresentativeWriter {
-    /// Starts writing `path`; `-` is standard output.
-    ///
-    /// # Errors
-    /// `Io` with the path.
-    pub(crate) fn create(files: &Files, path: &Path) -> Result<Self> {
-        Ok(Self { lines: LineWriter::create(files, path)? })
-    }
-
-    /// Adds a community.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    pub(crate) fn push(&mut self, community: u64, name: &[u8], size: u64) -> Result<()> {
-        self.lines.number(community).bytes(b"\t").name(name).bytes(b"\t").number(size).end()
-    }
-
-    /// Writes the rest and renames the file into place. Returns its length in bytes.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    pub(crate) fn finish(self) -> Result<u64> {
-        self.lines.finish()
-    }
-}
-
-/// Writer of nodes by community: one line per community, or one pair of the community's first node and a node.
-pub(crate) struct MemberWriter {
-    lines: LineWriter,
-    is_pairs: bool,
-    community: Option<u64>,
-    /// Name of the community's first node, as it is written.
-    first: Vec<u8>,
-}
-
-impl MemberWriter {
-    /// Starts writing `path`; `-` is standard output.
-    ///
-    /// # Errors
-    /// `Io` with the path.
-    pub(crate) fn create(files: &Files, path: &Path, is_pairs: bool) -> Result<Self> {
-        let lines = LineWriter::create(files, path)?;
-        Ok(Self { lines, is_pairs, community: None, first: Vec::new() })
-    }
-
-    /// Adds a node. Nodes of a community must be added consecutively. The weight is only written in pairs.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    pub(crate) fn push(&mut self, community: u64, name: &[u8], weight: Option<f64>) -> Result<()> {
-        let before = self.community.replace(community);
-        let is_first = before != Some(community);
-        if !self.is_pairs {
-            if is_first && before.is_some() {
-                self.lines.end()?;
-            } else if !is_first {
-                self.lines.bytes(b"\t");
-            }
-            return self.lines.name(name).flush_if_full();
-        }
-        if is_first {
-            self.first.clear();
-            put_name(name, &mut self.first);
-        }
-        self.lines.bytes(&self.first).bytes(b"\t").name(name);
-        if let Some(weight) = weight {
-            self.lines.bytes(b"\t").weight(weight);
-        }
-        self.lines.end()
-    }
-
-    /// Writes the rest and renames the file into place. Returns its length in bytes.
-    ///
-    /// # Errors
-    /// `Io` or `DiskFull` with the path.
-    pub(crate) fn finish(mut self) -> Result<u64> {
-        if !self.is_pairs && self.community.is_some() {
-            self.lines.end()?;
-        }
-        self.lines.finish()
-    }
-}
-
-/// Returns whether the extension of `path` selects a table.
+/// Whether the ending of `path` selects a table.
 pub(crate) fn is_table(path: &Path) -> bool {
-    OutputFormat::of(path).is_some()
+    use Ending::{Arrow, Csv, JsonLines, Parquet};
+    matches!(Ending::of(path), Some(Parquet | Arrow | JsonLines | Csv))
+}
+
+/// Whether the columns of an output with this ending have names anyway, and not in a line of text.
+pub(crate) fn has_names(path: &Path) -> bool {
+    is_table(path) && Ending::of(path) != Some(Ending::Csv)
 }
 
 /// Rounds a number to six digits.
@@ -428,8 +273,12 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(name);
         return;
     }
+    put_quoted(name, out);
+}
+
+fn put_quoted(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    for &byte in name {
+    for &byte in bytes {
         if byte == b'"' {
             out.push(b'"');
         }
@@ -452,6 +301,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) groups: G,
     /// Maximum number of groups of a node.
     pub(crate) group_count: usize,
+    /// Whether text has a line of column names.
+    pub(crate) has_header: bool,
 }
 
 /// Writes the community of every node, and the groups inside it, each after a `separator`. `for_each_name` calls back
@@ -487,6 +338,7 @@ pub(crate) fn write_paths(
         has_stability: stability.is_some(),
         groups: nodes.group_count,
         is_path: separator != b'\t',
+        has_header: nodes.has_header,
     };
     notify(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = OutputRows::create(files, output, shape)?;
@@ -537,6 +389,7 @@ mod tests {
             stability: None,
             groups: |_: &mut Vec<u32>| Ok(()),
             group_count: 0,
+            has_header: false,
         };
         let bytes = write_paths(&files, each, nodes, b'\t', path, &Silent).unwrap();
         let text = files.read(path).unwrap();
@@ -601,46 +454,19 @@ mod tests {
     }
 
     #[test]
-    fn members_are_lines_or_pairs() {
-        let files = Files::new(Arc::new(Sim::default()));
-        let path = Path::new("members");
-        let members: [(u64, &[u8]); 4] = [(0, b"a"), (0, b"\"b"), (7, b"c\td"), (7, b"e")];
-        for (is_pairs, text) in [
-            (false, &b"a\t\"\"\"b\"\n\"c\td\"\te\n"[..]),
-            (true, b"a\ta\t2\na\t\"\"\"b\"\t2\n\"c\td\"\t\"c\td\"\t2\n\"c\td\"\te\t2\n"),
-        ] {
-            let mut writer = MemberWriter::create(&files, path, is_pairs).unwrap();
-            for (community, name) in members {
-                writer.push(community, name, is_pairs.then_some(2.0)).unwrap();
-            }
-            writer.finish().unwrap();
-            assert_eq!(files.read(path).unwrap(), text);
-        }
-        MemberWriter::create(&files, path, false).unwrap().finish().unwrap();
-        assert_eq!(files.read(path).unwrap(), b"");
-    }
-
-    #[test]
-    fn a_line_longer_than_all_buffers_is_complete() {
-        let files = Files::new(Arc::new(Sim::default()));
-        let mut writer = MemberWriter::create(&files, Path::new("members"), false).unwrap();
-        let mut expected = String::new();
-        for node in 0..400_000 {
-            let name = format!("n{node}");
-            writer.push(0, name.as_bytes(), None).unwrap();
-            expected += &format!("{}{name}", if node > 0 { "\t" } else { "" });
-        }
-        writer.finish().unwrap();
-        assert_eq!(files.read(Path::new("members")).unwrap(), (expected + "\n").as_bytes());
-    }
-
-    #[test]
     fn an_error_leaves_no_file_behind() {
         let sim = Sim::default();
         let files = Files::new(Arc::new(sim.clone()));
-        let mut writer = CommunityWriter::create(&files, Path::new("out")).unwrap();
+        let shape = OutputShape {
+            has_weights: false,
+            has_stability: false,
+            groups: 0,
+            is_path: false,
+            has_header: false,
+        };
+        let mut writer = OutputRows::create(&files, Path::new("out"), shape).unwrap();
         let row = Row { name: b"a", community: 1, weight: None, stability: None, groups: &[] };
-        writer.push_row(row, b'\t').unwrap();
+        writer.push(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());
         check(&files, Path::new("out")).unwrap();

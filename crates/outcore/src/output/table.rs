@@ -1,107 +1,119 @@
-//! Writer of communities as a table: Parquet, Arrow IPC or JSON Lines, selected by the file's extension.
+//! Writer of rows as a table: CSV, JSON Lines, Parquet or Arrow IPC, selected by the ending of the file's name.
 //!
-//! Columns are `node`, `community` and, if they are written, `weight`, `group1`, `group2` and so on, or `path`.
+//! Columns of communities are `node`, `community` and, if they are written, `weight`, `stability`, `group1`, `group2` and so
+//! on, or `path`; those of representatives `community`, `node` and `size`.
 
 #[cfg(feature = "tables")]
 use super::columns::ColumnsWriter;
-use super::{OutputShape, Row, Sink, six_digits};
+use super::endings::Ending;
+use super::{LineWriter, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Bytes of JSON collected before they are written to the sink.
 const LINES_BYTES: usize = 256 << 10;
 
-/// Formats other than text.
+/// Kind of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputFormat {
-    Parquet,
-    Arrow,
-    JsonLines,
+pub(super) enum Kind {
+    Text,
+    Number,
+    /// Weight or share.
+    Real,
 }
 
-/// File extensions of each format, the usual one first.
-const ENDINGS: [(OutputFormat, &[&str]); 3] = [
-    (OutputFormat::Parquet, &["parquet"]),
-    (OutputFormat::Arrow, &["arrow", "feather", "ipc"]),
-    (OutputFormat::JsonLines, &["jsonl", "ndjson"]),
-];
-
-/// Returns the file extensions of tables, grouped by format, the usual one of each format first.
-pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
-    ENDINGS.iter().map(|(_, endings)| *endings)
+/// Column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// Whether rows can lack a value.
+    pub(super) is_optional: bool,
 }
 
-impl OutputFormat {
-    /// Returns the format that the extension of a file selects; `None` for text.
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        let mut all = ENDINGS.iter();
-        all.find(|(_, endings)| endings.contains(&extension.as_str())).map(|(format, _)| *format)
+impl Column {
+    pub(super) fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: name.into(), kind, is_optional: false }
     }
 }
 
-/// Writer of rows: a node, its community and its groups.
+/// Value of a row in a column.
+#[derive(Debug, Clone)]
+pub(super) enum Value<'a> {
+    Name(&'a [u8]),
+    Path(String),
+    Number(u64),
+    Weight(f64),
+    Share(f64),
+    None,
+}
+
+/// Writer of rows.
 pub(super) struct TableWriter {
     path: PathBuf,
     encoder: TableEncoder,
 }
 
 enum TableEncoder {
+    Csv(Box<LineWriter>),
     JsonLines(Box<JsonLines>),
     #[cfg(feature = "tables")]
     Columns(Box<ColumnsWriter>),
 }
 
 impl TableWriter {
-    /// Starts writing `path`.
+    /// Starts writing `path` if its ending is that of a table.
     ///
     /// # Errors
     /// Those of [`refuse_absent`]; `Io` with the path.
-    pub(super) fn create(
-        files: &Files,
-        path: &Path,
-        format: OutputFormat,
-        shape: OutputShape,
-    ) -> Result<Self> {
+    pub(super) fn create(files: &Files, path: &Path, columns: &[Column]) -> Result<Option<Self>> {
         refuse_absent(path)?;
-        let sink = Sink::create(files, path)?;
-        let encoder = match format {
-            OutputFormat::JsonLines => {
-                TableEncoder::JsonLines(Box::new(JsonLines::new(sink, shape.is_path)))
+        let encoder = match Ending::of(path) {
+            Some(Ending::Csv) => {
+                let mut lines = LineWriter::create(files, path)?;
+                lines.header(columns.iter().map(|column| column.name.as_str()), b',')?;
+                TableEncoder::Csv(Box::new(lines))
+            }
+            Some(Ending::JsonLines) => {
+                let sink = Sink::create(files, path)?;
+                TableEncoder::JsonLines(Box::new(JsonLines::new(sink, columns)))
             }
             #[cfg(feature = "tables")]
-            OutputFormat::Parquet | OutputFormat::Arrow => {
-                let is_parquet = format == OutputFormat::Parquet;
-                let columns = ColumnsWriter::create(sink, path, is_parquet, shape)?;
+            Some(ending @ (Ending::Parquet | Ending::Arrow)) => {
+                let sink = Sink::create(files, path)?;
+                let is_parquet = ending == Ending::Parquet;
+                let columns = ColumnsWriter::create(sink, path, is_parquet, columns)?;
                 TableEncoder::Columns(Box::new(columns))
             }
-            #[cfg(not(feature = "tables"))]
-            OutputFormat::Parquet | OutputFormat::Arrow => unreachable!("refused above"),
+            _ => return Ok(None),
         };
-        Ok(Self { path: path.to_path_buf(), encoder })
+        Ok(Some(Self { path: path.to_path_buf(), encoder }))
     }
 
-    /// Adds a node.
-    pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
-        let (name, weight) = (row.name, row.weight.map(six_digits));
-        let name = std::str::from_utf8(name).map_err(|_| {
-            let (path, name) = (self.path.display(), name.escape_ascii());
-            let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
-            Error::new(ErrorKind::BadInput, message)
-                .hint("write text, which takes any bytes: use a name that ends in .tsv")
-        })?;
-        match &mut self.encoder {
-            TableEncoder::JsonLines(lines) => lines.push(name, &Row { weight, ..row }),
+    /// Adds a row, with a value for each column.
+    pub(super) fn push<'v>(&mut self, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
+        let (path, encoder) = (&self.path, &mut self.encoder);
+        match encoder {
+            TableEncoder::Csv(lines) => {
+                for (at, value) in row.enumerate() {
+                    if at > 0 {
+                        lines.bytes(b",");
+                    }
+                    put_csv(lines, &value);
+                }
+                lines.end()
+            }
+            TableEncoder::JsonLines(lines) => lines.push(path, row),
             #[cfg(feature = "tables")]
-            TableEncoder::Columns(columns) => columns.push(name, &Row { weight, ..row }),
+            TableEncoder::Columns(columns) => columns.push(row),
         }
     }
 
     /// Writes the rest and renames the file into place. Returns its length in bytes.
     pub(super) fn finish(self) -> Result<u64> {
         match self.encoder {
+            TableEncoder::Csv(lines) => lines.finish(),
             TableEncoder::JsonLines(lines) => lines.finish(),
             #[cfg(feature = "tables")]
             TableEncoder::Columns(columns) => columns.finish(),
@@ -109,39 +121,70 @@ impl TableWriter {
     }
 }
 
-/// Writer of one JSON object per line.
+/// Returns a name as text.
+///
+/// # Errors
+/// `BadInput` for a name that is not UTF-8.
+pub(super) fn text_of<'a>(path: &Path, name: &'a [u8]) -> Result<&'a str> {
+    std::str::from_utf8(name).map_err(|_| {
+        let (path, name) = (path.display(), name.escape_ascii());
+        let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
+        Error::new(ErrorKind::BadInput, message)
+            .hint("write text, which takes any bytes: use a name that ends in .tsv or .csv")
+    })
+}
+
+/// Appends a field of CSV: in double quotes if it has a comma, a quote or a line end, or could be taken for a comment.
+fn put_csv(lines: &mut LineWriter, value: &Value<'_>) {
+    match value {
+        Value::Name(name) => {
+            let breaks = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+            match name.first() == Some(&b'#') || name.iter().any(|byte| breaks(byte)) {
+                true => lines.quoted(name),
+                false => lines.bytes(name),
+            }
+        }
+        Value::Path(path) => lines.bytes(path.as_bytes()),
+        Value::Number(number) => lines.number(*number),
+        Value::Weight(weight) => lines.weight(*weight),
+        Value::Share(share) => lines.thousandths(*share),
+        Value::None => lines,
+    };
+}
+
+/// Writer of one JSON object per line, without the values that a row lacks.
 struct JsonLines {
     sink: Sink,
-    is_path: bool,
+    /// Names of the columns, as keys.
+    keys: Vec<String>,
     lines: Vec<u8>,
 }
 
 impl JsonLines {
-    fn new(sink: Sink, is_path: bool) -> Self {
-        Self { sink, is_path, lines: Vec::new() }
+    fn new(sink: Sink, columns: &[Column]) -> Self {
+        let keys = columns.iter().map(|column| format!("\"{}\":", column.name)).collect();
+        Self { sink, keys, lines: Vec::new() }
     }
 
-    fn push(&mut self, name: &str, row: &Row<'_>) -> Result<()> {
-        let Row { community, weight, stability, groups, .. } = *row;
-        // Writing to a vector cannot fail.
+    fn push<'v>(&mut self, path: &Path, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
         let out = &mut self.lines;
-        out.extend_from_slice(b"{\"node\":");
-        let _ = serde_json::to_writer(&mut *out, name);
-        let _ = write!(out, ",\"community\":{community}");
-        if let Some(weight) = weight {
-            let _ = write!(out, ",\"weight\":");
-            let _ = serde_json::to_writer(&mut *out, &weight);
-        }
-        if let Some(stability) = stability {
-            let _ = write!(out, ",\"stability\":");
-            let _ = serde_json::to_writer(&mut *out, &stability);
-        }
-        if self.is_path {
-            let _ = write!(out, ",\"path\":\"{}\"", path_of(community, groups));
-        } else {
-            for (at, group) in groups.iter().enumerate() {
-                let _ = write!(out, ",\"group{}\":{group}", at + 1);
+        let mut before = b'{';
+        for (key, value) in self.keys.iter().zip(row) {
+            if matches!(value, Value::None) {
+                continue;
             }
+            out.push(before);
+            before = b',';
+            out.extend_from_slice(key.as_bytes());
+            // Writing to a vector cannot fail.
+            let _ = match value {
+                Value::Name(name) => serde_json::to_writer(&mut *out, text_of(path, name)?),
+                Value::Path(path) => serde_json::to_writer(&mut *out, &path),
+                Value::Number(number) => serde_json::to_writer(&mut *out, &number),
+                Value::Weight(weight) => serde_json::to_writer(&mut *out, &six_digits(weight)),
+                Value::Share(share) => serde_json::to_writer(&mut *out, &share),
+                Value::None => Ok(()),
+            };
         }
         out.extend_from_slice(b"}\n");
         if self.lines.len() >= LINES_BYTES { self.flush() } else { Ok(()) }
@@ -164,15 +207,14 @@ impl JsonLines {
 /// # Errors
 /// `Usage` for a name that ends in `.parquet` or `.arrow`, without the feature `tables`.
 pub(crate) fn refuse_absent(path: &Path) -> Result<()> {
-    if cfg!(feature = "tables")
-        || matches!(OutputFormat::of(path), None | Some(OutputFormat::JsonLines))
-    {
+    let is_of_library = matches!(Ending::of(path), Some(Ending::Parquet | Ending::Arrow));
+    if cfg!(feature = "tables") || !is_of_library {
         return Ok(());
     }
     let message =
         format!("`{}` names a table, and this outcore was built without tables", path.display());
     Err(Error::new(ErrorKind::Usage, message)
-        .hint("build it with `--features tables`, or use a name that ends in .tsv or .jsonl"))
+        .hint("build it with `--features tables`, or use a name that ends in .csv, .tsv or .jsonl"))
 }
 
 /// Returns the path of community and groups, such as `3:0:5`.

@@ -94,6 +94,8 @@ pub struct PresentOptions {
     pub rows: RowForm,
     /// Whether to write the weight of each node's edges inside its community.
     pub member_weights: bool,
+    /// Whether text begins with a line of the names of its columns.
+    pub output_header: bool,
 }
 
 impl PresentOptions {
@@ -114,6 +116,7 @@ impl Default for PresentOptions {
             levels: LevelForm::default(),
             rows: RowForm::default(),
             member_weights: false,
+            output_header: false,
         }
     }
 }

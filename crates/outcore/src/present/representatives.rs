@@ -69,7 +69,7 @@ impl Inside {
     }
 }
 
-/// Writes a line `community<TAB>node<TAB>size` for each community, in order of their numbers. Returns the length of the
+/// Writes a row of community, node and size for each community, in order of their numbers. Returns the length of the
 /// file in bytes.
 ///
 /// # Errors
@@ -79,10 +79,10 @@ pub(crate) fn write_representatives(
     graph: &Graph,
     presented: &Presented,
     inside: &Inside,
-    output: &Path,
+    (output, has_header): (&Path, bool),
 ) -> Result<u64> {
     let sizes = BySize::new(presented);
-    let mut writer = RepresentativeWriter::create(bench.files, output)?;
+    let mut writer = RepresentativeWriter::create(bench.files, output, has_header)?;
     let numbers = presented.labels().iter().zip(0..).map(|(&label, node)| {
         let stands = label != Presented::NONE && inside.stands(node, label);
         Ok(stands.then(|| (presented.number_of(label), 0, u64::from(sizes.of(label)))))
@@ -104,7 +104,7 @@ pub(crate) fn write_members(
     presented: &Presented,
     inside: &Inside,
     rows: RowForm,
-    output: &Path,
+    (output, has_header): (&Path, bool),
 ) -> Result<u64> {
     let mut scan = presented.scan(bench.files)?;
     let numbers = (0..graph.node_count() as u32).map(|node| {
@@ -116,8 +116,10 @@ pub(crate) fn write_members(
     });
     let done = graph.node_count();
     let sorted = sort_names(bench, graph, numbers, done)?;
-    let mut writer = MemberWriter::create(bench.files, output, rows == RowForm::Pairs)?;
     let has_weights = !inside.weights.is_empty();
+    let names = &["representative", "member", "weight"][..if has_weights { 3 } else { 2 }];
+    let names = if has_header { names } else { &[] };
+    let mut writer = MemberWriter::create(bench.files, output, rows == RowForm::Pairs, names)?;
     for_each_name(bench, sorted, done, |piece, name| {
         let weight = has_weights.then(|| f64::from_bits(piece.value));
         writer.push(piece.number, name, weight)

@@ -399,7 +399,6 @@ fn options_that_cannot_be_used_are_refused() {
     refuse(&|options| options.columns = columns(&[0, 1]));
     refuse(&|options| options.columns = columns(&[2, 2]));
     refuse(&|options| options.delimiter = Some(Delimiter::Byte(b'\n')));
-    refuse(&|options| options.rejects = Some("file0".into()));
     refuse(&|options| {
         options.ignore_weights = true;
         options.weight_transform = WeightTransform::Log;

@@ -1,8 +1,10 @@
 //! Places of a job's temporary files, and of a graph until it is complete.
 
 mod manifest;
+mod paths;
 
 pub use manifest::{InputFile, JobKind, JobManifest};
+pub use paths::{build_paths, cluster_paths, score_paths};
 
 use crate::error::Result;
 use crate::io::{Files, Owner, Scratch};
@@ -67,10 +69,4 @@ pub(super) fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result
         return Ok(None);
     }
     Scratch::take(files, parent, &scratch_name(graph)).map(Some)
-}
-
-/// Returns the paths of the files in a graph's directory, if there is one; a missing graph is reported when it is opened.
-pub(super) fn entries_of(files: &Files, graph: Option<&Path>) -> Vec<PathBuf> {
-    let entries = graph.map(|graph| files.list(graph).unwrap_or_default()).unwrap_or_default();
-    entries.into_iter().map(|entry| entry.path).collect()
 }

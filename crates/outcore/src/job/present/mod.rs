@@ -2,25 +2,24 @@
 //! is kept on disk meanwhile.
 
 mod outputs;
-use super::place::entries_of;
 use super::{Job, PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::error::opt::{
-    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, REPRESENTATIVES, ROWS, STABILITY, WORK_DIR,
+    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::{Files, Scratch, resident_memory_bytes};
 use crate::membership::{self, MembershipOptions};
-use crate::output::{self, NodeOutput, write_paths};
+use crate::output::{self, NodeOutput, Written, write_paths};
 use crate::present::{
     Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
     memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::{Event, Stage, notify};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
-pub use outputs::{check_written, outputs};
+pub use outputs::outputs;
 use std::path::{Path, PathBuf};
 
 /// Presentation options of results, and where they are written.
@@ -56,9 +55,9 @@ impl<'a> Targets<'a> {
     pub(crate) fn check(&self, files: &Files, source: &Source) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         self.check_rows()?;
+        self.check_header()?;
         let mut written = self.outputs.iter().chain(&self.representatives);
         written.try_for_each(|path| output::check(files, path))?;
-        self.check_written(files, source)?;
         let Some(path) = &self.options.earlier else { return Ok(()) };
         let stream = Path::new("-");
         if path != stream {
@@ -106,7 +105,10 @@ impl<'a> Targets<'a> {
                 "leave one of them out".into(),
             );
         }
-        self.outputs.iter().try_for_each(|path| output::refuse_absent(path))?;
+        for (option, paths) in [(OUTPUT, &self.outputs), (REPRESENTATIVES, &self.representatives)] {
+            paths.iter().try_for_each(|path| Written::ROWS.check(&option, path))?;
+            paths.iter().try_for_each(|path| output::refuse_absent(path))?;
+        }
         let table = self.outputs.iter().find(|path| output::is_table(path));
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
@@ -120,23 +122,24 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Refuses to write to a file twice, or to an input. Files of labels and numbers may be overwritten.
-    fn check_written(&self, files: &Files, source: &Source) -> Result<()> {
-        let results = self.outputs.iter().map(|path| (OUTPUT, path.as_path()));
-        let others = self.representatives.iter();
-        let results = results.chain(others.map(|path| (REPRESENTATIVES, path.as_path())));
-        match source {
-            Source::Edges(edges) => {
-                let written: Vec<_> = results.chain(edges.written()).collect();
-                check_written(files, edges.input.all_paths(), &written)
-            }
-            Source::Graph { path, work_dir, .. } => {
-                let work_dir = (WORK_DIR, work_dir.as_path());
-                let graph = entries_of(files, Some(path));
-                let written: Vec<_> = results.chain([work_dir]).collect();
-                check_written(files, graph.iter(), &written)
-            }
+    /// Refuses names of columns where there is no place for them, or where they are anyway.
+    fn check_header(&self) -> Result<()> {
+        let PresentOptions { rows, output_header, .. } = *self.options;
+        let mut all = self.outputs.iter().chain(&self.representatives);
+        let hint = format_args!("leave {OUTPUT_HEADER} out");
+        if !output_header {
+            return Ok(());
         }
+        if rows == RowForm::Communities && self.representatives.is_empty() {
+            let message = format_args!("{} has no columns to name", ROWS.of("community"));
+            return Err(Error::usage(message).hint(hint));
+        }
+        if all.all(|path| output::has_names(path)) {
+            let path = self.outputs[0].display();
+            let message = format_args!("{OUTPUT_HEADER} is for text, but `{path}` is a table");
+            return Err(Error::usage(message).note("its columns have names").hint(hint));
+        }
+        Ok(())
     }
 
     /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
@@ -296,7 +299,8 @@ impl Job<'_> {
             let summary = match path {
                 None => "weights inside communities".to_owned(),
                 Some(path) => {
-                    let bytes = write_representatives(bench, graph, presented, &inside, path)?;
+                    let to = (path.as_path(), options.output_header);
+                    let bytes = write_representatives(bench, graph, presented, &inside, to)?;
                     format!("{} written", format_bytes(bytes))
                 }
             };
@@ -341,16 +345,19 @@ impl Job<'_> {
         presented: &Presented,
         (inside, stability): (&Inside, Option<&Stability>),
         levels: Option<Levels>,
-        (rows, output): (RowForm, &Path),
+        (options, output): (&PresentOptions, &Path),
         scratch: &Scratch,
     ) -> Result<()> {
+        let PresentOptions { rows, output_header: has_header, .. } = *options;
         self.stage(Stage::Write, |job| {
             if rows != RowForm::Nodes {
                 let total = Some(presented.node_count());
                 notify(job.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
                 let budget = job.sort_budget(0, Workbench::BUDGET_MIN);
                 let bench = &job.bench(scratch, budget);
-                let bytes = write_members(bench, graph, presented, inside, rows, output)?;
+                let has_header = has_header && rows == RowForm::Pairs;
+                let to = (output, has_header);
+                let bytes = write_members(bench, graph, presented, inside, rows, to)?;
                 let written = format!("{} written", format_bytes(bytes));
                 return Ok(((), format!("{written}{}", left_out(presented))));
             }
@@ -377,6 +384,7 @@ impl Job<'_> {
                     None => Ok(()),
                 },
                 group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
+                has_header,
             };
             let separator = levels.as_ref().map_or(b'\t', Levels::separator);
             let bytes = write_paths(job.files, each, nodes, separator, output, job.observer)?;

@@ -1,7 +1,7 @@
 //! Output paths: the file given, or, if there are several results, a file for each with a name derived from it.
 
 use crate::cluster::ClusterOptions;
-use crate::error::{Error, ErrorKind, Opt, Result, Text};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
@@ -36,44 +36,6 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
         name.push(extension);
     }
     output.with_file_name(name)
-}
-
-/// Refuses to write to a read-only place, to an input, or to the same file twice. Each path of `written` comes with the
-/// option that names it.
-///
-/// # Errors
-/// `Usage`.
-pub fn check_written<'a>(
-    files: &Files,
-    read: impl Iterator<Item = &'a PathBuf>,
-    written: &[(Opt, &Path)],
-) -> Result<()> {
-    let usage = |path: &Path, one: Text, other: &Opt| {
-        let message = format_args!("`{}` is both {one} and {other}", path.display());
-        Err(Error::usage(message).hint("use another file for one of them"))
-    };
-    // Writing to a stream does not change other inputs.
-    let is_same = |one: &Path, other: &Path| {
-        one != Path::new("-") && files.is_regular(one) && files.is_same(one, other)
-    };
-    if let Some((option, path)) = written.iter().find(|(_, path)| files.is_read_only(path)) {
-        let message = format_args!("{option} is `{}`, which is read-only", path.display());
-        return Err(Error::usage(message).hint("write to a file, and copy it there"));
-    }
-    for input in read {
-        if let Some((option, path)) = written.iter().find(|(_, path)| is_same(input, path)) {
-            return usage(path, "an input".into(), option);
-        }
-    }
-    for (at, (option, path)) in written.iter().enumerate() {
-        let is_twice = |other: &Path| other == *path && other != Path::new("-");
-        let mut before = written[..at].iter();
-        if let Some((other, _)) = before.find(|(_, other)| is_twice(other) || is_same(other, path))
-        {
-            return usage(path, other.clone().into(), option);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

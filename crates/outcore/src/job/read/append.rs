@@ -12,13 +12,12 @@
 use super::rules::{self, FROM_EDGES};
 use super::{NamesOf, Reading};
 use crate::budget::Limits;
-use crate::error::opt::{APPEND, MEMORY, OUTPUT, REJECTS, WORK_DIR};
+use crate::error::opt::{APPEND, MEMORY};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{ArcRecord, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
 use crate::input::{AppendSize, CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
 use crate::io::{Files, Tuning};
-use crate::job::place::beside;
 use crate::job::{AppendReport, InputFile, Job, JobOptions};
 use crate::progress::{Event, notify};
 use crate::sort::{Record, SORT_BYTES_MIN};
@@ -175,29 +174,6 @@ impl JobOptions {
                 APPEND.of(path.display())
             ))
             .hint("add the edges with `outcore build`, and cluster its graph")),
-        }
-    }
-
-    /// Refuses to write to the graph that edges are added to, or into its directory.
-    pub(crate) fn check_append(&self, files: &Files, graph: &Path) -> Result<()> {
-        let Some(old) = &self.append else { return Ok(()) };
-        let shown = old.display();
-        if files.is_same(old, graph) {
-            let new = format!("{shown}.new");
-            let output = OUTPUT.of(&new);
-            let message = format_args!("`{shown}` is both the graph to add to and {OUTPUT}");
-            return Err(Error::usage(message).hint(format_args!(
-                "use {output}, and replace the old graph after that: `rm -r {shown} && mv {new} {shown}`"
-            )));
-        }
-        let rejects = self.input.rejects.as_deref().map(|path| (REJECTS, beside(path)));
-        let places = [(OUTPUT, beside(graph)), (WORK_DIR, self.work_dir.as_path())];
-        match places.into_iter().chain(rejects).find(|(_, place)| files.is_same(old, place)) {
-            None => Ok(()),
-            Some((option, _)) => Err(Error::usage(format_args!(
-                "{option} is inside `{shown}`, the graph to add to, which stays as it is"
-            ))
-            .hint("use another directory")),
         }
     }
 }

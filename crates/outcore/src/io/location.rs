@@ -1,0 +1,178 @@
+//! Where paths lead: the file or directory there, whatever its spelling, and the place of a file that does not exist yet.
+//!
+//! ```text
+//!  results/../out/x.tsv     found    identity of the file, if there is one (through links)
+//!                           within   identities of /home/u/out, /home/u, /home, /
+//!                           names    x.tsv: what is below the innermost directory that exists
+//! ```
+//! Two paths lead to the same place if they find the same file, or if they have the same names below the same directory.
+//! Cost: a system call for each directory above a path; directories are looked up once.
+
+use super::Files;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+/// What a path leads to, through any links and names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// Numbers of a device and of a file on it.
+    Number(u64, u64),
+    /// Path, where the storage has one for each file.
+    Path(PathBuf),
+}
+
+/// Returns the path without `.`, and without `..` where a name is before it.
+pub(super) fn plain(path: &Path) -> PathBuf {
+    let mut parts: Vec<Component<'_>> = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::CurDir, _) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.iter().collect()
+}
+
+/// Existing directories that a path is in.
+#[derive(Debug, Default)]
+struct Within {
+    /// Path of the innermost one, without links.
+    path: PathBuf,
+    /// Identities, innermost first.
+    all: Vec<Identity>,
+}
+
+/// Place that a path leads to.
+#[derive(Debug)]
+pub(crate) struct Location {
+    found: Option<Identity>,
+    within: Rc<Within>,
+    names: PathBuf,
+}
+
+impl Location {
+    /// Whether both are the same file or directory, or would be.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.finds(other) || self.is_beside(other) && self.names == other.names
+    }
+
+    /// Whether both find the same file or directory.
+    pub(crate) fn finds(&self, other: &Self) -> bool {
+        self.found.is_some() && self.found == other.found
+    }
+
+    /// Whether this is in the directory `other`, or would be, at any depth.
+    pub(crate) fn is_in(&self, other: &Self) -> bool {
+        let is_there = other.found.as_ref().is_some_and(|found| self.within.all.contains(found));
+        let is_below = self.names != other.names && self.names.starts_with(&other.names);
+        is_there || self.is_beside(other) && is_below
+    }
+
+    fn is_beside(&self, other: &Self) -> bool {
+        self.within.all.first() == other.within.all.first()
+    }
+
+    /// Returns the existing directories that this is in, innermost first, without links.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.within.path.ancestors()
+    }
+}
+
+/// Finds places, and remembers directories.
+pub(crate) struct Locator<'a> {
+    files: &'a Files,
+    /// Existing directories that a directory is in or is itself, and the names below them.
+    known: RefCell<HashMap<PathBuf, (Rc<Within>, PathBuf)>>,
+}
+
+impl<'a> Locator<'a> {
+    pub(crate) fn new(files: &'a Files) -> Self {
+        Self { files, known: RefCell::default() }
+    }
+
+    /// Returns the place of a path.
+    pub(crate) fn locate(&self, path: &Path) -> Location {
+        let found = self.files.storage.identity(path);
+        // `..` is a directory, whose name is known only to the storage.
+        let full = match path.file_name() {
+            Some(_) => path.to_path_buf(),
+            None => self.files.storage.canonical(path).unwrap_or_else(|_| path.to_path_buf()),
+        };
+        let (parent, name) = match (full.parent(), full.file_name()) {
+            (Some(parent), Some(name)) => (parent, Path::new(name)),
+            _ => (full.as_path(), Path::new("")),
+        };
+        let mut known = self.known.borrow_mut();
+        let (within, names) =
+            known.entry(parent.to_path_buf()).or_insert_with(|| self.within(parent));
+        Location { found, within: within.clone(), names: plain(&names.join(name)) }
+    }
+
+    fn within(&self, directory: &Path) -> (Rc<Within>, PathBuf) {
+        let storage = &self.files.storage;
+        let found = directory.ancestors().find_map(|existing| {
+            let is_current = existing.as_os_str().is_empty();
+            let path = storage.canonical(if is_current { Path::new(".") } else { existing }).ok()?;
+            Some((path, directory.strip_prefix(existing).unwrap_or(directory)))
+        });
+        let Some((path, names)) = found else { return (Rc::default(), directory.to_path_buf()) };
+        let all = path.ancestors().filter_map(|above| storage.identity(above)).collect();
+        (Rc::new(Within { path, all }), names.to_path_buf())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "links are made from outside")]
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_place_does_not_depend_on_the_spelling_of_its_path() {
+        let temporary = tempfile::tempdir().unwrap();
+        let at = |path: &str| temporary.path().join(path);
+        std::fs::create_dir_all(at("a/deep")).unwrap();
+        std::fs::write(at("a/file"), "").unwrap();
+        std::fs::hard_link(at("a/file"), at("hard")).unwrap();
+        symlink("a", at("link")).unwrap();
+        symlink("a/deep", at("down")).unwrap();
+        symlink("a/file", at("soft")).unwrap();
+        let files = Files::default();
+        let locator = Locator::new(&files);
+        let place = |path: &str| locator.locate(&at(path));
+        for (one, other) in [
+            ("a/file", "./a/./file"),
+            ("a/file", "a/deep/../file"),
+            ("a/file", "down/../file"),
+            ("a/file", "link/file"),
+            ("a/file", "hard"),
+            ("a/file", "soft"),
+            ("a/none", "link/none"),
+            ("a/none", "down/../none"),
+            ("a/none/more", "link/./none/more"),
+            ("a", "link/deep/.."),
+            ("a", "link"),
+        ] {
+            assert!(place(one).is_same(&place(other)), "{one} {other}");
+            assert!(place(other).is_same(&place(one)), "{one} {other}");
+        }
+        for (one, other) in [("a/none", "none"), ("a/none", "a/other"), ("a", "a/deep")] {
+            assert!(!place(one).is_same(&place(other)), "{one} {other}");
+        }
+        for (inner, outer) in [
+            ("a/file", "a"),
+            ("link/none", "a"),
+            ("down/none", "link"),
+            ("a/none/more", "link/none"),
+            ("down/..", "."),
+        ] {
+            assert!(place(inner).is_in(&place(outer)), "{inner} {outer}");
+            assert!(!place(outer).is_in(&place(inner)), "{inner} {outer}");
+        }
+        assert!(!place("a/none2").is_in(&place("a/none")));
+        assert!(!place("hard").is_in(&place("a")), "its name is elsewhere");
+    }
+}

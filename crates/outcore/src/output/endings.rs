@@ -1,0 +1,227 @@
+//! Endings of the names of outputs: each is obeyed, or refused with what to do instead. A name without an ending, or with
+//! one that is none of a format, gets the text or JSON that the output is.
+
+use crate::error::{Error, Opt, Result, Text};
+use std::path::Path;
+
+/// Format that an ending is the name of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Columns separated by tabs.
+    Tabs,
+    Csv,
+    JsonLines,
+    Parquet,
+    Arrow,
+    Json,
+    Html,
+    /// Text, packed by this program.
+    Packed(&'static str),
+    /// Format that is not written: what it is, and what to do instead.
+    Other(&'static str, &'static str),
+}
+use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs};
+
+const TABLE: &str = "use a name that ends in .parquet, .arrow or .csv, and convert that";
+
+/// All endings, the usual one of each format first.
+const ENDINGS: [(Ending, &[&str]); 26] = [
+    (Parquet, &["parquet"]),
+    (Arrow, &["arrow", "feather", "ipc"]),
+    (JsonLines, &["jsonl", "ndjson"]),
+    (Csv, &["csv"]),
+    (Tabs, &["tsv", "tab"]),
+    (Json, &["json"]),
+    (Html, &["html", "htm"]),
+    (Packed("gzip"), &["gz", "gzip", "tgz"]),
+    (Packed("bgzip"), &["bgz", "bgzf"]),
+    (Packed("bzip2"), &["bz2"]),
+    (Packed("xz"), &["xz", "lzma"]),
+    (Packed("zstd"), &["zst", "zstd"]),
+    (Packed("lz4"), &["lz4"]),
+    (Packed("zip"), &["zip"]),
+    (
+        Other("a tree of Infomap", "use `--levels tree` and a name that ends in .tsv: `node<TAB>3:0:5`"),
+        &["tree", "ftree"],
+    ),
+    (Other("a file of Infomap", "use a name that ends in .tsv: `node<TAB>community`"), &["clu", "map"]),
+    (
+        Other("a spreadsheet", "use a name that ends in .csv, which spreadsheets open"),
+        &["xlsx", "xls", "xlsb", "ods"],
+    ),
+    (
+        Other("a graph", "write communities to a name that ends in .csv, and join them by node"),
+        &["graphml", "gexf", "gml", "net", "paj", "dot", "gv", "dl", "cyjs", "cx", "sif", "graph", "metis"],
+    ),
+    (Other("a file of Pajek", "use a name that ends in .tsv: `node<TAB>community`"), &["vec", "per"]),
+    (Other("a matrix", "use a name that ends in .tsv, .csv or .parquet"), &["mtx", "mat", "npy", "npz"]),
+    (
+        Other(
+            "annotated data",
+            "use a name that ends in .parquet or .csv, and add its column to the annotations of the cells",
+        ),
+        &["h5ad", "h5", "hdf5", "h5mu", "loom", "zarr", "rds", "rdata", "rda"],
+    ),
+    (
+        Other("a database", "use a name that ends in .parquet or .csv, which databases import"),
+        &["db", "sqlite", "sqlite3", "duckdb", "sql"],
+    ),
+    (Other("another kind of table", TABLE), &["arrows", "pq", "orc", "avro", "fst", "dta", "sav", "sas7bdat"]),
+    (Other("data of Python", TABLE), &["pkl", "pickle", "joblib"]),
+    (
+        Other("a document", "use a name that ends in .tsv or .csv"),
+        &["pdf", "doc", "docx", "md", "tex", "xml", "yaml", "yml", "toml"],
+    ),
+    (Other("an image", "use a name that ends in .tsv or .csv"), &["png", "svg", "jpg", "jpeg", "gif"]),
+];
+
+/// Formats of an output, and how its messages put them.
+#[derive(Debug, Clone, Copy)]
+pub struct Written {
+    formats: &'static [Ending],
+    what: &'static str,
+    /// Usual endings.
+    usual: &'static str,
+}
+
+impl Written {
+    /// Rows of nodes, communities and so on.
+    pub const ROWS: Self = Self {
+        formats: &[Tabs, Csv, JsonLines, Parquet, Arrow],
+        what: "text or a table",
+        usual: ".tsv, .csv, .parquet, .arrow or .jsonl",
+    };
+    /// Columns separated by tabs.
+    pub const TEXT: Self = Self { formats: &[Tabs], what: "tab-separated text", usual: ".tsv" };
+    /// Report as JSON or as a page.
+    pub const REPORT: Self =
+        Self { formats: &[Json, Html], what: "JSON or an HTML page", usual: ".json or .html" };
+    /// Report as JSON.
+    pub const JSON: Self = Self { formats: &[Json], what: "JSON", usual: ".json" };
+    /// Page.
+    pub const HTML: Self = Self { formats: &[Html], what: "an HTML page", usual: ".html" };
+
+    /// Whether a report of this name is a page.
+    pub fn is_page(path: &Path) -> bool {
+        Ending::of(path) == Some(Html)
+    }
+
+    /// Refuses a name with the ending of a format that the output `option` does not have.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check(self, option: &Opt, path: &Path) -> Result<()> {
+        let Some(ending) = Ending::of(path).filter(|ending| !self.formats.contains(ending)) else {
+            return Ok(());
+        };
+        let Self { what, usual, .. } = self;
+        let shown = path.display();
+        let name = ending.name();
+        let message = format_args!("`{shown}` is the name of {name}, but {option} writes {what}");
+        let has_rows = self.formats.contains(&Csv);
+        let hint: Text = match ending {
+            Packed(program) => Self::pack(path, program, option).into(),
+            Other(_, remedy) if has_rows => remedy.into(),
+            Json if has_rows => "use a name that ends in .jsonl: an object per line".into(),
+            Html if has_rows => "use a name that ends in .tsv; `--report` writes a page".into(),
+            _ => format!("use a name that ends in {usual}").into(),
+        };
+        Err(Error::usage(message).hint(hint))
+    }
+
+    /// Returns how to pack the output.
+    fn pack(path: &Path, program: &str, option: &Opt) -> String {
+        let plain = path.with_extension("");
+        let is_streamed = matches!(Ending::of(&plain), None | Some(Tabs | Json));
+        match is_streamed {
+            true => format!("pack it on the way: {} | {program} > {}", option.clone().of("-"), path.display()),
+            false => format!("use `{0}`, and pack it after that: `{program} {0}`", plain.display()),
+        }
+    }
+}
+
+impl Ending {
+    /// Returns the format that the ending of a name is that of.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let mut all = ENDINGS.iter();
+        all.find(|(_, endings)| endings.contains(&extension.as_str())).map(|(ending, _)| *ending)
+    }
+
+    fn name(self) -> String {
+        match self {
+            Tabs => "tab-separated text".into(),
+            Csv => "CSV".into(),
+            JsonLines => "JSON Lines".into(),
+            Parquet => "a Parquet table".into(),
+            Arrow => "an Arrow table".into(),
+            Json => "JSON".into(),
+            Html => "an HTML page".into(),
+            Packed(program) => format!("text packed by {program}"),
+            Other(what, _) => what.into(),
+        }
+    }
+}
+
+/// Returns the endings of tables, grouped by format, the usual one of each format first.
+pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
+    let is_table = |ending: &Ending| matches!(ending, Parquet | Arrow | JsonLines | Csv);
+    ENDINGS.iter().filter(move |(ending, _)| is_table(ending)).map(|(_, endings)| *endings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::opt::{OUTPUT, REJECTS, REPORT};
+
+    #[test]
+    fn an_ending_is_obeyed_or_refused() {
+        let check = |written: Written, option: &Opt, name: &str| {
+            written.check(option, Path::new(name)).err().map(|error| {
+                let hint = error.hint_text().unwrap_or_default();
+                format!("{}; {hint}", error.message())
+            })
+        };
+        let rows = |name| check(Written::ROWS, &OUTPUT, name);
+        for name in ["-", "c", "c.tsv", "c.CSV", "c.parquet", "c.feather", "c.0.5", ".tsv", "c.new"] {
+            assert_eq!(rows(name), None, "{name}");
+        }
+        let same = |found: Option<String>, expected: &str| assert_eq!(found.as_deref(), Some(expected));
+        same(
+            rows("c.tsv.gz"),
+            "`c.tsv.gz` is the name of text packed by gzip, but `--output` writes text or a table; pack it \
+             on the way: `--output -` | gzip > c.tsv.gz",
+        );
+        same(
+            rows("c.csv.zst"),
+            "`c.csv.zst` is the name of text packed by zstd, but `--output` writes text or a table; use \
+             `c.csv`, and pack it after that: `zstd c.csv`",
+        );
+        same(
+            rows("c.XLSX"),
+            "`c.XLSX` is the name of a spreadsheet, but `--output` writes text or a table; use a name that \
+             ends in .csv, which spreadsheets open",
+        );
+        same(
+            check(Written::TEXT, &REJECTS, "r.csv"),
+            "`r.csv` is the name of CSV, but `--rejects` writes tab-separated text; use a name that ends in .tsv",
+        );
+        same(
+            check(Written::REPORT, &REPORT, "r.pdf"),
+            "`r.pdf` is the name of a document, but `--report` writes JSON or an HTML page; use a name that \
+             ends in .json or .html",
+        );
+        for name in ["r.json", "r.html", "r", "r.txt"] {
+            assert_eq!(check(Written::REPORT, &REPORT, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_ending_has_one_meaning() {
+        let mut all: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}
