@@ -14,9 +14,12 @@
 mod columns;
 mod ipc;
 mod parquet;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the choice of columns"))]
+mod sample;
+mod values;
 
 use super::decompress::Input;
-use super::fault::{LineFault, Origin, Problem, escape};
+use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
 use super::format::bad_input;
 use super::format::names;
 use super::format::understood::Roles;
@@ -132,10 +135,7 @@ impl TableFormat {
         let beginning = ipc::Beginning::peek(input, path)?;
         let schema = beginning.schema(input, path)?;
         let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options)?;
-        format.held_bytes = match files.is_regular(path) && !is_compressed {
-            true => ipc::largest_message(files, path, &beginning)?.max(1 << 20),
-            false => ipc::MESSAGE_LIMIT,
-        };
+        format.held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
         Ok(Some(format))
     }
 
@@ -267,6 +267,9 @@ impl TableFormat {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
         let skip = Text::from(format_args!("{} to skip this row", ON_BAD_LINE.of("skip")));
+        if fault.problem == Problem::DistanceZero {
+            return error.hint(format_args!("{}, or {skip}", of_distance_zero()));
+        }
         let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
         if of_weight && self.transform == WeightTransform::None {
             return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
@@ -337,10 +340,11 @@ fn choose_columns(
         chosen.truncate(2);
     }
     for (part, &at) in chosen.iter().enumerate() {
-        let kind = schema.field(at).data_type();
+        let field = schema.field(at);
+        let kind = field.data_type();
         let (is_usable, wanted) = match part {
-            2 => (columns::is_weight(kind), "a weight is a number"),
-            _ => (columns::is_name(kind), "names are text or whole numbers"),
+            2 => (values::is_weight(kind), "a weight is a number"),
+            _ => (values::is_name(field), "names are text or whole numbers"),
         };
         if !is_usable {
             let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
@@ -386,11 +390,7 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
 /// Chooses columns as in text, but recognizes numbers by their type.
 fn usual_columns(schema: &Schema, rows: Rows) -> Vec<usize> {
     let names = names_of(schema);
-    // Decimals are refused later, so that they are not silently left out.
-    let is_number = |at: usize| {
-        let kind = schema.field(at).data_type();
-        columns::is_weight(kind) || kind.is_decimal()
-    };
+    let is_number = |at: usize| values::is_number(schema.field(at).data_type());
     let Some(found) = names::choose(&names, rows, is_number) else { return Vec::new() };
     [Some(found.source), Some(found.target), found.weight].into_iter().flatten().collect()
 }
