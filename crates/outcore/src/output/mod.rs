@@ -20,9 +20,9 @@ use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 pub(crate) use cost::OutputCost;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-pub(crate) use table::refuse_absent;
 pub use table::table_endings;
 use table::{OutputFormat, TableWriter};
+pub(crate) use table::{check_names, refuse_absent};
 
 /// Number of buffers, of which one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;

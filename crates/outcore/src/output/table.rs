@@ -6,6 +6,7 @@
 use super::columns::ColumnsWriter;
 use super::{OutputShape, Row, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
 use crate::io::Files;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,26 @@ impl OutputFormat {
         let mut all = ENDINGS.iter();
         all.find(|(_, endings)| endings.contains(&extension.as_str())).map(|(format, _)| *format)
     }
+}
+
+/// Refuses a graph with a name that is not UTF-8 if a result is written as a table, before the work.
+///
+/// # Errors
+/// `BadInput` with the name; `CorruptFile`, `Io`.
+pub(crate) fn check_names(graph: &Graph, outputs: &[PathBuf]) -> Result<()> {
+    let table = outputs.iter().find(|path| OutputFormat::of(path).is_some());
+    let Some(path) = table.filter(|_| graph.has_names()) else { return Ok(()) };
+    match graph.open_names()?.first_other()? {
+        Some(name) => Err(not_text(path, &name)),
+        None => Ok(()),
+    }
+}
+
+fn not_text(path: &Path, name: &[u8]) -> Error {
+    let (path, name) = (path.display(), name.escape_ascii());
+    let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
+    Error::new(ErrorKind::BadInput, message)
+        .hint("write text, which takes any bytes: use a name that ends in .tsv")
 }
 
 /// Writer of rows: a node, its community and its groups.
@@ -86,12 +107,7 @@ impl TableWriter {
     /// Adds a node.
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
         let (name, weight) = (row.name, row.weight.map(six_digits));
-        let name = std::str::from_utf8(name).map_err(|_| {
-            let (path, name) = (self.path.display(), name.escape_ascii());
-            let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
-            Error::new(ErrorKind::BadInput, message)
-                .hint("write text, which takes any bytes: use a name that ends in .tsv")
-        })?;
+        let name = std::str::from_utf8(name).map_err(|_| not_text(&self.path, name))?;
         match &mut self.encoder {
             TableEncoder::JsonLines(lines) => lines.push(name, &Row { weight, ..row }),
             #[cfg(feature = "tables")]
