@@ -59,7 +59,7 @@ def cluster(
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
     ignore_weights: bool = False,
-    weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
+    weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | None = None,
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",
@@ -160,9 +160,9 @@ def cluster(
         Keep the direction of edges.
     ignore_weights : bool
         Give every edge the weight 1.
-    weight_transform : {"none", "log", "neglog10", "reciprocal"}
+    weight_transform : {"none", "log", "neglog10", "reciprocal", "similarity"}
         Transform each weight as it is read: ``log`` is ln(1 + w), for counts; ``neglog10`` is -log10(w), for E-values;
-        ``reciprocal`` is 1/w, for distances.
+        ``reciprocal`` is 1/w, for distances, and ``similarity`` 1/(1 + w), for distances of which some are 0.
     min_weight, max_weight : float, optional
         Drop edges with a smaller or larger weight, after the transformation.
     normalize : {"none", "self-score"}
@@ -344,7 +344,7 @@ def build(
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
     ignore_weights: bool = False,
-    weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
+    weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | None = None,
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",
