@@ -63,7 +63,7 @@ def cluster(
     directed: bool = False,
     two_mode: bool = False,
     ignore_weights: bool = False,
-    weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
+    weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | None = None,
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",
@@ -170,9 +170,9 @@ def cluster(
         begin with their kind, such as ``user_id:1`` or ``source:1``.
     ignore_weights : bool
         Give every edge the weight 1.
-    weight_transform : {"none", "log", "neglog10", "reciprocal"}
+    weight_transform : {"none", "log", "neglog10", "reciprocal", "similarity"}
         Transform each weight as it is read: ``log`` is ln(1 + w), for counts; ``neglog10`` is -log10(w), for E-values;
-        ``reciprocal`` is 1/w, for distances.
+        ``reciprocal`` is 1/w, for distances, and ``similarity`` 1/(1 + w), for distances of which some are 0.
     min_weight, max_weight : float, optional
         Drop edges with a smaller or larger weight, after the transformation.
     normalize : {"none", "self-score"}
@@ -364,7 +364,7 @@ def build(
     directed: bool = False,
     two_mode: bool = False,
     ignore_weights: bool = False,
-    weight_transform: Literal["none", "log", "neglog10", "reciprocal"] = "none",
+    weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | None = None,
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",

@@ -3,7 +3,8 @@
 use super::BlockLimits;
 use super::histogram::{Bin, Histograms, degree_bins, weight_bins};
 use super::index::{Sealed, VERSION, other_version};
-use crate::error::{Error, Result};
+use crate::error::opt::{IGNORE_WEIGHTS, WEIGHT_TRANSFORM};
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::WeightTransform;
 use crate::io::Files;
 use crate::weight::Weight;
@@ -15,6 +16,25 @@ use xxhash_rust::xxh3::xxh3_64;
 const FORMAT: &str = "outcore-graph";
 /// Upper bound for the size of any manifest.
 const BYTES_MAX: u64 = 256 << 10;
+/// Largest exponent of the sum of all weights: one less than that of the largest `f64`, so that no sum of them overflows,
+/// and no single weight is out of range.
+pub(super) const SUM_EXPONENT_MAX: i32 = 1022;
+/// Largest exponent of a sum of weights that is not recorded separately.
+const SUM_EXPONENT_ORDINARY: i32 = 300;
+
+/// Returns the exponent of a sum of weights; 0 if there are none.
+fn exponent_of(sum: f64) -> i32 {
+    if sum > 0.0 { libm::ilogb(sum.min(f64::MAX)) } else { 0 }
+}
+
+/// Returns the error of weights whose sum is too large.
+pub(super) fn too_heavy() -> Error {
+    let message = "the weights of all edges add up to more than 4e307, which is too much for a sum";
+    Error::new(ErrorKind::BadInput, message).hint(format_args!(
+        "divide all weights by one number, which changes no community, or use {} or {IGNORE_WEIGHTS}",
+        WEIGHT_TRANSFORM.of(WeightTransform::Log.name())
+    ))
+}
 
 /// How to merge duplicate arcs, which have the same source and target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -143,6 +163,8 @@ pub(super) struct BlockTotals {
     pub(super) arc_count: u64,
     pub(super) loop_count: u64,
     pub(super) weight_total: f64,
+    /// Sum of the weights of loops.
+    pub(super) loop_total: f64,
     pub(super) max_degree: u64,
     pub(super) is_weighted: bool,
     pub(super) histograms: Histograms,
@@ -154,6 +176,18 @@ impl BlockTotals {
         self.max_degree = self.max_degree.max(degree);
         self.histograms.add_degree(degree);
     }
+
+    /// Whether the sum of all weights is too large.
+    pub(super) fn are_too_heavy(&self) -> bool {
+        exponent_of(self.weight_total + 2.0 * self.loop_total) > SUM_EXPONENT_MAX
+    }
+}
+
+/// Returns the exponent of the strength of all nodes, if it or that of the arcs' weights is far from that of 1.
+pub(super) fn recorded_exponent(weight_total: f64, loop_total: f64) -> Option<i32> {
+    let exponents = [weight_total, weight_total + 2.0 * loop_total].map(exponent_of);
+    let is_ordinary = |exponent: &i32| exponent.abs() <= SUM_EXPONENT_ORDINARY;
+    (!exponents.iter().all(is_ordinary)).then_some(exponents[1])
 }
 
 /// Fields that every version has.
@@ -177,6 +211,9 @@ pub(super) struct GraphManifest {
     combined_count: u64,
     pub(super) max_degree: u64,
     pub(super) weight_total: f64,
+    /// Exponent of the strength of all nodes, if [`recorded_exponent`] returns it; older graphs lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) strength_exponent: Option<i32>,
     pub(super) weighted: bool,
     pub(super) directed: bool,
     duplicates: Duplicates,
@@ -223,6 +260,7 @@ impl GraphManifest {
             max_degree: totals.max_degree,
             // JSON has no infinity.
             weight_total: totals.weight_total.min(f64::MAX),
+            strength_exponent: recorded_exponent(totals.weight_total, totals.loop_total),
             weighted: totals.is_weighted,
             directed: options.directed,
             duplicates: options.duplicates,
@@ -296,6 +334,11 @@ impl GraphManifest {
             return Err(corrupt("its checksum is wrong"));
         }
         Ok((manifest, bytes.len() as u64))
+    }
+
+    /// Returns the exponent of the strength of all nodes, or of that without loops if both are ordinary.
+    pub(super) fn strength_exponent(&self) -> i32 {
+        self.strength_exponent.unwrap_or_else(|| exponent_of(self.weight_total))
     }
 
     /// Whether an `arcs` file is the one that the manifest was written with.

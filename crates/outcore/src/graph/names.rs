@@ -10,7 +10,8 @@
 //!
 //! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions and
 //! addresses come in groups with common beginnings. Memory: two blocks and 40 bytes per block; reading and
-//! writing cost about 10 ns per name. Names may contain any bytes.
+//! writing cost about 10 ns per name. Names may contain any bytes; in the entry of a block, the number of arcs is that of
+//! names that are not UTF-8, so that an output that cannot hold them is refused before the work. Older graphs count none.
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
@@ -55,6 +56,8 @@ pub struct NamesWriter {
     /// Bytes of the block that are in the file.
     written: usize,
     block_count: u32,
+    /// Number of names in the block that are not UTF-8.
+    other_count: u64,
     previous: Vec<u8>,
     block_bytes: usize,
     summary: NamesSummary,
@@ -103,6 +106,7 @@ impl NamesWriter {
             block: Vec::new(),
             written: 0,
             block_count: 0,
+            other_count: 0,
             previous: Vec::new(),
             block_bytes,
             summary: NamesSummary { name_count: 0, name_bytes: 0, bytes: 0, checksum: 0 },
@@ -180,6 +184,7 @@ impl NamesWriter {
     /// Counts the name that was appended to the block, and ends the block if it is long enough.
     fn count_name(&mut self) -> Result<()> {
         self.block_count += 1;
+        self.other_count += u64::from(std::str::from_utf8(&self.previous).is_err());
         self.summary.name_count += 1;
         self.summary.name_bytes += self.previous.len() as u64;
         if self.block.len() >= self.block_bytes { self.end_block() } else { Ok(()) }
@@ -195,10 +200,10 @@ impl NamesWriter {
     fn end_block(&mut self) -> Result<()> {
         self.write_block()?;
         let bytes = self.block.len() as u64;
-        self.file.add_block(bytes, self.block_count, 0, xxh3_64(&self.block))?;
+        self.file.add_block(bytes, self.block_count, self.other_count, xxh3_64(&self.block))?;
         self.block.clear();
         self.written = 0;
-        self.block_count = 0;
+        (self.block_count, self.other_count) = (0, 0);
         self.previous.clear();
         Ok(())
     }
@@ -268,14 +273,37 @@ impl Names {
     pub fn name(&self, index: u32) -> Result<Vec<u8>> {
         assert!(u64::from(index) < self.count, "name {index} of {}", self.count);
         let block = self.entries.partition_point(|entry| entry.first_node <= index) - 1;
+        let mut names = self.block(block)?;
+        for _ in self.entries[block].first_node..=index {
+            names.step().ok_or_else(|| corrupt(&self.file, block))?;
+        }
+        Ok(names.name)
+    }
+
+    /// Returns the first name that is not UTF-8, with a single read.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub(crate) fn first_other(&self) -> Result<Option<Vec<u8>>> {
+        let Some(block) = self.entries.iter().position(|entry| entry.arc_count > 0) else {
+            return Ok(None);
+        };
+        let mut names = self.block(block)?;
+        while names.left > 0 {
+            names.step().ok_or_else(|| corrupt(&self.file, block))?;
+            if std::str::from_utf8(&names.name).is_err() {
+                return Ok(Some(names.name));
+            }
+        }
+        Err(corrupt(&self.file, block))
+    }
+
+    fn block(&self, block: usize) -> Result<BlockOfNames> {
         let entry = &self.entries[block];
         let bytes = self.file.read_range(entry.offset, entry.bytes as usize)?;
         let mut names = BlockOfNames::default();
         names.load(&self.file, block, entry, &bytes)?;
-        for _ in entry.first_node..=index {
-            names.step().ok_or_else(|| corrupt(&self.file, block))?;
-        }
-        Ok(names.name)
+        Ok(names)
     }
 
     /// Reads all names in index order.

@@ -40,6 +40,11 @@ impl Power {
         }
     }
 
+    /// Returns the exponent of the power of 2^`shift`.
+    pub(super) fn of_shift(&self, shift: i32) -> f64 {
+        self.exponent * f64::from(shift)
+    }
+
     /// Returns the code of the power of the weight with this code: the nearest weight if it is out of range.
     #[inline]
     pub(super) fn code(&self, code: u32) -> u32 {

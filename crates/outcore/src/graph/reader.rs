@@ -5,7 +5,7 @@
 
 use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
-use super::manifest::{EdgeRules, GraphManifest, GraphSummary};
+use super::manifest::{EdgeRules, GraphManifest, GraphSummary, SUM_EXPONENT_MAX, too_heavy};
 use super::names::{NameScan, Names};
 use super::view::View;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
@@ -163,7 +163,21 @@ impl Graph {
 
     /// Returns the sum of the arcs' weights in their order, loops not counted.
     pub fn weight_total(&self) -> f64 {
-        self.manifest.weight_total
+        let total = self.manifest.weight_total;
+        self.shared.view.as_ref().map_or(total, |view| view.sum_of(total))
+    }
+
+    /// Returns the power of two by which weights are multiplied so that the sum of all is from 2^-`most` to 2^`most`,
+    /// for arithmetic with products of sums, which would leave the range of `f64`; 0 for ordinary weights.
+    ///
+    /// # Errors
+    /// `BadInput` if the sum is too large for `f64`, in a graph of a version that did not refuse to write it.
+    pub(crate) fn shift_within(&self, most: i32) -> Result<i32> {
+        let exponent = self.manifest.strength_exponent();
+        if exponent > SUM_EXPONENT_MAX {
+            return Err(too_heavy().note(format_args!("in `{}`", self.directory.display())));
+        }
+        Ok(exponent.clamp(-most, most) - exponent)
     }
 
     /// Returns the maximum number of arcs of a node, loops not counted.

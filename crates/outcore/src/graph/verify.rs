@@ -3,6 +3,7 @@
 use super::arcs_path;
 use super::block::{ArcScratch, Block};
 use super::histogram::Histograms;
+use super::manifest::recorded_exponent;
 use super::reader::Graph;
 use crate::error::{Error, Result};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -19,6 +20,7 @@ struct ArcSums {
     loop_count: u64,
     max_degree: u64,
     weight_total: f64,
+    loop_total: f64,
     is_weighted: bool,
     histograms: Histograms,
     /// Sum of a hash of the edge over ascending arcs, minus the sum over descending ones: 0 if all come in
@@ -75,6 +77,12 @@ impl Graph {
         has_none || counted.degrees == found.degrees() && counted.weight_powers == found.weights()
     }
 
+    /// Whether the recorded exponent of all weights is that of the sums, if there is one.
+    fn has_exponent_of(&self, sums: &ArcSums) -> bool {
+        let recorded = self.manifest().strength_exponent;
+        recorded.is_none() || recorded == recorded_exponent(sums.weight_total, sums.loop_total)
+    }
+
     fn compare(&self, sums: &ArcSums) -> Result<()> {
         let edges = if self.is_directed() { sums.arc_count } else { sums.arc_count / 2 };
         let is_same = sums.arc_count == self.arc_count()
@@ -82,6 +90,7 @@ impl Graph {
             && sums.loop_count == self.loop_count()
             && sums.max_degree == self.max_degree()
             && sums.weight_total.min(f64::MAX) == self.weight_total()
+            && self.has_exponent_of(sums)
             && sums.is_weighted == self.is_weighted()
             && self.is_distributed_as(&sums.histograms);
         if !is_same {
@@ -126,6 +135,7 @@ impl ArcSums {
                 return Err(graph.corrupt(format!("the loop of node {node} is wrong")));
             }
             self.loop_count += 1;
+            self.loop_total += Weight::from_code(code).value();
             self.is_weighted |= code != one;
         }
         Ok(())

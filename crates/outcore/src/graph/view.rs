@@ -1,5 +1,5 @@
-//! Views of a graph for a clustering method, without another file: light arcs omitted, weights raised to a
-//! power, arcs weighted by the number of labelings that agree on them.
+//! Views of a graph for a clustering method, without another file: light arcs omitted, weights multiplied by a power
+//! of two and raised to a power, arcs weighted by the number of labelings that agree on them.
 //!
 //! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
 //! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
@@ -13,6 +13,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     least_code: u32,
+    /// Exponent of the power of two that weights are multiplied by.
+    shift: i32,
     power: Option<Arc<Power>>,
     agreement: Option<Arc<Labelings>>,
 }
@@ -33,6 +35,13 @@ impl View {
     #[must_use]
     pub(crate) fn with_least_weight(mut self, weight: f64) -> Self {
         self.least_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
+        self
+    }
+
+    /// Multiplies the remaining weights by 2^`shift`, which changes nothing but their exponents.
+    #[must_use]
+    pub(crate) fn shifted(mut self, shift: i32) -> Self {
+        self.shift = shift;
         self
     }
 
@@ -58,10 +67,15 @@ impl View {
 
     /// Maximum exponent.
     pub(crate) const POWER_MAX: f64 = 16.0;
+    /// Exponent of the sum of all weights up to which products of two sums, of which one is a small share of all, are in
+    /// the range of `f64`, as are their reciprocals.
+    pub(crate) const PRODUCT_EXPONENT_MAX: i32 = 300;
+    /// Exponent of the sum of all weights up to which all other sums and single weights are, likewise.
+    pub(crate) const SUM_EXPONENT_MAX: f64 = 900.0;
 
     /// Whether the view changes nothing.
     pub(crate) fn is_plain(&self) -> bool {
-        self.least_code == 0 && self.power.is_none() && self.agreement.is_none()
+        self.least_code == 0 && self.shift == 0 && self.power.is_none() && self.agreement.is_none()
     }
 
     /// Whether the view gives weights to arcs that have none in the file.
@@ -71,11 +85,33 @@ impl View {
 
     /// Returns the weight of a loop, or of an arc if there are no labelings; 0 if it is omitted.
     pub(crate) fn weight_of(&self, code: u32) -> f64 {
+        let code = match code {
+            code if code < self.least_code => return 0.0,
+            code => self.shift(code),
+        };
+        Weight::from_code(self.power.as_ref().map_or(code, |power| power.code(code))).value()
+    }
+
+    /// Returns a sum of weights in the unit of the view.
+    pub(crate) fn sum_of(&self, sum: f64) -> f64 {
+        libm::scalbn(sum, self.shift)
+    }
+
+    /// Returns a sum of powers of weights in the unit of the view.
+    pub(crate) fn sum_of_powers(&self, sum: f64) -> f64 {
         match &self.power {
-            _ if code < self.least_code => 0.0,
-            Some(power) => Weight::from_code(power.code(code)).value(),
-            None => Weight::from_code(code).value(),
+            Some(power) if self.shift != 0 => sum * libm::exp2(power.of_shift(self.shift)),
+            _ => self.sum_of(sum),
         }
+    }
+
+    /// Returns the code of a weight in the unit of the view: the nearest weight if it is out of range.
+    fn shift(&self, code: u32) -> u32 {
+        if self.shift == 0 {
+            return code;
+        }
+        let value = libm::scalbn(Weight::from_code(code).value(), self.shift);
+        Weight::new(value.clamp(f64::from_bits(1), f64::MAX)).code()
     }
 
     /// Transforms the first `count` arcs of a node, which are weighted or all have weight 1; returns the
@@ -92,9 +128,16 @@ impl View {
             if Weight::ONE.code() < self.least_code {
                 return (0, 0);
             }
-        } else {
-            if self.least_code > 0 {
-                count = keep_heavy(self.least_code, &mut targets[..count], &mut codes[..count]);
+            if self.shift != 0 {
+                codes[..count].fill(Weight::ONE.code());
+                is_weighted = true;
+            }
+        } else if self.least_code > 0 {
+            count = keep_heavy(self.least_code, &mut targets[..count], &mut codes[..count]);
+        }
+        if is_weighted {
+            if self.shift != 0 {
+                codes[..count].iter_mut().for_each(|code| *code = self.shift(*code));
             }
             if let Some(power) = &self.power {
                 codes[..count].iter_mut().for_each(|code| *code = power.code(*code));
@@ -186,6 +229,25 @@ mod tests {
         let view = View::default().with_least_weight(0.5).with_power(2.0);
         assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
         assert_eq!(view.weight_of(Weight::new(3.0).code()), 9.0);
-        assert!(View::default().with_least_weight(0.0).with_power(1.0).is_plain());
+        assert!(View::default().with_least_weight(0.0).with_power(1.0).shifted(0).is_plain());
+    }
+
+    #[test]
+    fn a_shift_changes_exponents_alone() {
+        let (targets, weights) = ([1, 2, 3], [1.5e-280, 1.0, 7.25e280]);
+        for (shift, factor) in [(-40, 2f64.powi(-40)), (20, 2f64.powi(20))] {
+            let view = View::default().shifted(shift);
+            let found = seen(&view, 0, &targets, &weights);
+            let value = |at: usize| Weight::new(weights[at]).value() * factor;
+            assert_eq!(found, [(1, value(0)), (2, value(1)), (3, value(2))]);
+            assert_eq!(seen(&view, 0, &targets, &[]), [(1, factor), (2, factor), (3, factor)]);
+            assert_eq!(view.weight_of(Weight::new(weights[2]).code()), value(2));
+            assert_eq!(view.sum_of(3.0), 3.0 * factor);
+        }
+        let far = seen(&View::default().shifted(-1000), 0, &targets, &weights);
+        assert!(far.iter().all(|&(_, weight)| weight > 0.0), "{far:?}");
+        // The minimum weight is in the unit of the file, and powers in that of the view.
+        let view = View::default().with_least_weight(1.0).shifted(3).with_power(2.0);
+        assert_eq!(seen(&view, 0, &[1, 2, 3], &[0.5, 1.0, 2.0]), [(2, 64.0), (3, 256.0)]);
     }
 }

@@ -256,6 +256,7 @@ fn advice(
         ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
             format_args!("use {} if this line names the columns", HEADER.of("yes")).into()
         }
+        ErrorKind::BadWeight if problem == Problem::DistanceZero => of_distance_zero(),
         // A transform of the weights is meaningless without them.
         ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => return None,
         ErrorKind::BadWeight => {
@@ -279,6 +280,12 @@ fn advice(
         _ => return None,
     };
     Some((advice, ", or "))
+}
+
+/// Returns what to type for distances of which some are 0.
+pub(super) fn of_distance_zero() -> Text {
+    let other = WEIGHT_TRANSFORM.of(WeightTransform::Similarity.name());
+    format_args!("use {other}, which is 1 / (1 + distance)").into()
 }
 
 /// Returns whether a line begins like a comment of other programs.

@@ -74,6 +74,7 @@ use crate::io::{
     Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
     peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
+use crate::output::check_names;
 use crate::plan::Clustering;
 pub use crate::plan::Plan;
 use crate::plan::limits::note_less_memory;
@@ -333,6 +334,7 @@ impl<'a> Job<'a> {
         scratch: &Scratch,
     ) -> Result<()> {
         self.report.graph.get_or_insert_with(|| graph.summary());
+        check_names(graph, &targets.outputs)?;
         let earlier = self.read_earlier(graph, targets, scratch)?;
         let given = self.read_given(graph, options, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;

@@ -28,7 +28,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use rows::{MemberWriter, RepresentativeWriter};
 use rows::{OutputRows, OutputShape, Row};
-pub(crate) use table::refuse_absent;
+pub(crate) use table::{check_names, refuse_absent};
 
 /// Number of buffers, of which one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;

@@ -8,6 +8,7 @@ use super::columns::ColumnsWriter;
 use super::endings::Ending;
 use super::{LineWriter, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,26 @@ pub(super) enum Value<'a> {
     Weight(f64),
     Share(f64),
     None,
+}
+
+/// Refuses a graph with a name that is not UTF-8 if a result is written as a table, before the work.
+///
+/// # Errors
+/// `BadInput` with the name; `CorruptFile`, `Io`.
+pub(crate) fn check_names(graph: &Graph, outputs: &[PathBuf]) -> Result<()> {
+    let table = outputs.iter().find(|path| matches!(Ending::of(path), Some(Ending::Parquet | Ending::Arrow | Ending::JsonLines)));
+    let Some(path) = table.filter(|_| graph.has_names()) else { return Ok(()) };
+    match graph.open_names()?.first_other()? {
+        Some(name) => Err(not_text(path, &name)),
+        None => Ok(()),
+    }
+}
+
+fn not_text(path: &Path, name: &[u8]) -> Error {
+    let (path, name) = (path.display(), name.escape_ascii());
+    let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
+    Error::new(ErrorKind::BadInput, message)
+        .hint("write text, which takes any bytes: use a name that ends in .tsv")
 }
 
 /// Writer of rows.

@@ -15,7 +15,7 @@
 
 use crate::cluster::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
 use crate::error::Result;
-use crate::graph::{Block, Graph};
+use crate::graph::{Block, Graph, View};
 use crate::progress::{Event, Observer, notify};
 
 /// Quality of communities by their graph.
@@ -75,7 +75,7 @@ pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result
 /// the largest label.
 ///
 /// # Errors
-/// Those of reading; `Interrupted`.
+/// Those of reading; `BadInput` if the sum of all weights is too large for `f64`; `Interrupted`.
 ///
 /// # Panics
 /// Panics unless there is exactly one label per node.
@@ -88,10 +88,16 @@ pub fn quality_at(
     assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
     let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let pieces = Pieces::new(labels.len(), graph.is_directed());
+    let shift = graph.shift_within(View::PRODUCT_EXPONENT_MAX)?;
+    let shifted = (shift != 0).then(|| graph.seen_as(&View::default().shifted(shift)));
+    let graph = shifted.as_ref().unwrap_or(graph);
     let mut sums = QualitySums::new(graph, label_count);
     sums.scan(graph, labels, &pieces, observer)?;
     let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
-    Ok(sums.quality(resolution, disconnected_count))
+    let quality = sums.quality(resolution, disconnected_count);
+    // The only measure in units of weight.
+    let cpm = libm::scalbn(quality.cpm, -shift).clamp(f64::MIN, f64::MAX);
+    Ok(Quality { cpm, ..quality })
 }
 
 /// Returns the memory of [`quality`] in addition to the labels.

@@ -4,13 +4,14 @@
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::ClusterOptions;
+use outcore::cluster::{ClusterOptions, Consensus, METHODS, Method, PropagationOptions};
 use outcore::graph::Weight;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::WeightTransform;
 use outcore::io::sim::Sim;
-use outcore::job::{self, JobOptions, Normalize, Source};
+use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::progress::Silent;
+use outcore::score::Quality;
 use outcore::{ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -329,4 +330,110 @@ fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
     sim.put("/in/nodes.txt", b"a\nb\n");
     let error = build(&sim, &options).unwrap_err();
     assert_eq!(error.message(), "the input holds no edges");
+}
+
+/// Returns edges inside and between groups of ten nodes, and loops, with weights from 1 to 9 times a power of two.
+fn scaled(exponent: i32) -> String {
+    let mut state = 5u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut text = String::new();
+    for edge in 0..400 {
+        let group = next(8);
+        // The first group is a component of its own.
+        let other = if edge % 5 == 0 && group > 0 { 1 + next(7) } else { group };
+        let (a, b, weight) = (next(10), next(10), (10 + next(80)) as f64 / 10.0);
+        let weight = 2f64.powi(exponent / 2) * weight * 2f64.powi(exponent - exponent / 2);
+        writeln!(text, "{}\t{}\t{weight:e}", 10 * group + a, 10 * other + b).unwrap();
+    }
+    text
+}
+
+/// Options of every method, with those that compare weights or compute with them.
+fn weighing() -> Vec<ClusterOptions> {
+    let mut all: Vec<ClusterOptions> = METHODS
+        .iter()
+        .map(|spec| ClusterOptions {
+            method: spec.method,
+            resolution: vec![spec.method.default_resolution().unwrap_or(0.5)],
+            ..ClusterOptions::default()
+        })
+        .collect();
+    let changes: [&dyn Fn(&mut PropagationOptions); 3] = [
+        &|options| options.inflation = 1.5,
+        &|options| options.attenuation = vec![0.1],
+        &|options| options.consensus = Some(Consensus::new(3, 0.5)),
+    ];
+    for change in changes {
+        let mut options = ClusterOptions { method: Method::LabelPropagation, ..Default::default() };
+        change(&mut options.propagation);
+        all.push(options);
+    }
+    all
+}
+
+fn score(sim: &Sim) -> ScoreReport {
+    let options = ScoreOptions {
+        graph: GRAPH.into(),
+        communities: OUTPUT.into(),
+        against: None,
+        resolution: 1.0,
+        well_connected: None,
+        unnamed: Unnamed::Stop,
+        comment: b"#".to_vec(),
+        limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+        work_dir: "/disk".into(),
+    };
+    job::score(&files_of(sim), &options, &Silent).unwrap()
+}
+
+/// Returns the communities and their scores, with the weights multiplied by 2^`exponent`.
+fn found(exponent: i32, clustering: &ClusterOptions) -> (Vec<u8>, ScoreReport) {
+    let sim = storage_of(&scaled(exponent));
+    let limits = Limits { memory_bytes: 128 * MIB, threads: 2 };
+    let options = JobOptions { keep_loops: true, duplicates: Duplicates::Sum, ..options() };
+    build(&sim, &options).unwrap();
+    let source =
+        Source::Graph { path: GRAPH.into(), limits, work_dir: "/disk".into(), restart: false };
+    job::cluster(&files_of(&sim), &source, clustering, Path::new(OUTPUT), &Silent).unwrap();
+    (sim.get(OUTPUT).unwrap(), score(&sim))
+}
+
+/// Weights that are multiplied by a power of two give the same communities and the same scores, whether or not products
+/// and sums of them are in the range of a double.
+#[test]
+fn weights_of_any_magnitude_give_the_same_communities_and_scores() {
+    for clustering in weighing() {
+        let (expected, plain) = found(0, &clustering);
+        assert!(plain.quality.community_count > 1);
+        for exponent in [-1000, -700, -540, -301, -80, 290, 310, 520, 900, 1009] {
+            let what = format!("2^{exponent}, {:?}", clustering.method);
+            let (communities, scores) = found(exponent, &clustering);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert_eq!(text(&communities), text(&expected), "{what}");
+            let (found, plain) = (scores.quality, plain.quality);
+            let unit = 2f64.powi(exponent / 2);
+            let cpm = found.cpm / unit / 2f64.powi(exponent - exponent / 2);
+            assert_eq!(cpm, plain.cpm, "{what}");
+            assert_eq!(Quality { cpm: plain.cpm, ..found }, plain, "{what}");
+        }
+    }
+}
+
+#[test]
+fn weights_whose_sum_is_too_large_are_refused() {
+    for text in [
+        "a b 1.7e308\nb c 1.7e308\n".to_owned(),
+        "a b 1e308\nb a 1e308\nb c 1\n".to_owned(),
+        "a a 1.7e308\na b 1\n".to_owned(),
+        scaled(1016),
+    ] {
+        let sim = storage_of(&text);
+        let error = build(&sim, &JobOptions { keep_loops: true, ..options() }).unwrap_err();
+        assert!(error.message().contains("add up to more than"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::BadInput);
+        assert!(error.hint_text().unwrap().contains("--weight-transform log"));
+    }
 }

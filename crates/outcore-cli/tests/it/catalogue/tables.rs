@@ -189,10 +189,12 @@ fn of_weights() -> Vec<Case> {
         ("whole weights, one negative", Arc::new(Int64Array::from(vec![1, -2, 3])), || {
             bad("weight is negative")
         }),
-        ("weights as text", text(["1", "2", "3"]), not_number),
+        ("weights as text", text(["1", "2", "3"]), || finds(FOUND)),
+        ("weights as text, one empty", text(["1", "", "3"]), || bad("weight is null")),
+        ("weights as text, one missing", text(["1", "NA", "3"]), || bad("weight is not a number")),
         ("weights as booleans", Arc::new(BooleanArray::from(vec![true, false, true])), not_number),
         ("weights as days", Arc::new(Date32Array::from(vec![1, 2, 3])), not_number),
-        ("weights as decimals", Arc::new(decimals), not_number),
+        ("weights as decimals", Arc::new(decimals), || finds(FOUND)),
         ("weights that are all null", Arc::new(NullArray::new(3)), not_number),
     ];
     cases

@@ -331,7 +331,7 @@ impl ClusterJob<'_> {
         let again = Start::again(runs[0].labels.clone(), held, self.most());
         let labelings = runs.into_iter().map(|run| run.labels).collect();
         let (mut outcomes, held) = {
-            let view = self.options.view().agreeing(labelings, consensus.share);
+            let view = self.options.view_of(self.graph)?.agreeing(labelings, consensus.share);
             let options = self.options.plain();
             let job = ClusterJob { graph: &self.graph.seen_as(&view), options: &options, ..*self };
             let mut source = job.blocks(self.cache_bytes());

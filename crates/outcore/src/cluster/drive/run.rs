@@ -107,8 +107,9 @@ pub(crate) fn cluster_within(
     }
     graph.files().create_directory(scratch)?;
     notify(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
-    let graph = &graph.seen_as(&options.view());
-    job.graph = graph;
+    let view = options.view_of(graph)?;
+    let (graph, seen) = (&graph.seen_as(&view), &options.in_unit_of(&view));
+    (job.graph, job.options) = (graph, seen);
     let saves = &mut Saves::new(graph, options, &given, scratch);
     // Attenuated votes are fractions of a weight, even if all weights are 1.
     let in_parts = graph.is_weighted() || options.propagation.attenuates();

@@ -8,7 +8,7 @@ use crate::error::opt::{
     TRIALS, WELL_CONNECTED,
 };
 use crate::error::{Error, Result, Text};
-use crate::graph::View;
+use crate::graph::{Graph, View};
 use crate::input::CommunityInput;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -357,9 +357,31 @@ impl ClusterOptions {
         self.method.takes(MethodOption::Resolution)
     }
 
-    /// Returns the view of the graph that the clustering works on.
+    /// Returns the view that every graph is clustered through.
     pub(crate) fn view(&self) -> View {
         View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
+    }
+
+    /// Returns the view through which a graph is clustered. Its weights are multiplied by a power of two if sums of
+    /// their powers, or products of two sums on levels, could leave the range of `f64`.
+    ///
+    /// # Errors
+    /// `BadInput` if the sum of all weights is too large.
+    pub(crate) fn view_of(&self, graph: &Graph) -> Result<View> {
+        let power = self.propagation.inflation;
+        let most = match self.method.is_multilevel() {
+            true => View::PRODUCT_EXPONENT_MAX,
+            false => (View::SUM_EXPONENT_MAX / power.max(1.0)) as i32,
+        };
+        Ok(self.view().shifted(graph.shift_within(most)?))
+    }
+
+    /// Returns the options with sums of weights in the unit of a view.
+    pub(crate) fn in_unit_of(&self, view: &View) -> Self {
+        let mut options = self.clone();
+        let cutoff = &mut options.propagation.label_cutoff;
+        *cutoff = view.sum_of_powers(*cutoff);
+        options
     }
 }
 

@@ -68,6 +68,7 @@ impl BlockEncoder {
             arc_count: 0,
             loop_count: 0,
             weight_total: 0.0,
+            loop_total: 0.0,
             max_degree: 0,
             is_weighted: false,
             histograms: Histograms::default(),
@@ -165,6 +166,8 @@ impl BlockEncoder {
         totals.node_count += node_count;
         totals.arc_count += raw.targets.len() as u64;
         totals.loop_count += raw.loops.len() as u64;
+        totals.loop_total +=
+            raw.loops.iter().map(|&(_, code)| Weight::from_code(code).value()).sum::<f64>();
         let is_other = |code: u32| code != Weight::ONE.code();
         let differs = raw.weights.iter().any(|&code| is_other(code));
         totals.is_weighted |= differs || raw.loops.iter().any(|&(_, code)| is_other(code));

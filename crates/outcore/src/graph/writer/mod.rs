@@ -15,7 +15,9 @@ mod extend;
 
 use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
-use super::manifest::{BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary};
+use super::manifest::{
+    BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, too_heavy,
+};
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
 use crate::io::Files;
@@ -307,7 +309,7 @@ impl GraphWriter {
     /// Finishes `arcs`, then writes `graph.json`.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`.
+    /// `BadInput` if the sum of all weights is too large for `f64`; `Io`, `DiskFull`.
     pub fn finish(mut self) -> Result<GraphSummary> {
         if let Some(pending) = self.pending.take() {
             self.emit(pending)?;
@@ -324,6 +326,9 @@ impl GraphWriter {
             Some(Ok(result)) if sent || result.is_err() => result?,
             _ => return Err(self.failure()),
         };
+        if totals.are_too_heavy() {
+            return Err(too_heavy());
+        }
         let announced = self.nodes.end - self.nodes.start;
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(

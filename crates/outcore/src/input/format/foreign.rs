@@ -71,6 +71,12 @@ const BINARY: [(&[u8], &str, Way); 44] = [
     (b"\xca\xfe\xba\xbe", "a program", TO_CHECK),
     (b"\0asm", "a program", TO_CHECK),
 ];
+/// Name of a Parquet file that cannot be read without a key.
+pub(crate) const ENCRYPTED_PARQUET: &str = "encrypted Parquet";
+/// Remedy for it.
+pub(crate) const DECRYPT: &str = "write it again without encryption; in Python, `pyarrow.parquet.read_table` takes \
+                                  `decryption_properties`, and `outcore.cluster` takes the table that it returns";
+const TO_DECRYPT: Way = Way::Do(DECRYPT);
 const TO_FETCH: Way = Way::Do("fetch the table itself as text");
 const TO_CHECK: Way = Way::Do("check that this is the right file");
 const TO_TEXT_IN_R: Way =
@@ -115,7 +121,9 @@ pub(crate) fn refuse(
     let is_lines = options.format == EdgeFormat::Lines;
     // Names in a list of communities may be anything that a graph has, as written.
     let may_be_any = is_lines || options.rows.are_memberships();
-    if let Some(encoding) = wide_encoding(block).filter(|_| !may_be_any || has_byte_order(block)) {
+    if let Some((encoding, _)) =
+        wide_encoding(block).filter(|(_, is_marked)| !may_be_any || *is_marked)
+    {
         let message = format!("is {encoding} text, but UTF-8 or bytes are expected");
         let from = match &unpacked {
             Some(unpacked) => format!("{unpacked} | iconv -f {encoding} -t UTF-8"),
@@ -124,20 +132,26 @@ pub(crate) fn refuse(
         return Err(error(path, &message, format!("convert it: `{from} | outcore ... -`")));
     }
     let has_lines = memchr::memchr(b'\n', block).is_some();
-    if has_carriage_returns_alone(block) && !(may_be_any && has_lines) {
+    let has_returns = has_carriage_returns_alone(block) && !(may_be_any && has_lines);
+    let is_binary = has_returns && block.iter().any(|&byte| is_of_binary(byte));
+    if has_returns && !is_binary {
         let message = "has carriage returns without line feeds, the line ends of old Macs";
         let from = unpacked.map_or("tr '\\r' '\\n' < FILE".into(), |unpacked| {
             format!("{unpacked} | tr '\\r' '\\n'")
         });
         return Err(error(path, message, format!("convert it: `{from} | outcore ... -`")));
     }
-    if is_lines {
+    if is_lines && !is_binary {
         return Ok(());
     }
     let found = text(block, options.columns.is_some())
         .map(|(name, hint)| (name == "FASTA", format!("is {name}, not lines of edges"), hint));
-    let is_zeros = !may_be_any && memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
-    let message = "is binary data, not text: it contains zero bytes";
+    let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
+    let is_zeros = is_binary || !may_be_any && has_zeros;
+    let message = match block.contains(&0) {
+        true => "is binary data, not text: it contains zero bytes",
+        false => "is binary data, not text: it contains control characters",
+    };
     let hint = "check that this is the right file, and that it is complete";
     match found.or(is_zeros.then(|| (false, message.into(), hint.into()))) {
         Some((true, ..)) if is_node_list => Ok(()),
@@ -163,6 +177,7 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
         ),
         Some(&(_, name, way)) => (name, way),
         None if is_tar(block) => ("a tar archive", Way::Pipe("tar -xOf FILE")),
+        None if is_encrypted_parquet(block) => (ENCRYPTED_PARQUET, TO_DECRYPT),
         None => return None,
     };
     let hint = match (way, unpacked) {
@@ -189,14 +204,19 @@ fn names_member(zip: &[u8], end: &[u8]) -> bool {
 /// Minimum number of zero bytes in a file that is not text. Names may contain a few.
 const ZEROS_LEAST: usize = 8;
 
-/// Returns the name of an encoding with two or four bytes per character, recognized by its byte-order mark or because
-/// every other byte is zero.
-fn wide_encoding(block: &[u8]) -> Option<&'static str> {
+/// Returns the name of an encoding with two or four bytes per character, recognized because every other byte is zero, or
+/// by its byte-order mark, and whether it has one.
+fn wide_encoding(block: &[u8]) -> Option<(&'static str, bool)> {
     if block.starts_with(b"\xff\xfe\0\0") || block.starts_with(b"\0\0\xfe\xff") {
-        return Some("UTF-32");
+        return Some(("UTF-32", true));
     }
-    if has_byte_order(block) {
-        return Some("UTF-16");
+    // Names may begin with the bytes of a mark, but delimiters and line ends of wide text have a zero byte.
+    let has_zero =
+        |at: usize| block.chunks_exact(2).any(|pair| pair[at] == 0 && pair[1 - at] < 128);
+    let is_marked = block.starts_with(b"\xff\xfe") && has_zero(1)
+        || block.starts_with(b"\xfe\xff") && has_zero(0);
+    if is_marked {
+        return Some(("UTF-16", true));
     }
     let pairs = &block[..block.len().min(512)];
     let zeros = |at: usize| pairs.chunks_exact(2).filter(|pair| pair[at] == 0).count();
@@ -204,15 +224,23 @@ fn wide_encoding(block: &[u8]) -> Option<&'static str> {
     // Latin letters, digits and delimiters have a zero byte, always on the same side.
     match () {
         () if count < 4 => None,
-        () if first == 0 && second * 10 >= count * 9 => Some("UTF-16LE"),
-        () if second == 0 && first * 10 >= count * 9 => Some("UTF-16BE"),
+        () if first == 0 && second * 10 >= count * 9 => Some(("UTF-16LE", false)),
+        () if second == 0 && first * 10 >= count * 9 => Some(("UTF-16BE", false)),
         () => None,
     }
 }
 
-/// Returns whether the block begins with a byte-order mark.
-fn has_byte_order(block: &[u8]) -> bool {
-    [&b"\xff\xfe"[..], b"\xfe\xff", b"\0\0\xfe\xff"].iter().any(|mark| block.starts_with(mark))
+/// Returns whether a byte is a control character that no text has between its line ends: names may have some, but old
+/// files of text do not.
+fn is_of_binary(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 0x0E..=0x1A | 0x1C..=0x1F)
+}
+
+/// Returns whether the block begins with the mark of an encrypted Parquet file and a length in four bytes. A name may begin
+/// with the same letters.
+fn is_encrypted_parquet(block: &[u8]) -> bool {
+    let length = block.strip_prefix(b"PARE").and_then(|rest| rest.get(..4));
+    length.is_some_and(|length| length.iter().any(|&byte| is_of_binary(byte)))
 }
 
 /// Returns whether there are carriage returns other than at the ends of lines and of the block.
@@ -435,6 +463,11 @@ mod tests {
             (b"\0a\0,\0b\0\n\0b\0,\0c\0\n", "UTF-16BE text, but"),
             (b"\xff\xfe\0\0a\0\0\0", "UTF-32 text, but"),
             (b"a\tb\0\0\0\0\0\0\0\0\n", "binary data"),
+            (b"\x8e\0\x02\r\0\0\x01a\0\0\0\0\0\0", "binary data, not text: it contains zero"),
+            (b"\x8e\x02\r\x01a\xff", "binary data, not text: it contains control"),
+            (b"PARE\x2a\x01\0\0\x8e\r\x01", "encrypted Parquet"),
+            (b"\xff\xfea\0\t\0b\0\n\0", "UTF-16 text, but"),
+            (b"\xfe\xff\x4e\x2d\0\t\x65\x87\0\n", "UTF-16 text, but"),
         ] {
             let found = refused(block).unwrap_or_default();
             let is_named = found.starts_with(&format!("{name}, not")) || found.starts_with(name);
@@ -465,6 +498,10 @@ mod tests {
             b"atom\tmolecule\n",
             b"@a\t@b\n@b\t@c\n+\t-\n1\t2\n",
             b"\0\t\0\0\n",
+            b"\xff\xfe\tb\nb\t\xff\xfe\xfe\n",
+            b"\xfe\xffa\tb\n",
+            b"PARENT\tCHILD\na\tb\n",
+            b"PARE",
             b"",
         ] {
             assert_eq!(refused(block), None, "{}", block.escape_ascii());

@@ -4,6 +4,7 @@
 //! not an edge is written after the names, for the message about it. A name equal to the previous one, as in tables
 //! grouped by source, is stored only once.
 
+use super::values::{Take, bytes_of, for_each_name, for_each_number, write_value};
 use crate::input::NameRef;
 use crate::input::fault::{LineFault, Problem};
 use crate::input::options::Rows;
@@ -15,35 +16,10 @@ use crate::input::text::field::{
 use crate::input::text::transform::WeightTransform;
 use crate::input::text::{PADDING, is_short_number};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowDictionaryKeyType, ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{
-    Array, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray, LargeStringArray,
-    PrimitiveArray, RecordBatch, StringArray, StringViewArray,
-};
+use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use std::ops::Range;
-
-/// Returns whether names may have this type.
-pub(super) fn is_name(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(_, values) => is_name(values),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
-        other => other.is_integer(),
-    }
-}
-
-/// Returns whether weights may have this type.
-pub(super) fn is_weight(kind: &DataType) -> bool {
-    kind.is_integer() || kind.is_floating()
-}
-
-/// Maximum length of a whole number, including its sign.
-const DIGITS: usize = 20;
 
 /// Columns of a batch.
 pub(super) struct Columns<'a> {
@@ -124,10 +100,10 @@ impl<'a> Columns<'a> {
         bad: &mut Vec<(usize, usize, Problem)>,
     ) {
         let (first, nulls) = (rows.start, weights.nulls());
-        let mut take = |at: usize, value: f64| {
+        let mut take = |at: usize, value: Result<f64, Problem>| {
             let is_null = nulls.is_some_and(|nulls| nulls.is_null(first + at));
-            let code =
-                if is_null { Err(Problem::EmptyWeight) } else { code(self.transform, value) };
+            let value = if is_null { Err(Problem::EmptyWeight) } else { value };
+            let code = value.and_then(|value| code(self.transform, value));
             into.push(code.unwrap_or_default());
             if let Err(problem) = code {
                 bad.push((at, 2, problem));
@@ -372,202 +348,5 @@ fn has_line_end(fingerprint: Fingerprint, name: &[u8]) -> bool {
             first_equal(fingerprint.low, LINE_ENDS) | first_equal(high, LINE_ENDS) != 0
         }
         false => memchr::memchr(b'\n', name).is_some(),
-    }
-}
-
-/// Receiver of names.
-trait Take {
-    /// Takes the name of a row.
-    fn take(&mut self, at: usize, name: &[u8]);
-
-    /// Takes a number's digits, if this is faster than [`take`](Self::take); returns whether it did.
-    #[inline]
-    fn take_number(&mut self, _at: usize, _number: u64) -> bool {
-        false
-    }
-}
-
-impl<F: FnMut(usize, &[u8])> Take for F {
-    #[inline]
-    fn take(&mut self, at: usize, name: &[u8]) {
-        self(at, name);
-    }
-}
-
-/// Returns the total bytes of the names in `rows`.
-fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
-    match column.data_type() {
-        DataType::Utf8 | DataType::Binary => {
-            let offsets = match column.data_type() {
-                DataType::Utf8 => column.as_string::<i32>().value_offsets(),
-                _ => column.as_binary::<i32>().value_offsets(),
-            };
-            (offsets[rows.end] - offsets[rows.start]) as usize
-        }
-        DataType::LargeUtf8 | DataType::LargeBinary => {
-            let offsets = match column.data_type() {
-                DataType::LargeUtf8 => column.as_string::<i64>().value_offsets(),
-                _ => column.as_binary::<i64>().value_offsets(),
-            };
-            (offsets[rows.end] - offsets[rows.start]) as usize
-        }
-        kind if kind.is_integer() => DIGITS * rows.len(),
-        _ => {
-            let mut sum = 0;
-            for_each_name(column, rows, 0, &mut |_, name: &[u8]| sum += name.len());
-            sum
-        }
-    }
-}
-
-/// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls give arbitrary bytes.
-fn for_each_name(column: &dyn Array, rows: Range<usize>, at: usize, take: &mut impl Take) {
-    fn each<'a>(
-        rows: Range<usize>,
-        at: usize,
-        take: &mut impl Take,
-        value: impl Fn(usize) -> &'a [u8],
-    ) {
-        for (at, row) in (at..).zip(rows) {
-            take.take(at, value(row));
-        }
-    }
-    match column.data_type() {
-        DataType::Utf8 => {
-            let names: &StringArray = column.as_string();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::LargeUtf8 => {
-            let names: &LargeStringArray = column.as_string();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::Utf8View => {
-            let names: &StringViewArray = column.as_string_view();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::Binary => {
-            let names: &BinaryArray = column.as_binary();
-            each(rows, at, take, |row| names.value(row));
-        }
-        DataType::LargeBinary => {
-            let names: &LargeBinaryArray = column.as_binary();
-            each(rows, at, take, |row| names.value(row));
-        }
-        DataType::BinaryView => {
-            let names: &BinaryViewArray = column.as_binary_view();
-            each(rows, at, take, |row| names.value(row));
-        }
-        DataType::Dictionary(key, _) => for_each_of_dictionary(column, key, rows, at, take),
-        DataType::Int8 => each_integer(column.as_primitive::<Int8Type>(), rows, at, take),
-        DataType::Int16 => each_integer(column.as_primitive::<Int16Type>(), rows, at, take),
-        DataType::Int32 => each_integer(column.as_primitive::<Int32Type>(), rows, at, take),
-        DataType::Int64 => each_integer(column.as_primitive::<Int64Type>(), rows, at, take),
-        DataType::UInt8 => each_integer(column.as_primitive::<UInt8Type>(), rows, at, take),
-        DataType::UInt16 => each_integer(column.as_primitive::<UInt16Type>(), rows, at, take),
-        DataType::UInt32 => each_integer(column.as_primitive::<UInt32Type>(), rows, at, take),
-        DataType::UInt64 => each_integer(column.as_primitive::<UInt64Type>(), rows, at, take),
-        other => unreachable!("no names are of type {other}"),
-    }
-}
-
-fn each_integer<T>(numbers: &PrimitiveArray<T>, rows: Range<usize>, at: usize, take: &mut impl Take)
-where
-    T: ArrowPrimitiveType<Native: itoa::Integer + TryInto<u64>>,
-{
-    let mut digits = itoa::Buffer::new();
-    for (at, &number) in (at..).zip(&numbers.values()[rows]) {
-        if !number.try_into().is_ok_and(|number| take.take_number(at, number)) {
-            take.take(at, digits.format(number).as_bytes());
-        }
-    }
-}
-
-fn for_each_of_dictionary(
-    column: &dyn Array,
-    key: &DataType,
-    rows: Range<usize>,
-    at: usize,
-    take: &mut impl Take,
-) {
-    fn each<K: ArrowDictionaryKeyType>(
-        names: &DictionaryArray<K>,
-        rows: Range<usize>,
-        at: usize,
-        take: &mut dyn FnMut(usize, &[u8]),
-    ) {
-        let values = names.values();
-        for (at, row) in (at..).zip(rows) {
-            match names.key(row) {
-                Some(value) if !values.is_null(value) => {
-                    // Without this, dictionaries of dictionaries would be infinite types.
-                    let mut take: &mut dyn FnMut(usize, &[u8]) = take;
-                    one_name(values, value, at, &mut take);
-                }
-                _ => take(at, &[]),
-            }
-        }
-    }
-    let take: &mut dyn FnMut(usize, &[u8]) = &mut |at, name: &[u8]| take.take(at, name);
-    match key {
-        DataType::Int8 => each(column.as_dictionary::<Int8Type>(), rows, at, take),
-        DataType::Int16 => each(column.as_dictionary::<Int16Type>(), rows, at, take),
-        DataType::Int32 => each(column.as_dictionary::<Int32Type>(), rows, at, take),
-        DataType::Int64 => each(column.as_dictionary::<Int64Type>(), rows, at, take),
-        DataType::UInt8 => each(column.as_dictionary::<UInt8Type>(), rows, at, take),
-        DataType::UInt16 => each(column.as_dictionary::<UInt16Type>(), rows, at, take),
-        DataType::UInt32 => each(column.as_dictionary::<UInt32Type>(), rows, at, take),
-        _ => each(column.as_dictionary::<UInt64Type>(), rows, at, take),
-    }
-}
-
-/// Takes one name of a dictionary.
-fn one_name(values: &dyn Array, row: usize, at: usize, take: &mut &mut dyn FnMut(usize, &[u8])) {
-    match values.data_type() {
-        DataType::Utf8 => take(at, values.as_string::<i32>().value(row).as_bytes()),
-        DataType::LargeUtf8 => take(at, values.as_string::<i64>().value(row).as_bytes()),
-        _ => for_each_name(values, row..row + 1, at, take),
-    }
-}
-
-/// Calls `take` with each number of `rows`, counted from 0; nulls give arbitrary numbers.
-fn for_each_number(column: &dyn Array, rows: Range<usize>, take: &mut impl FnMut(usize, f64)) {
-    fn each<T: ArrowPrimitiveType>(
-        numbers: &PrimitiveArray<T>,
-        rows: Range<usize>,
-        take: &mut impl FnMut(usize, f64),
-        value: impl Fn(T::Native) -> f64,
-    ) {
-        for (at, &number) in numbers.values()[rows].iter().enumerate() {
-            take(at, value(number));
-        }
-    }
-    match column.data_type() {
-        DataType::Float16 => each(column.as_primitive::<Float16Type>(), rows, take, f64::from),
-        DataType::Float32 => each(column.as_primitive::<Float32Type>(), rows, take, f64::from),
-        DataType::Float64 => each(column.as_primitive::<Float64Type>(), rows, take, |n| n),
-        DataType::Int8 => each(column.as_primitive::<Int8Type>(), rows, take, f64::from),
-        DataType::Int16 => each(column.as_primitive::<Int16Type>(), rows, take, f64::from),
-        DataType::Int32 => each(column.as_primitive::<Int32Type>(), rows, take, f64::from),
-        DataType::Int64 => each(column.as_primitive::<Int64Type>(), rows, take, |n| n as f64),
-        DataType::UInt8 => each(column.as_primitive::<UInt8Type>(), rows, take, f64::from),
-        DataType::UInt16 => each(column.as_primitive::<UInt16Type>(), rows, take, f64::from),
-        DataType::UInt32 => each(column.as_primitive::<UInt32Type>(), rows, take, f64::from),
-        DataType::UInt64 => each(column.as_primitive::<UInt64Type>(), rows, take, |n| n as f64),
-        other => unreachable!("no weights are of type {other}"),
-    }
-}
-
-/// Appends a value as text.
-fn write_value(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
-    if column.is_null(row) {
-        text.extend_from_slice(b"null");
-    } else if column.data_type().is_floating() {
-        for_each_number(column, row..row + 1, &mut |_, number| {
-            text.extend_from_slice(number.to_string().as_bytes());
-        });
-    } else {
-        for_each_name(column, row..row + 1, 0, &mut |_, name: &[u8]| {
-            text.extend_from_slice(name);
-        });
     }
 }

@@ -25,7 +25,7 @@ const SCHEMA_BYTES: usize = 64 << 10;
 /// Maximum size of the metadata of a message.
 const DESCRIPTION_LIMIT: usize = 64 << 20;
 /// Maximum size of a message of a stream, whose messages cannot be examined beforehand.
-pub(super) const MESSAGE_LIMIT: u64 = 64 << 20;
+const MESSAGE_LIMIT: u64 = 64 << 20;
 /// Maximum number of unpacked bytes per byte of zstd: a block of 128 KiB of one byte takes four bytes.
 const PACKED_MOST: u64 = 64 << 10;
 /// More than any memory, for false lengths.
@@ -111,9 +111,22 @@ fn description_bytes(prefix: &[u8]) -> Option<usize> {
     usize::try_from(bytes).ok().filter(|&bytes| bytes <= DESCRIPTION_LIMIT)
 }
 
+/// Returns the memory that the messages of an input may take.
+pub(super) fn held_bytes(
+    files: &Files,
+    path: &Path,
+    input: &Input,
+    beginning: &Beginning,
+) -> Result<u64> {
+    match files.is_regular(path) && !input.is_compressed() {
+        true => Ok(largest_message(files, path, beginning)?.max(1 << 20)),
+        false => Ok(MESSAGE_LIMIT),
+    }
+}
+
 /// Returns the maximum memory to decode a file: dictionaries are kept, and a message is held both as stored and
 /// unpacked. Uses the footer of the file and the first messages.
-pub(super) fn largest_message(files: &Files, path: &Path, beginning: &Beginning) -> Result<u64> {
+fn largest_message(files: &Files, path: &Path, beginning: &Beginning) -> Result<u64> {
     let mut scan = Scan::open(files, path)?;
     let (dictionaries, largest) = scan.first_messages(beginning.next as u64)?;
     let (of_all_dictionaries, of_all) = scan.all_messages()?.unwrap_or((0, 0));

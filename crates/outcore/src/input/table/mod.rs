@@ -14,9 +14,12 @@
 mod columns;
 mod ipc;
 mod parquet;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the choice of columns"))]
+mod sample;
+mod values;
 
 use super::decompress::Input;
-use super::fault::{LineFault, Origin, Problem, escape};
+use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
 use super::format::names::{self, Choice, Columns as Names, Kind};
 use super::format::question::{self, View};
 use super::format::{bad_input, check_distinct, kinds_of, twice};
@@ -135,10 +138,7 @@ impl TableFormat {
         let beginning = ipc::Beginning::peek(input, path)?;
         let schema = beginning.schema(input, path)?;
         let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options)?;
-        format.held_bytes = match files.is_regular(path) && !is_compressed {
-            true => ipc::largest_message(files, path, &beginning)?.max(1 << 20),
-            false => ipc::MESSAGE_LIMIT,
-        };
+        format.held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
         Ok(Some(format))
     }
 
@@ -285,6 +285,9 @@ impl TableFormat {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
         let skip = Text::from(format_args!("{} to skip this row", ON_BAD_LINE.of("skip")));
+        if fault.problem == Problem::DistanceZero {
+            return error.hint(format_args!("{}, or {skip}", of_distance_zero()));
+        }
         let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
         if of_weight && self.transform == WeightTransform::None {
             return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
@@ -383,10 +386,11 @@ fn choose_columns(
         chosen.truncate(2);
     }
     for (part, &at) in chosen.iter().enumerate() {
-        let kind = schema.field(at).data_type();
+        let field = schema.field(at);
+        let kind = field.data_type();
         let (is_usable, wanted) = match part {
-            2 => (columns::is_weight(kind), "a weight is a number"),
-            _ => (columns::is_name(kind), "names are text or whole numbers"),
+            2 => (values::is_weight(kind), "a weight is a number"),
+            _ => (values::is_name(field), "names are text or whole numbers"),
         };
         if !is_usable {
             let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
@@ -449,10 +453,8 @@ fn usual_columns(schema: &Schema, options: &InputOptions) -> Choice {
 }
 
 fn kinds_of_columns(schema: &Schema) -> Vec<Kind> {
-    // Decimals are refused later, so that they are not silently left out.
-    let is_number = |kind: &arrow_schema::DataType| columns::is_weight(kind) || kind.is_decimal();
     let kind = |is_number: bool| if is_number { Kind::Number } else { Kind::Text };
-    schema.fields().iter().map(|field| kind(is_number(field.data_type()))).collect()
+    schema.fields().iter().map(|field| kind(values::is_number(field.data_type()))).collect()
 }
 
 /// Task of reading a table.

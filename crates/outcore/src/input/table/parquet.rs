@@ -4,24 +4,30 @@
 //! length; a page longer than planned is an error before it is read. The library `parquet` decodes pages. Format:
 //! <https://parquet.apache.org/docs/file-format/>.
 
+use super::values::UUID;
 use super::{TableTask, caught, damaged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::fault::Origin;
+use crate::input::format::bad_input;
+use crate::input::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
 use crate::input::taker::Taker;
 use crate::input::text::chunk::ParsedChunk;
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::format_bytes;
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::LogicalType;
 use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::TypePtr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -38,6 +44,9 @@ const PAGE_BYTES_MIN: u64 = 256 << 10;
 const PAGES_HELD: u64 = 3;
 /// Maximum number of bytes read of a page's header.
 const HEADER_BYTES: usize = 1 << 10;
+
+/// Last bytes of a file whose metadata are encrypted.
+const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 
 /// Bytes of a file as the library requests them, with a check of page lengths.
 #[derive(Clone)]
@@ -63,6 +72,17 @@ impl Pages {
             limit: u64::MAX,
             failure: Arc::default(),
         })
+    }
+
+    /// Refuses a file whose metadata are encrypted, according to its last bytes.
+    fn refuse_encrypted(&self) -> Result<()> {
+        let mut end = [0; ENCRYPTED_MAGIC.len()];
+        let at = self.bytes.saturating_sub(end.len() as u64);
+        self.file.read_at(at, &mut end)?;
+        if end != *ENCRYPTED_MAGIC {
+            return Ok(());
+        }
+        Err(bad_input(self.file.path(), &format!("is {ENCRYPTED_PARQUET}")).hint(DECRYPT))
     }
 
     /// Stores `error`, and returns one for the library.
@@ -181,6 +201,7 @@ impl ParquetFile {
     /// Reads the metadata of a file.
     pub(super) fn open(files: &Files, path: &Path) -> Result<Self> {
         let pages = Pages::open(files, path)?;
+        pages.refuse_encrypted()?;
         // Arrow types that the writing program stored are ignored.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = caught(path, || {
@@ -193,8 +214,19 @@ impl ParquetFile {
         Ok(Self { pages, metadata })
     }
 
+    /// Returns the schema, with UUIDs marked as in Arrow.
     pub(super) fn schema(&self) -> SchemaRef {
-        self.metadata.schema().clone()
+        let schema = self.metadata.schema();
+        let stored = self.metadata.parquet_schema().root_schema().get_fields();
+        let marked = |(field, stored): (&Arc<Field>, &TypePtr)| {
+            let mut field = field.as_ref().clone();
+            if stored.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid) {
+                field.metadata_mut().insert(EXTENSION_TYPE_NAME_KEY.to_owned(), UUID.to_owned());
+            }
+            field
+        };
+        let fields: Vec<Field> = schema.fields().iter().zip(stored).map(marked).collect();
+        Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
     }
 
     /// Returns the number of rows in all groups.
@@ -281,6 +313,30 @@ impl ParquetFile {
             .build()
             .map_err(|error| self.pages.error(error))
     }
+}
+
+/// Opens a file to read the first rows of one column: returns the column, and a function that returns its next batch.
+pub(super) fn first_batches(
+    files: &Files,
+    path: &Path,
+    column: usize,
+) -> Result<(Field, impl FnMut() -> Result<Option<RecordBatch>>)> {
+    let mut file = ParquetFile::open(files, path)?;
+    file.pages.limit = file.plan(&[column], 1, 0)?.page_limit;
+    let field = file.schema().field(column).clone();
+    let (path, mut groups, mut batches) = (path.to_path_buf(), 0..file.groups().len(), None);
+    let next = move || loop {
+        if batches.is_none() {
+            let Some(group) = groups.next() else { return Ok(None) };
+            batches = Some(file.batches(group, 0, &[column])?);
+        }
+        let batch = caught(&path, || Ok(batches.as_mut().and_then(Iterator::next)))?;
+        match batch {
+            Some(batch) => return batch.map(Some).map_err(|error| file.pages.error(error)),
+            None => batches = None,
+        }
+    };
+    Ok((field, next))
 }
 
 /// Returns the schema with text as views, which refer to pages instead of copying them.

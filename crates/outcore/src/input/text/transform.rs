@@ -25,6 +25,8 @@ pub enum WeightTransform {
     NegLog10,
     /// `1 / w`, for distances; a distance of 0 is an error.
     Reciprocal,
+    /// `1 / (1 + w)`, for distances of which some are 0, which become 1, the largest weight.
+    Similarity,
 }
 
 /// Smallest E-value that is distinguished from smaller ones.
@@ -40,6 +42,7 @@ impl WeightTransform {
             Self::Log => "log",
             Self::NegLog10 => "neglog10",
             Self::Reciprocal => "reciprocal",
+            Self::Similarity => "similarity",
         }
     }
 
@@ -63,6 +66,7 @@ impl WeightTransform {
             Self::Reciprocal if value == 0.0 => return Err(Problem::DistanceZero),
             // Reciprocals of the smallest numbers exceed the largest one.
             Self::Reciprocal => (1.0 / value).min(f64::MAX),
+            Self::Similarity => 1.0 / (1.0 + value),
         };
         Ok(if weight > 0.0 { Weight::new(weight).code() } else { 0 })
     }
@@ -85,11 +89,12 @@ mod tests {
 
     #[test]
     fn every_transform_computes_what_its_name_says() {
-        use WeightTransform::{Log, NegLog10, None, Reciprocal};
+        use WeightTransform::{Log, NegLog10, None, Reciprocal, Similarity};
         for value in [1e-300, 1e-9, 0.25, 0.999, 1.0, 3.0, 723.0, 1e18, 1e300] {
             assert!(near(weight(None, value), value), "{value}");
             assert!(near(weight(Log, value), value.ln_1p()), "{value}");
             assert!(near(weight(Reciprocal, value), value.recip()), "{value}");
+            assert!(near(weight(Similarity, value), (1.0 + value).recip()), "{value}");
             let expected = (-value.log10()).clamp(0.0, 200.0);
             let found = weight(NegLog10, value);
             assert!(found == expected || near(found, expected), "{value}: {found}");
@@ -99,18 +104,20 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_range_are_weights_too() {
-        use WeightTransform::{Log, NegLog10, None, Reciprocal};
+        use WeightTransform::{Log, NegLog10, None, Reciprocal, Similarity};
         let least = f64::from_bits(1);
         for value in [0.0, -0.0] {
             assert_eq!(weight(None, value), 0.0);
             assert_eq!(weight(Log, value), 0.0);
             assert_eq!(weight(NegLog10, value), 200.0);
             assert_eq!(Reciprocal.code(value), Err(Problem::DistanceZero));
+            assert_eq!(weight(Similarity, value), 1.0);
         }
         assert_eq!(weight(NegLog10, least), 200.0);
         assert_eq!((weight(NegLog10, 1.0), weight(NegLog10, f64::MAX)), (0.0, 0.0));
         assert!(weight(Log, least) > 0.0 && near(weight(Log, f64::MAX), 709.782_712_9));
         assert!(weight(Reciprocal, least).is_finite() && weight(Reciprocal, f64::MAX) > 0.0);
+        assert!(weight(Similarity, f64::MAX) > 0.0);
     }
 
     /// Recorded on one machine; every other machine must give the same.
