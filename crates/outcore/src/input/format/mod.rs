@@ -27,7 +27,7 @@ use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
-pub(crate) use lines::BYTE_ORDER_MARK;
+pub(crate) use lines::{BYTE_ORDER_MARK, kind_of};
 use lines::Sample;
 use names::{Choice, Chosen};
 use recognize::{HeaderAt, Reading, recognize};
