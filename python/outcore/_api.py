@@ -24,7 +24,25 @@ from outcore.errors import _made
 __all__ = ["build", "cluster", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
-EdgeFormat: TypeAlias = Literal["auto", "lines", "metis", "mcl"]
+EdgeFormat: TypeAlias = Literal[
+    "auto",
+    "lines",
+    "metis",
+    "mcl",
+    "pajek",
+    "gml",
+    "graphml",
+    "gexf",
+    "dimacs",
+    "lgl",
+    "tgf",
+    "sif",
+    "smat",
+    "adjlist",
+    "multiline-adjlist",
+    "networkx",
+    "uc",
+]
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
 #: Parameters that are not passed on as options of the command.

@@ -4,6 +4,7 @@
 
 use super::decompress::Input;
 use super::format::bad_input;
+use super::lists;
 use super::text::chunk::ParsedChunk;
 use crate::error::Result;
 use crate::error::opt::NODES;
@@ -25,7 +26,7 @@ pub(super) fn is_arrow(head: &[u8]) -> bool {
 pub(super) fn refuse_as_nodes(path: &Path, input: &mut Input) -> Result<()> {
     let (head, _) = input.peek(ARROW_MAGIC.len())?;
     if !head.starts_with(PARQUET_MAGIC) && !is_arrow(head) {
-        return Ok(());
+        return lists::refuse(path, input);
     }
     Err(bad_input(path, "is a table, but a list of nodes must be text")
         .hint(format_args!("write its column of nodes as lines, and pass that to {NODES}")))

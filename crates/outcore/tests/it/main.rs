@@ -3,6 +3,7 @@
 mod append;
 mod common;
 mod faults;
+mod formats;
 mod fuzz_corpus;
 mod halfway;
 mod job;

@@ -27,6 +27,7 @@ mod words;
 mod xml;
 
 use super::decompress::Input;
+use super::format::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::transform::WeightTransform;
@@ -45,10 +46,8 @@ const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
 /// Format of a graph, or of communities, that is not one edge per line: a row of [`KINDS`].
 #[derive(Debug)]
 pub(crate) struct ListKind {
-    /// Value of `--format` that selects it, if it holds edges.
+    /// Value of `--format` that selects it, if it holds edges; otherwise, it holds communities.
     pub(crate) format: Option<EdgeFormat>,
-    /// What the entries are.
-    pub(crate) rows: Rows,
     pub(crate) name: &'static str,
     /// One line of documentation: what is read, and how it is recognized.
     pub(crate) doc: &'static str,
@@ -68,7 +67,6 @@ pub(crate) struct ListKind {
 pub(crate) static KINDS: [ListKind; 15] = [
     ListKind {
         format: Some(EdgeFormat::Mcl),
-        rows: Rows::Edges,
         name: "mcl matrix",
         doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1",
         endings: &[],
@@ -79,7 +77,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Pajek),
-        rows: Rows::Edges,
         name: "Pajek",
         doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node",
         endings: &[".net"],
@@ -90,7 +87,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Graphml),
-        rows: Rows::Edges,
         name: "GraphML",
         doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`",
         endings: &[".graphml"],
@@ -101,7 +97,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Gexf),
-        rows: Rows::Edges,
         name: "GEXF",
         doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge",
         endings: &[".gexf"],
@@ -112,7 +107,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Gml),
-        rows: Rows::Edges,
         name: "GML",
         doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge",
         endings: &[".gml"],
@@ -123,7 +117,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Dimacs),
-        rows: Rows::Edges,
         name: "DIMACS",
         doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`",
         endings: &[".dimacs", ".col", ".gr"],
@@ -134,7 +127,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::MultilineAdjlist),
-        rows: Rows::Edges,
         name: "multiline adjacency list",
         doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`",
         endings: &[".multiline_adjlist"],
@@ -145,7 +137,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Networkx),
-        rows: Rows::Edges,
         name: "networkx edge list",
         doc: "edge list of networkx with data: two nodes and `{...}` per line",
         endings: &[],
@@ -156,7 +147,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Uc),
-        rows: Rows::Edges,
         name: "UC",
         doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`",
         endings: &[".uc"],
@@ -167,7 +157,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Metis),
-        rows: Rows::Edges,
         name: "METIS",
         doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1",
         endings: &[".metis", ".graph"],
@@ -178,7 +167,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Lgl),
-        rows: Rows::Edges,
         name: "LGL",
         doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight",
         endings: &[".lgl"],
@@ -189,7 +177,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Tgf),
-        rows: Rows::Edges,
         name: "TGF",
         doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number",
         endings: &[".tgf"],
@@ -200,7 +187,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Sif),
-        rows: Rows::Edges,
         name: "SIF",
         doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone",
         endings: &[".sif"],
@@ -211,7 +197,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Smat),
-        rows: Rows::Edges,
         name: "SMAT",
         doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0",
         endings: &[".smat"],
@@ -222,7 +207,6 @@ pub(crate) static KINDS: [ListKind; 15] = [
     },
     ListKind {
         format: Some(EdgeFormat::Adjlist),
-        rows: Rows::Edges,
         name: "adjacency list",
         doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once",
         endings: &[".adjlist"],
@@ -243,7 +227,16 @@ pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<
         format => kind.format == Some(format),
     };
     let is_edges = options.rows == Rows::Edges;
-    KINDS.iter().find(|kind| (kind.rows == Rows::Edges) == is_edges && is_meant(kind))
+    KINDS.iter().find(|kind| kind.format.is_some() == is_edges && is_meant(kind))
+}
+
+/// Refuses a file that is a graph by its first bytes where nodes or communities are expected.
+pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
+    let head = input.peek(HEAD_BYTES)?.0;
+    let graph = KINDS.iter().find(|kind| kind.format.is_some() && (kind.is)(head, false));
+    let Some(ListKind { name, .. }) = graph else { return Ok(()) };
+    Err(bad_input(path, &format!("is a graph in the format {name}"))
+        .hint("pass a file with a node at the beginning of each line"))
 }
 
 /// Returns the lines that are neither blank nor begin with `comment`, if there is one.
@@ -280,7 +273,13 @@ impl ListFormat {
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Option<Self>> {
-        let Some(kind) = known(path, input.peek(HEAD_BYTES)?.0, options) else { return Ok(None) };
+        let Some(kind) = known(path, input.peek(HEAD_BYTES)?.0, options) else {
+            return if options.rows == Rows::Edges {
+                Ok(None)
+            } else {
+                refuse(path, input).map(|()| None)
+            };
+        };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
         Ok(Some(Self {
