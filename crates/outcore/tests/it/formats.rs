@@ -226,7 +226,7 @@ fn errors_report_the_place() {
         ("g", "*Vertices 3\n*Arcs\n1 2 -1\n", 3, 5, "weight is negative"),
         ("g", "*Vertices 3\n*Matrix\n0 1 0\n", 2, 1, "section of Pajek cannot be read"),
         ("g", "*Vertices 3\n1 \"a\"\n", 3, 1, "network has no edges"),
-        ("g", "*Vertices 3\n*Edge\n1 2\n", 2, 1, "section of Pajek is not known"),
+        ("g", "*Vertices 3\n*Edge\n1 2\n", 2, 1, "section of Pajek cannot be read"),
         ("g", "*Network a\n*Vertices 1\n*Arcs\n*Network b\n", 4, 1, "file has several networks"),
         ("g", "*Vertices 99999999999\n*Arcs\n", 1, 11, "file has too many nodes"),
         ("g", "graph [ edge [ source 1 target 2 weight x ] ]", 1, 41, "weight is not a number"),
@@ -256,7 +256,7 @@ fn errors_report_the_place() {
         ("g.tgf", "1 a\n2 b\n", 3, 1, "file has no edges"),
         ("g.tgf", "1\n2\n#\n1 2 3\n2 1 x\n", 5, 5, "weight is missing"),
         ("g.sif", "a pp b\nc pp\n", 3, 1, "relation has no target"),
-        ("g.smat", "2 2 1\n0 2 1\n", 2, 3, "row does not exist"),
+        ("g.smat", "2 2 1\n0 2 1\n", 2, 3, "node does not exist"),
         ("g.multiline_adjlist", "a 2\nb {}\n", 3, 1, "file ends after 1 of 2 neighbors"),
         ("g", "a b {}\nb c {'weight': 'x'}\n", 2, 16, "weight is not a number"),
         ("g", "a b {}\nb c d\n", 2, 5, "data of the edge cannot be read"),
@@ -275,7 +275,7 @@ fn files_that_contradict_themselves_are_refused() {
     for (name, text, message) in [
         ("g.col", "p edge 4 3\ne 1 2\n", "declares 3 edges, but has 1"),
         ("g.gr", "p sp 4 2\na 1 2 1\n", "declares 2 edges, but has 1"),
-        ("g.smat", "4 4 2\n0 1 1\n", "declares 2 entries, but has 1"),
+        ("g.smat", "4 4 2\n0 1 1\n", "declares 2 edges, but has 1"),
     ] {
         let error = read(name, text.as_bytes(), 1 << 20, InputOptions::default()).unwrap_err();
         assert_eq!(error.message(), format!("`/in/{name}` {message}"));

@@ -88,7 +88,7 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let Some(header) = edges.task.format.metis else { unreachable!("METIS graphs have a header") };
     let arcs = if edges.task.format.directed { 2 } else { 1 };
-    edges.declared_edges = Some(header.edges.saturating_mul(arcs));
+    edges.tally.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
         edges.begin(node);

@@ -277,6 +277,20 @@ impl Words {
         whole_number(self.word())
     }
 
+    /// Returns the word as the number of a node within `range`.
+    pub(crate) fn node(&self, range: &Range<u64>) -> Result<u64> {
+        self.number().filter(|number| range.contains(number)).ok_or_else(|| {
+            let expected = format!("expected {} to {}", range.start, range.end.saturating_sub(1));
+            self.error("node does not exist", &expected)
+        })
+    }
+
+    /// Moves to the next word of the line, which must be a whole number.
+    pub(crate) fn next_number(&mut self, expected: &str) -> Result<u64> {
+        self.require("number is missing", expected)?;
+        self.number().ok_or_else(|| self.error("number cannot be read", expected))
+    }
+
     /// Returns the error about the word that was read last.
     pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
         Error::new(ErrorKind::BadInput, message).at(self.place(0, expected)).hint(format_args!(
