@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use edges::{ListEdges, Tally};
 use std::path::Path;
-use words::Words;
+use words::{BYTE_ORDER_MARK, Words};
 
 /// Bytes of a file that are examined to recognize its format.
 const HEAD_BYTES: usize = 64 << 10;
@@ -115,7 +115,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
 
 /// Returns the format of a file if its first bytes or its name reveal it, and its lines are not to be read as such.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let head = without_mark(head);
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let is_meant = |kind: &ListKind| match options.format {
@@ -128,11 +128,16 @@ pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<
 
 /// Refuses a file that is a graph by its first bytes where nodes or communities are expected.
 pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
-    let head = input.peek(HEAD_BYTES)?.0;
+    let head = without_mark(input.peek(HEAD_BYTES)?.0);
     let graph = KINDS.iter().find(|kind| kind.format.is_some() && (kind.is)(head, false));
     let Some(ListKind { name, .. }) = graph else { return Ok(()) };
     Err(bad_input(path, &format!("is a graph in the format {name}"))
         .hint("pass a file with a node at the beginning of each line"))
+}
+
+/// Returns the text after a byte-order mark.
+fn without_mark(head: &[u8]) -> &[u8] {
+    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head)
 }
 
 /// Returns the lines that are neither blank nor begin with `comment`, if there is one.

@@ -17,7 +17,7 @@ const WORD_LIMIT: usize = NAME_LIMIT;
 const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
 const SHOWN_BYTES: usize = 120;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
