@@ -24,7 +24,25 @@ from outcore.errors import _made
 __all__ = ["build", "cluster", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
-EdgeFormat: TypeAlias = Literal["auto", "lines", "metis", "mcl"]
+EdgeFormat: TypeAlias = Literal[
+    "auto",
+    "lines",
+    "metis",
+    "mcl",
+    "pajek",
+    "gml",
+    "graphml",
+    "gexf",
+    "dimacs",
+    "lgl",
+    "tgf",
+    "sif",
+    "smat",
+    "adjlist",
+    "multiline-adjlist",
+    "networkx",
+    "uc",
+]
 CommunityFormat: TypeAlias = Literal[
     "auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"
 ]
@@ -141,10 +159,10 @@ def cluster(
         Stop label propagation when at most this share of the nodes changes in a sweep; 0.001 by default.
     converge : bool
         Continue label propagation until no node changes.
-    format : {"auto", "lines", "metis", "mcl"}
-        Format of the edges: ``lines`` has one edge per line or row, ``metis`` is a METIS graph, ``mcl`` a matrix of
-        mcl. ``auto`` recognizes a matrix by how it begins, and a METIS graph by a name that ends in ``.metis`` or
-        ``.graph``.
+    format : str
+        Format of the edges: ``lines`` has one edge per line or row; the others are formats of graphs, such as ``metis``,
+        ``pajek`` or ``graphml``. ``auto`` recognizes them by their first bytes, and where these could be lines of edges
+        as well, by the ending of the name.
     columns : sequence, optional
         Columns of the source, the target and optionally the weight, by name or by number from 1. By default the first
         two, and the third if it is a number; of a table those named `source`, `target` and `weight`.

@@ -234,7 +234,13 @@ fn errors_report_the_place_of_a_bad_word() {
         ),
         ("m", "(mclmatrix\nbegin\n0 1:nan $\n1 0:2 $\n)\n", 3, 5, "weight is NaN"),
         ("m", "(mclmatrix\nbegin\n0 1:2 $\n1 0:2 $\n", 5, 1, "file ends too early"),
-        ("m", "(mclheader\nmcltype matrix\ndimensions 3x2\n)\n", 3, 12, "matrix is not square"),
+        (
+            "m",
+            "(mclheader\nmcltype matrix\ndimensions 3x2\n)\n",
+            3,
+            12,
+            "matrix is rectangular: a clustering, or edges between two kinds of nodes",
+        ),
         (
             "m",
             "(mclheader\ndimensions 2x2\n)\n(mclmatrix\nbegin\n2 1 $\n)",
@@ -299,7 +305,7 @@ fn the_format_can_be_given() {
         read("/in/m", matrix, EdgeFormat::Auto).unwrap()
     );
     let error = read("/in/m", "1 2\n", EdgeFormat::Mcl).unwrap_err();
-    assert_eq!(error.message(), "no matrix section begins here");
+    assert_eq!(error.message(), "file has no matrix");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod append;
 mod common;
 mod communities;
 mod faults;
+mod formats;
 mod fuzz_corpus;
 mod halfway;
 mod job;

@@ -7,8 +7,8 @@
 use super::edges::{ListEdges, WeightText};
 use super::words::{Words, whole_number};
 use super::{fields, lines};
-use crate::error::{Error, ErrorKind, Result};
-use crate::units::format_count;
+use crate::error::Result;
+use std::ops::Range;
 
 /// Problems, and how their edges are written.
 const PROBLEMS: [(&[u8], Edges); 14] = [
@@ -71,13 +71,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
         Some(Edges::Refused(message)) => return Err(words.error(message, EXPECTED)),
         Some(form) => form,
     };
-    let nodes = number(words)?;
-    if !edges.push_declared(words, 1..nodes + 1)? {
+    let nodes = 1..words.next_number(EXPECTED)?.saturating_add(1);
+    if !edges.push_declared(words, nodes.clone())? {
         return Ok(false);
     }
-    let declared = number(words)?;
+    edges.tally.declared_edges = Some(words.next_number(EXPECTED)?);
     words.end_line()?;
-    edges.declared_edges = Some(declared);
     edges.undirected = form != Edges::Arcs;
     let letter = if let Edges::Plain(letter) = form { letter } else { b"a" };
     while words.next_line(Some(b'c'))? {
@@ -92,11 +91,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             }
             words.require("edge is missing", "expected two nodes")?;
         }
-        if !read_edge(words, edges, nodes, form)? {
+        if !read_edge(words, edges, &nodes, form)? {
             return Ok(false);
         }
     }
-    check_count(words, edges.entries, declared, form)?;
+    // Some files of coloring problems have each edge twice, or count it twice.
+    edges.check_declared(words, form != Edges::Arcs)?;
     Ok(true)
 }
 
@@ -104,12 +104,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
 fn read_edge(
     words: &mut Words,
     edges: &mut ListEdges<'_>,
-    nodes: u64,
+    nodes: &Range<u64>,
     form: Edges,
 ) -> Result<bool> {
-    edges.begin(node(words, nodes)?);
+    edges.begin(words.node(nodes)?);
     words.require("edge has one node", "expected another one")?;
-    let target = node(words, nodes)?;
+    let target = words.node(nodes)?;
     let has_weight = words.next_in_line()?;
     if has_weight && form == Edges::Arcs {
         let is_wanted = edges.push(words, target, Some(WeightText::of(words)))?;
@@ -123,28 +123,4 @@ fn read_edge(
         }
         _ => edges.push(words, target, None),
     }
-}
-
-fn number(words: &mut Words) -> Result<u64> {
-    words.require("number is missing", EXPECTED)?;
-    words.number().ok_or_else(|| words.error("number cannot be read", EXPECTED))
-}
-
-fn node(words: &Words, nodes: u64) -> Result<u64> {
-    let number = words.number().filter(|number| (1..=nodes).contains(number));
-    number.ok_or_else(|| words.error("node does not exist", &format!("expected 1 to {nodes}")))
-}
-
-/// Checks the number of edges. Some files of coloring problems have each edge twice, or count it twice.
-fn check_count(words: &Words, found: u64, declared: u64, form: Edges) -> Result<()> {
-    let is_double = form != Edges::Arcs
-        && (found.checked_mul(2) == Some(declared) || declared.checked_mul(2) == Some(found));
-    if found == declared || is_double {
-        return Ok(());
-    }
-    let [found, declared] = [found, declared].map(format_count);
-    let path = words.path().display();
-    let message = format!("`{path}` declares {declared} edges, but has {found}");
-    Err(Error::new(ErrorKind::BadInput, message)
-        .hint("fetch the file again if it is cut off, or correct its line `p`"))
 }

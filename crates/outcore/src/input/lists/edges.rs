@@ -7,7 +7,7 @@
 use super::ListTask;
 use super::both::Both;
 use super::words::Words;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::input::fault::{Origin, Problem};
 use crate::input::options::Rows;
 use crate::input::taker::{ROW_BYTES, Taker};
@@ -15,11 +15,12 @@ use crate::input::text::chunk::ParsedChunk;
 use crate::input::text::field::{self, Fingerprint};
 use crate::input::text::is_short_number;
 use crate::input::{NAME_LIMIT, NameRef};
+use crate::units::format_count;
 
 /// Maximum number of nodes that a file may declare: indexes have 32 bits.
 const NODES_LIMIT: u64 = u32::MAX as u64;
 /// Nodes without edges that a sample takes; others are only counted.
-const SAMPLED_NODES: u64 = 1 << 16;
+const SAMPLED_NODES: u64 = 1 << 12;
 /// Nodes after which a sample ends even without any edge.
 const SAMPLED_NODES_LIMIT: u64 = 1 << 22;
 /// Largest number of a community: it has 15 digits.
@@ -58,6 +59,21 @@ impl<'a> WeightText<'a> {
     }
 }
 
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) entries: u64,
+    /// Number of edges that the file declares.
+    pub(super) declared_edges: Option<u64>,
+    /// Bytes of the file before the first entry.
+    pub(super) edges_from: u64,
+    /// Nodes that need no edge.
+    pub(super) nodes: u64,
+    /// Whether a sample left out some of these.
+    pub(super) has_left_out: bool,
+    pub(super) has_weights: bool,
+}
+
 /// Converter of entries to edges.
 pub(super) struct ListEdges<'a> {
     pub(super) task: &'a ListTask,
@@ -72,18 +88,9 @@ pub(super) struct ListEdges<'a> {
     is_number: bool,
     /// Whether entries have no direction: with directions, they are arcs both ways.
     pub(super) undirected: bool,
-    /// Number of edges that the file declares.
-    pub(super) declared_edges: Option<u64>,
-    /// Nodes without edges of their own, or that the file declares.
-    pub(super) nodes: u64,
-    pub(super) entries: u64,
-    /// Bytes of the file before the first entry.
-    pub(super) edges_from: u64,
-    pub(super) has_weights: bool,
     /// Whether the first edge has a weight, where all must be alike.
     are_weighted: Option<bool>,
-    /// Whether a sample left out nodes.
-    pub(super) has_left_out: bool,
+    pub(super) tally: Tally,
     pub(super) both: Both,
 }
 
@@ -102,13 +109,8 @@ impl<'a> ListEdges<'a> {
             number: 0,
             is_number: false,
             undirected: false,
-            declared_edges: None,
-            nodes: 0,
-            entries: 0,
-            edges_from: 0,
-            has_weights: false,
             are_weighted: None,
-            has_left_out: false,
+            tally: Tally::default(),
             both: Both::default(),
         }
     }
@@ -172,10 +174,10 @@ impl<'a> ListEdges<'a> {
 
     /// Makes the first name a node, whether or not it has edges.
     pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
-        self.nodes += 1;
-        if self.task.is_sample && self.nodes > SAMPLED_NODES {
-            self.has_left_out = true;
-            return Ok(self.nodes < SAMPLED_NODES_LIMIT || self.entries > 0);
+        self.tally.nodes += 1;
+        if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
+            self.tally.has_left_out = true;
+            return Ok(self.tally.nodes < SAMPLED_NODES_LIMIT || self.tally.entries > 0);
         }
         self.chunk.alone += 1;
         let source = self.source_name(words)?;
@@ -183,7 +185,7 @@ impl<'a> ListEdges<'a> {
         Ok(self.hand_over_if_full(words))
     }
 
-    /// Makes the numbers from `first` on nodes, as many as the file declares by the last word.
+    /// Makes these numbers nodes, which the file declares by the last word.
     pub(super) fn push_declared(
         &mut self,
         words: &Words,
@@ -194,7 +196,7 @@ impl<'a> ListEdges<'a> {
             return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
         }
         if self.task.is_sample && count > SAMPLED_NODES {
-            (self.nodes, self.has_left_out) = (count, true);
+            (self.tally.nodes, self.tally.has_left_out) = (count, true);
             return Ok(true);
         }
         for number in numbers {
@@ -224,8 +226,23 @@ impl<'a> ListEdges<'a> {
         }
     }
 
+    /// Returns an error unless there are as many entries as the file declares.
+    pub(super) fn check_declared(&self, words: &Words, allows_double: bool) -> Result<()> {
+        let (found, declared) = (self.tally.entries, self.tally.declared_edges.unwrap_or(0));
+        let is_double =
+            found.checked_mul(2) == Some(declared) || declared.checked_mul(2) == Some(found);
+        if found == declared || allows_double && is_double {
+            return Ok(());
+        }
+        let [found, declared] = [found, declared].map(format_count);
+        let path = words.path().display();
+        let message = format!("`{path}` declares {declared} edges, but has {found}");
+        Err(Error::new(ErrorKind::BadInput, message)
+            .hint("fetch the file again if it is cut off, or correct the number that it declares"))
+    }
+
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
-        self.has_weights |= weight.is_some();
+        self.tally.has_weights |= weight.is_some();
         let weight = weight.filter(|_| !self.task.format.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
@@ -234,10 +251,10 @@ impl<'a> ListEdges<'a> {
     }
 
     fn count(&mut self, words: &Words) {
-        if self.entries == 0 {
-            self.edges_from = words.consumed();
+        if self.tally.entries == 0 {
+            self.tally.edges_from = words.consumed();
         }
-        self.entries += 1;
+        self.tally.entries += 1;
     }
 
     fn source_name(&mut self, words: &Words) -> Result<NameRef> {
@@ -280,7 +297,7 @@ impl<'a> ListEdges<'a> {
 
     fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
         self.chunk.names.extend_from_slice(&[source, target]);
-        if self.task.format.is_weighted() {
+        if self.task.format.rows == Rows::Edges {
             self.chunk.weights.push(code);
         }
     }

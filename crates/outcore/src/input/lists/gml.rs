@@ -5,46 +5,26 @@
 
 use super::edges::{ListEdges, WeightText};
 use super::words::Words;
+use super::{fields, lines};
 use crate::error::Result;
 
 const CUT: &str = "expected the list to end with `]`";
 /// Keys of nodes and edges that are read.
 const KEYS: [&[u8]; 5] = [b"id", b"source", b"target", b"weight", b"value"];
-/// Pairs of keys and values that may come before the graph.
-const PAIRS_BEFORE: usize = 16;
+/// Keys that a file may begin with.
+const FIRST_KEYS: [&[u8]; 6] =
+    [b"graph", b"graph[", b"creator", b"version", b"comment", b"directed"];
 
-/// Returns whether the text begins with keys and values, one of which is a graph.
-pub(super) fn is_graph(mut head: &[u8]) -> bool {
-    for _ in 0..PAIRS_BEFORE {
-        while let Some(rest) = head.trim_ascii_start().strip_prefix(b"#") {
-            head = &rest[memchr::memchr(b'\n', rest).unwrap_or(rest.len())..];
-        }
-        head = head.trim_ascii_start();
-        let key = head.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(0);
-        let value = head[key..].trim_ascii_start();
-        match value.first() {
-            Some(b'[') if key > 0 => {
-                return head[..key].eq_ignore_ascii_case(b"graph") && opens(&value[1..]);
-            }
-            Some(b'"') if key > 0 => match memchr::memchr(b'"', &value[1..]) {
-                Some(end) => head = &value[end + 2..],
-                None => return false,
-            },
-            Some(b'0'..=b'9') if key > 0 => {
-                let end = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
-                head = &value[end..];
-            }
-            _ => return false,
-        }
-    }
-    false
-}
-
-/// Returns whether a list goes on as one of GML does.
-fn opens(rest: &[u8]) -> bool {
-    rest.trim_ascii_start()
-        .first()
-        .is_none_or(|byte| byte.is_ascii_alphabetic() || b"]#".contains(byte))
+/// Returns whether the text begins with a key of GML, and has a line that begins a graph.
+pub(super) fn is_graph(head: &[u8]) -> bool {
+    let first = lines(head, b"#").next().and_then(|line| fields(line).next()).unwrap_or_default();
+    let is_key = FIRST_KEYS.iter().any(|key| key.eq_ignore_ascii_case(first));
+    let begins = |at: &usize| {
+        let is_first = head[..*at].trim_ascii_end().len() == 0 || head[at - 1] == b'\n';
+        let list = head[at + b"graph".len()..].trim_ascii_start().strip_prefix(b"[");
+        is_first && list.is_some_and(|list| list.first().is_none_or(u8::is_ascii_whitespace))
+    };
+    is_key && memchr::memmem::find_iter(head, b"graph").any(|at| begins(&at))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +192,7 @@ fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
             b"directed" => {
                 next(words)?;
                 edges.undirected = words.word() != b"1";
-                if edges.entries > 0 {
+                if edges.tally.entries > 0 {
                     return Err(
                         words.error("`directed` follows an edge", "expected it before edges")
                     );

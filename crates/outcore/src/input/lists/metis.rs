@@ -2,6 +2,7 @@
 //! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
 //! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
+use super::without_mark;
 use super::edges::{ListEdges, WeightText};
 use super::words::{Token, Words, whole_number};
 use crate::error::opt::FORMAT;
@@ -30,7 +31,7 @@ pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<MetisHeader>
     let mut wanted = 4096;
     loop {
         let (head, is_whole) = input.peek(wanted)?;
-        let mut lines = head.split_inclusive(|&byte| byte == b'\n');
+        let mut lines = without_mark(head).split_inclusive(|&byte| byte == b'\n');
         let line = lines.find(|line| !is_comment(line) && !line.trim_ascii().is_empty());
         match line {
             Some(line) if is_whole || line.ends_with(b"\n") => {
@@ -88,7 +89,7 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let Some(header) = edges.task.format.metis else { unreachable!("METIS graphs have a header") };
     let arcs = if edges.task.format.directed { 2 } else { 1 };
-    edges.declared_edges = Some(header.edges.saturating_mul(arcs));
+    edges.tally.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
         edges.begin(node);

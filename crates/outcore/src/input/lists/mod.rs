@@ -35,9 +35,9 @@ use super::text::transform::WeightTransform;
 use crate::error::opt::{INITIAL, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use edges::ListEdges;
+use edges::{ListEdges, Tally};
 use std::path::Path;
-use words::Words;
+use words::{BYTE_ORDER_MARK, Words};
 
 /// Bytes of a file that are examined to recognize its format.
 const HEAD_BYTES: usize = 64 << 10;
@@ -47,10 +47,8 @@ const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
 /// Format of a graph, or of communities, that is not one edge per line: a row of [`KINDS`].
 #[derive(Debug)]
 pub(crate) struct ListKind {
-    /// Value of `--format` that selects it, if it holds edges.
+    /// Value of `--format` that selects it, if it holds edges; otherwise, it holds communities.
     pub(crate) format: Option<EdgeFormat>,
-    /// What the entries are.
-    pub(crate) rows: Rows,
     pub(crate) name: &'static str,
     /// One line of documentation: what is read, and how it is recognized.
     pub(crate) doc: &'static str,
@@ -76,184 +74,65 @@ impl ListKind {
 type ReadList = fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>;
 
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
+#[rustfmt::skip]
 pub(crate) static KINDS: [ListKind; 15] = [
-    ListKind {
-        format: Some(EdgeFormat::Mcl),
-        rows: Rows::Edges,
-        name: "mcl matrix",
-        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1",
-        endings: &[],
-        nodes: "nodes by number",
-        weights: "weights",
-        is: |head, _| mcl::begins_matrix(head),
-        read: mcl::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Pajek),
-        rows: Rows::Edges,
-        name: "Pajek",
-        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node",
-        endings: &[".net"],
-        nodes: "nodes by number, labels unused",
-        weights: "weight = third word, 1 if missing",
-        is: |head, _| pajek::is_network(head),
-        read: pajek::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Graphml),
-        rows: Rows::Edges,
-        name: "GraphML",
-        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`",
-        endings: &[".graphml"],
-        nodes: "nodes by id",
-        weights: "weight = key `weight`, 1 if missing",
-        is: |head, _| xml::begins_with(head, b"graphml"),
-        read: xml::read_graphml,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Gexf),
-        rows: Rows::Edges,
-        name: "GEXF",
-        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge",
-        endings: &[".gexf"],
-        nodes: "nodes by id",
-        weights: "weight = attribute `weight`, 1 if missing",
-        is: |head, _| xml::begins_with(head, b"gexf"),
-        read: xml::read_gexf,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Gml),
-        rows: Rows::Edges,
-        name: "GML",
-        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge",
-        endings: &[".gml"],
-        nodes: "nodes by id, labels unused",
-        weights: "weight = `weight` or `value`, 1 if missing",
-        is: |head, _| gml::is_graph(head),
-        read: gml::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Dimacs),
-        rows: Rows::Edges,
-        name: "DIMACS",
-        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`",
-        endings: &[".dimacs", ".col", ".gr"],
-        nodes: "nodes by number",
-        weights: "weight of arcs `a`, 1 of edges `e`",
-        is: |head, _| dimacs::is_graph(head),
-        read: dimacs::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::MultilineAdjlist),
-        rows: Rows::Edges,
-        name: "multiline adjacency list",
-        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`",
-        endings: &[".multiline_adjlist"],
-        nodes: "nodes by name",
-        weights: "weight = `'weight'`, 1 if missing",
-        is: |head, is_named| is_named || networkx::is_multiline(head),
-        read: networkx::read_multiline,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Networkx),
-        rows: Rows::Edges,
-        name: "networkx edge list",
-        doc: "edge list of networkx with data: two nodes and `{...}` per line",
-        endings: &[],
-        nodes: "nodes by name",
-        weights: "weight = `'weight'`, 1 if missing",
-        is: |head, _| networkx::is_edge_list(head),
-        read: networkx::read_edge_list,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Uc),
-        rows: Rows::Edges,
-        name: "UC",
-        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`",
-        endings: &[".uc"],
-        nodes: "nodes by name",
-        weights: "weight = identity, column 4",
-        is: |head, _| uc::is_table(head),
-        read: uc::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Metis),
-        rows: Rows::Edges,
-        name: "METIS",
-        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1",
-        endings: &[".metis", ".graph"],
-        nodes: "nodes by number",
-        weights: "weights",
-        is: |_, is_named| is_named,
-        read: metis::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Lgl),
-        rows: Rows::Edges,
-        name: "LGL",
-        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight",
-        endings: &[".lgl"],
-        nodes: "nodes by name",
-        weights: "weight = second word, if edges have one",
-        is: |head, is_named| is_named && lgl::is_graph(head),
-        read: lgl::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Tgf),
-        rows: Rows::Edges,
-        name: "TGF",
-        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number",
-        endings: &[".tgf"],
-        nodes: "nodes by id, labels unused",
-        weights: "weight = label, if it is a number",
-        is: |_, is_named| is_named,
-        read: tgf::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Sif),
-        rows: Rows::Edges,
-        name: "SIF",
-        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone",
-        endings: &[".sif"],
-        nodes: "nodes by name, relations unused",
-        weights: "",
-        is: |head, is_named| is_named && sif::is_network(head),
-        read: sif::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Smat),
-        rows: Rows::Edges,
-        name: "SMAT",
-        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0",
-        endings: &[".smat"],
-        nodes: "nodes by number from 0",
-        weights: "weight = third word",
-        is: |head, is_named| is_named && smat::is_matrix(head),
-        read: smat::read,
-    },
-    ListKind {
-        format: Some(EdgeFormat::Adjlist),
-        rows: Rows::Edges,
-        name: "adjacency list",
-        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once",
-        endings: &[".adjlist"],
-        nodes: "nodes by name",
-        weights: "",
-        is: |_, is_named| is_named,
-        read: networkx::read_adjacency,
-    },
+    ListKind { format: Some(EdgeFormat::Mcl), name: "mcl matrix", endings: &[], is: |head, _| mcl::begins_matrix(head), read: mcl::read,
+        nodes: "nodes by number", weights: "weights",
+        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1" },
+    ListKind { format: Some(EdgeFormat::Pajek), name: "Pajek", endings: &[".net"], is: |head, _| pajek::is_network(head), read: pajek::read,
+        nodes: "nodes by number, labels unused", weights: "weight = third word, 1 if missing",
+        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node" },
+    ListKind { format: Some(EdgeFormat::Graphml), name: "GraphML", endings: &[".graphml"], is: |head, _| xml::begins_with(head, b"graphml"), read: xml::read_graphml,
+        nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing",
+        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`" },
+    ListKind { format: Some(EdgeFormat::Gexf), name: "GEXF", endings: &[".gexf"], is: |head, _| xml::begins_with(head, b"gexf"), read: xml::read_gexf,
+        nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing",
+        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge" },
+    ListKind { format: Some(EdgeFormat::Gml), name: "GML", endings: &[".gml"], is: |head, _| gml::is_graph(head), read: gml::read,
+        nodes: "nodes by id, labels unused", weights: "weight = `weight` or `value`, 1 if missing",
+        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge" },
+    ListKind { format: Some(EdgeFormat::Dimacs), name: "DIMACS", endings: &[".dimacs", ".col", ".gr"], is: |head, _| dimacs::is_graph(head), read: dimacs::read,
+        nodes: "nodes by number", weights: "weight of arcs `a`, 1 of edges `e`",
+        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`" },
+    ListKind { format: Some(EdgeFormat::MultilineAdjlist), name: "multiline adjacency list", endings: &[".multiline_adjlist"], is: |head, is_named| is_named || networkx::is_multiline(head), read: networkx::read_multiline,
+        nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
+        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`" },
+    ListKind { format: Some(EdgeFormat::Networkx), name: "networkx edge list", endings: &[], is: |head, _| networkx::is_edge_list(head), read: networkx::read_edge_list,
+        nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
+        doc: "edge list of networkx with data: two nodes and `{...}` per line" },
+    ListKind { format: Some(EdgeFormat::Uc), name: "UC", endings: &[".uc"], is: |head, _| uc::is_table(head), read: uc::read,
+        nodes: "nodes by name", weights: "weight = identity, column 4",
+        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`" },
+    ListKind { format: Some(EdgeFormat::Metis), name: "METIS", endings: &[".metis", ".graph"], is: |_, is_named| is_named, read: metis::read,
+        nodes: "nodes by number", weights: "weights",
+        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1" },
+    ListKind { format: Some(EdgeFormat::Lgl), name: "LGL", endings: &[".lgl"], is: |head, is_named| is_named && lgl::is_graph(head), read: lgl::read,
+        nodes: "nodes by name", weights: "weight = second word, if edges have one",
+        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight" },
+    ListKind { format: Some(EdgeFormat::Tgf), name: "TGF", endings: &[".tgf"], is: |_, is_named| is_named, read: tgf::read,
+        nodes: "nodes by id, labels unused", weights: "weight = label, if it is a number",
+        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number" },
+    ListKind { format: Some(EdgeFormat::Sif), name: "SIF", endings: &[".sif"], is: |head, is_named| is_named && sif::is_network(head), read: sif::read,
+        nodes: "nodes by name, relations unused", weights: "",
+        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone" },
+    ListKind { format: Some(EdgeFormat::Smat), name: "SMAT", endings: &[".smat"], is: |head, is_named| is_named && smat::is_matrix(head), read: smat::read,
+        nodes: "nodes by number from 0", weights: "weight = third word",
+        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0" },
+    ListKind { format: Some(EdgeFormat::Adjlist), name: "adjacency list", endings: &[".adjlist"], is: |_, is_named| is_named, read: networkx::read_adjacency,
+        nodes: "nodes by name", weights: "",
+        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once" },
 ];
 
 /// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let head = without_mark(head);
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let is_meant = |kind: &ListKind| match options.format {
         EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
         format => kind.format == Some(format),
     };
-    KINDS.iter().find(|kind| kind.rows == options.rows && is_meant(kind))
+    KINDS.iter().find(|kind| is_meant(kind))
 }
 
 /// Refuses a file of communities where edges are expected.
@@ -268,6 +147,20 @@ fn refuse_communities(path: &Path, input: &mut Input, options: &InputOptions) ->
             "`outcore score GRAPH FILE` rates communities, and {INITIAL} starts from them"
         )))
     })
+}
+
+/// Refuses a file that is a graph by its first bytes where nodes or communities are expected.
+pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
+    let head = without_mark(input.peek(HEAD_BYTES)?.0);
+    let graph = KINDS.iter().find(|kind| kind.format.is_some() && (kind.is)(head, false));
+    let Some(ListKind { name, .. }) = graph else { return Ok(()) };
+    Err(bad_input(path, &format!("is a graph in the format {name}"))
+        .hint("pass a file with a node at the beginning of each line"))
+}
+
+/// Returns the text after a byte-order mark.
+fn without_mark(head: &[u8]) -> &[u8] {
+    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head)
 }
 
 /// Returns the lines that are neither blank nor begin with `comment`, if there is one.
@@ -315,6 +208,9 @@ impl ListFormat {
         };
         let Some(kind) = kind else {
             refuse_communities(path, input, options)?;
+            if options.rows != Rows::Edges {
+                refuse(path, input)?;
+            }
             return Ok(None);
         };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
@@ -391,8 +287,8 @@ impl ListFormat {
         };
         let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
         Ok(ListSample {
-            all_edges: (!read.is_whole || read.has_left_out).then(|| read.estimate(bytes)),
-            nodes: if read.has_left_out { read.nodes } else { 0 },
+            all_edges: (!read.is_whole || read.tally.has_left_out).then(|| read.estimate(bytes)),
+            nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
         })
     }
 }
@@ -436,20 +332,12 @@ impl ListTask {
         if is_whole && !self.format.directed {
             edges.both.check(path)?;
         }
-        if is_whole && edges.entries > 0 && !edges.has_weights {
+        if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
             self.check_transform(path)?;
         }
-        Ok(Read {
-            is_whole,
-            entries: edges.entries,
-            nodes: edges.nodes,
-            has_left_out: edges.has_left_out,
-            declared: edges.declared_edges,
-            // Half of the entries of a list are taken.
-            share: if edges.both.has_some() { 0.5 } else { 1.0 },
-            edges_from: edges.edges_from,
-            consumed: words.consumed(),
-        })
+        // Half of the entries of a list are taken.
+        let share = if edges.both.has_some() { 0.5 } else { 1.0 };
+        Ok(Read { is_whole, consumed: words.consumed(), tally: edges.tally, share })
     }
 
     /// Returns an error if weights are to be transformed, as the file has none.
@@ -469,27 +357,22 @@ pub(crate) struct Read {
     pub(crate) is_whole: bool,
     /// Bytes of the file, as stored.
     pub(crate) consumed: u64,
-    entries: u64,
-    nodes: u64,
-    has_left_out: bool,
-    declared: Option<u64>,
+    tally: Tally,
+    /// Edges per entry.
     share: f64,
-    edges_from: u64,
 }
 
 impl Read {
     /// Returns the estimated number of edges of a file of `bytes`.
     fn estimate(&self, bytes: u64) -> f64 {
+        let Tally { entries, nodes, edges_from, declared_edges, .. } = self.tally;
         if self.is_whole {
-            return self.entries as f64 * self.share;
+            return entries as f64 * self.share;
         }
         // Without any edge among many nodes, as if these were edges.
-        let (entries, from) = match self.entries {
-            0 => (self.nodes, 0),
-            entries => (entries, self.edges_from),
-        };
+        let (entries, from) = if entries == 0 { (nodes, 0) } else { (entries, edges_from) };
         let rest = bytes.saturating_sub(from) as f64;
         let read = self.consumed.saturating_sub(from).max(1) as f64;
-        self.declared.map_or(entries as f64 * self.share * rest / read, |edges| edges as f64)
+        declared_edges.map_or(entries as f64 * self.share * rest / read, |edges| edges as f64)
     }
 }

@@ -8,9 +8,10 @@ use super::edges::{ListEdges, WeightText};
 use super::words::{Words, whole_number};
 use super::{fields, lines};
 use crate::error::Result;
+use std::ops::Range;
 
 /// Sections, in lower case, and what their lines are.
-const SECTIONS: [(&[u8], Section); 22] = [
+const SECTIONS: [(&[u8], Section); 15] = [
     (b"*network", Section::Network),
     (b"*vertices", Section::Vertices),
     (b"*arcs", Section::Pairs { undirected: false }),
@@ -19,24 +20,16 @@ const SECTIONS: [(&[u8], Section); 22] = [
     (b"*bipartite", Section::Pairs { undirected: true }),
     (b"*arcslist", Section::Lists { undirected: false }),
     (b"*edgeslist", Section::Lists { undirected: true }),
-    (
-        b"*matrix",
-        Section::Refused("expected `*Arcs` or `*Edges`: in Pajek, save it without `*Matrix`"),
-    ),
-    (b"*states", Section::Refused("expected nodes, not states of a memory network")),
-    (b"*contexts", Section::Refused("expected nodes, not states of a memory network")),
-    (b"*multilayer", Section::Refused("expected one layer")),
-    (b"*multiplex", Section::Refused("expected one layer")),
-    (b"*intra", Section::Refused("expected one layer")),
-    (b"*inter", Section::Refused("expected one layer")),
+    (b"*matrix", Section::Refused),
+    (b"*states", Section::Refused),
     (b"*partition", Section::Other),
     (b"*vector", Section::Other),
     (b"*permutation", Section::Other),
     (b"*cluster", Section::Other),
     (b"*hierarchy", Section::Other),
-    (b"*events", Section::Refused("expected a network without time events")),
-    (b"*paths", Section::Refused("expected edges, not paths of a memory network")),
 ];
+const EXPECTED: &str =
+    "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`: save matrices and states as edges";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
@@ -50,8 +43,7 @@ enum Section {
     },
     /// Does not belong to the network.
     Other,
-    /// Cannot be read: what is expected.
-    Refused(&'static str),
+    Refused,
 }
 
 fn section(word: &[u8]) -> Option<Section> {
@@ -71,40 +63,44 @@ pub(super) fn is_network(head: &[u8]) -> bool {
 }
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    let (mut now, mut nodes, mut has_edges) = (Section::Other, None, false);
+    // Without a number of vertices, all numbers are nodes.
+    let (mut now, mut nodes, mut has_edges) = (Section::Other, 1..u64::MAX, false);
+    let mut has_vertices = false;
     while words.next_line(Some(b'%'))? {
         let is_wanted = match now {
             _ if words.word().starts_with(b"*") => {
                 match section(words.word()) {
-                    Some(Section::Refused(expected)) => {
-                        return Err(words.error("section of Pajek cannot be read", expected));
-                    }
-                    Some(Section::Network) if nodes.is_some() => {
+                    Some(Section::Network) if has_vertices => {
                         return Err(words.error("file has several networks", "expected one"));
                     }
                     // The number of values of a partition.
                     Some(Section::Vertices) if now == Section::Other && has_edges => {}
                     Some(Section::Vertices) => now = Section::Vertices,
-                    Some(found) => now = found,
                     // Prose.
-                    None if nodes.is_none() => {}
-                    None => {
-                        let expected = "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`";
-                        return Err(words.error("section of Pajek is not known", expected));
+                    None if !has_vertices => {}
+                    None | Some(Section::Refused) => {
+                        return Err(words.error("section of Pajek cannot be read", EXPECTED));
                     }
+                    Some(found) => now = found,
                 }
                 if let Section::Pairs { undirected } | Section::Lists { undirected } = now {
                     (edges.undirected, has_edges) = (undirected, true);
                 }
                 match now {
-                    Section::Vertices => read_vertices(words, edges, &mut nodes)?,
+                    Section::Vertices => {
+                        nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
+                        has_vertices = true;
+                        let is_wanted = edges.push_declared(words, nodes.clone())?;
+                        words.skip_line()?;
+                        is_wanted
+                    }
                     _ => skipped(words)?,
                 }
             }
-            Section::Pairs { .. } => read_pair(words, edges, nodes)?,
+            Section::Pairs { .. } => read_pair(words, edges, &nodes)?,
             Section::Lists { .. } => {
-                edges.begin(node(words, nodes)?);
-                read_list(words, edges, nodes)?
+                edges.begin(words.node(&nodes)?);
+                read_list(words, edges, &nodes)?
             }
             _ => skipped(words)?,
         };
@@ -123,34 +119,23 @@ fn skipped(words: &mut Words) -> Result<bool> {
     Ok(true)
 }
 
-/// Reads the number of nodes, and of those of the first kind if there are two.
-fn read_vertices(
-    words: &mut Words,
-    edges: &mut ListEdges<'_>,
-    nodes: &mut Option<u64>,
-) -> Result<bool> {
-    if nodes.is_some() {
+/// Reads the number of vertices.
+fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {
+    if has_vertices {
         return Err(words.error("file has several lists of vertices", "expected one network"));
     }
-    words.require("number of vertices is missing", "expected a whole number")?;
-    let Some(count) = words.number() else {
-        return Err(words.error("number of vertices is not a number", "expected a whole number"));
-    };
-    *nodes = Some(count);
-    let is_wanted = edges.push_declared(words, 1..count + 1)?;
-    words.skip_line()?;
-    Ok(is_wanted)
+    words.next_number("expected the number of vertices")
 }
 
-fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: Option<u64>) -> Result<bool> {
+fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
     let is_relation =
         words.word().strip_suffix(b":").is_some_and(|word| whole_number(word).is_some());
     if is_relation {
         words.require("edge is missing", "expected two nodes")?;
     }
-    edges.begin(node(words, nodes)?);
+    edges.begin(words.node(nodes)?);
     words.require("edge has one node", "expected another one")?;
-    let target = node(words, nodes)?;
+    let target = words.node(nodes)?;
     if !words.next_in_line()? {
         return edges.push(words, target, None);
     }
@@ -160,21 +145,13 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: Option<u64>) -
     Ok(is_wanted)
 }
 
-fn read_list(words: &mut Words, edges: &mut ListEdges<'_>, nodes: Option<u64>) -> Result<bool> {
+fn read_list(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
     while words.next_in_line()? {
-        if !edges.push(words, node(words, nodes)?, None)? {
+        if !edges.push(words, words.node(nodes)?, None)? {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-fn node(words: &Words, nodes: Option<u64>) -> Result<u64> {
-    let most = nodes.unwrap_or(u64::MAX);
-    words.number().filter(|number| (1..=most).contains(number)).ok_or_else(|| match nodes {
-        Some(nodes) => words.error("node does not exist", &format!("expected 1 to {nodes}")),
-        None => words.error("node is not a number", "expected a number from 1"),
-    })
 }
 
 /// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.

@@ -4,8 +4,7 @@
 use super::edges::{ListEdges, WeightText};
 use super::words::{Words, whole_number};
 use super::{fields, lines};
-use crate::error::{Error, ErrorKind, Result};
-use crate::units::format_count;
+use crate::error::Result;
 
 const HEADER: &str = "expected `ROWS COLUMNS ENTRIES`";
 
@@ -17,49 +16,32 @@ pub(super) fn is_matrix(head: &[u8]) -> bool {
 }
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    words.next_line(None)?;
-    let rows = number(words, HEADER)?;
-    words.require("matrix has no number of columns", HEADER)?;
-    if number(words, HEADER)? != rows {
+    let has_header = words.next_line(None)?;
+    let Some(rows) = words.number().filter(|_| has_header) else {
+        return Err(words.error("number of rows cannot be read", HEADER));
+    };
+    if words.next_number(HEADER)? != rows {
         let message = format!(
-            "matrix is rectangular: {rows} rows are nodes of another kind than its columns"
+            "matrix is rectangular: its {rows} rows and its columns are nodes of two kinds"
         );
         return Err(words.error(&message, "expected as many rows as columns"));
     }
-    if !edges.push_declared(words, 0..rows)? {
+    let nodes = 0..rows;
+    if !edges.push_declared(words, nodes.clone())? {
         return Ok(false);
     }
-    words.require("matrix has no number of entries", HEADER)?;
-    let declared = number(words, HEADER)?;
-    edges.declared_edges = Some(declared);
+    edges.tally.declared_edges = Some(words.next_number(HEADER)?);
     words.end_line()?;
     while words.next_line(None)? {
-        edges.begin(row(words, rows)?);
+        edges.begin(words.node(&nodes)?);
         words.require("entry has no column", "expected `ROW COLUMN VALUE`")?;
-        let target = row(words, rows)?;
+        let target = words.node(&nodes)?;
         words.require("entry has no value", "expected `ROW COLUMN VALUE`")?;
         if !edges.push(words, target, Some(WeightText::of(words)))? {
             return Ok(false);
         }
         words.end_line()?;
     }
-    if edges.entries == declared {
-        return Ok(true);
-    }
-    let [found, declared] = [edges.entries, declared].map(format_count);
-    let path = words.path().display();
-    let message = format!("`{path}` declares {declared} entries, but has {found}");
-    Err(Error::new(ErrorKind::BadInput, message)
-        .hint("fetch the file again if it is cut off, or correct its first line"))
-}
-
-fn number(words: &Words, expected: &str) -> Result<u64> {
-    words.number().ok_or_else(|| words.error("number cannot be read", expected))
-}
-
-fn row(words: &Words, rows: u64) -> Result<u64> {
-    let number = words.number().filter(|number| *number < rows);
-    number.ok_or_else(|| {
-        words.error("row does not exist", &format!("expected 0 to {}", rows.saturating_sub(1)))
-    })
+    edges.check_declared(words, false)?;
+    Ok(true)
 }

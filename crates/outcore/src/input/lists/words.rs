@@ -17,7 +17,7 @@ const WORD_LIMIT: usize = NAME_LIMIT;
 const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
 const SHOWN_BYTES: usize = 120;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,6 +284,20 @@ impl Words {
     /// Returns the word as a whole number.
     pub(crate) fn number(&self) -> Option<u64> {
         whole_number(self.word())
+    }
+
+    /// Returns the word as the number of a node within `range`.
+    pub(crate) fn node(&self, range: &Range<u64>) -> Result<u64> {
+        self.number().filter(|number| range.contains(number)).ok_or_else(|| {
+            let expected = format!("expected {} to {}", range.start, range.end.saturating_sub(1));
+            self.error("node does not exist", &expected)
+        })
+    }
+
+    /// Moves to the next word of the line, which must be a whole number.
+    pub(crate) fn next_number(&mut self, expected: &str) -> Result<u64> {
+        self.require("number is missing", expected)?;
+        self.number().ok_or_else(|| self.error("number cannot be read", expected))
     }
 
     /// Returns the error about the word that was read last.

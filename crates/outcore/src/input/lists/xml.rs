@@ -10,6 +10,7 @@ use super::edges::{ListEdges, WeightText};
 use super::words::Words;
 use crate::error::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::QName;
 use quick_xml::{Reader, XmlVersion};
 use std::io::{self, BufRead, Read};
 
@@ -18,21 +19,6 @@ const DEPTH_LIMIT: usize = 256;
 /// Maximum length of a weight, and maximum number of keys that are weights.
 const WEIGHT_LIMIT: usize = 256;
 const KEYS_LIMIT: usize = 64;
-/// Attributes that are read.
-const ATTRIBUTES: [&str; 11] = [
-    "id",
-    "source",
-    "target",
-    "weight",
-    "directed",
-    "type",
-    "key",
-    "for",
-    "attr.name",
-    "edgedefault",
-    "defaultedgetype",
-];
-
 /// Returns whether the first element has this name, with or without a prefix.
 pub(super) fn begins_with(head: &[u8], element: &[u8]) -> bool {
     let mut rest = head.trim_ascii_start();
@@ -84,135 +70,76 @@ impl BufRead for Source<'_> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Item {
-    Start,
-    Close,
-    End,
-}
-
-/// Reader of elements.
-struct Xml<'w> {
-    reader: Reader<Source<'w>>,
-    buffer: Vec<u8>,
-    /// Name of the element that begins or ends, without prefix; empty if its prefix is not that of the first element.
-    name: String,
-    prefix: String,
-    attributes: [Option<String>; ATTRIBUTES.len()],
+/// State of the reader.
+#[derive(Default)]
+struct Graph {
+    is_gexf: bool,
+    /// Prefix of the first element; elements with another one are of another vocabulary.
+    prefix: Option<String>,
+    depth: usize,
+    has_begun: bool,
+    /// Whether edges have no direction unless they say so.
+    undirected: bool,
+    /// Keys of GraphML that are weights, and the default of the first one that has one.
+    keys: Vec<String>,
+    default: Option<String>,
+    /// Elements around the current one.
+    is_in_key: bool,
+    is_in_graph: bool,
+    is_in_node: bool,
+    is_in_edge: bool,
+    /// Whether the current data are a weight.
+    is_weight: bool,
     /// Text since the last element began.
     text: String,
-    depth: usize,
+    /// Current edge.
+    target: String,
+    weight: Option<String>,
 }
 
-impl<'w> Xml<'w> {
-    fn new(words: &'w mut Words) -> Self {
-        let mut reader = Reader::from_reader(Source { words, failure: None });
-        reader.config_mut().expand_empty_elements = true;
-        Self {
-            reader,
-            buffer: Vec::new(),
-            name: String::new(),
-            prefix: String::new(),
-            attributes: Default::default(),
-            text: String::new(),
-            depth: 0,
-        }
-    }
+pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    read(words, edges, Graph::default())
+}
 
-    fn words(&self) -> &Words {
-        self.reader.get_ref().words
-    }
+pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    read(words, edges, Graph { is_gexf: true, ..Graph::default() })
+}
 
-    fn error(&self, message: &str, expected: &str) -> Error {
-        self.words().error(message, expected)
-    }
-
-    fn get(&self, attribute: &str) -> Option<&str> {
-        let at = ATTRIBUTES.iter().position(|name| *name == attribute)?;
-        self.attributes[at].as_deref()
-    }
-
-    fn require(&self, attribute: &str) -> Result<&str> {
-        self.get(attribute).ok_or_else(|| {
-            let message = format!("`{}` has no attribute `{attribute}`", self.name);
-            self.error(&message, "expected it in this element")
-        })
-    }
-
-    /// Moves to the next item.
-    fn next(&mut self) -> Result<Item> {
-        loop {
-            self.buffer.clear();
-            self.reader.get_mut().words.begin_word();
-            let event = match self.reader.read_event_into(&mut self.buffer) {
-                Ok(event) => event,
-                Err(problem) => {
-                    let failure = self.reader.get_mut().failure.take();
-                    return Err(failure.unwrap_or_else(|| invalid(self.words(), &problem)));
-                }
-            };
-            let text = match event {
-                Event::Start(start) => {
-                    let (name, prefix) = start.name().decompose();
-                    let prefix = prefix.map_or("", |prefix| prefix.into_inner());
-                    if self.depth == 0 {
-                        self.prefix = prefix.into();
-                    }
-                    self.name.clear();
-                    self.name.push_str(if prefix == self.prefix { name.into_inner() } else { "" });
-                    self.text.clear();
-                    self.depth += 1;
-                    if let Err(problem) = read_attributes(&start, &mut self.attributes) {
-                        return Err(invalid(self.words(), &problem));
-                    }
-                    if self.depth > DEPTH_LIMIT {
-                        return Err(
-                            self.error("elements are nested too deeply", "expected a graph")
-                        );
-                    }
-                    return Ok(Item::Start);
-                }
-                Event::End(end) => {
-                    let (name, prefix) = end.name().decompose();
-                    let prefix = prefix.map_or("", |prefix| prefix.into_inner());
-                    self.name.clear();
-                    self.name.push_str(if prefix == self.prefix { name.into_inner() } else { "" });
-                    self.depth -= 1;
-                    return Ok(Item::Close);
-                }
-                Event::Eof if self.depth > 0 => {
-                    return Err(self.error("file ends too early", "expected the end of an element"));
-                }
-                Event::Eof => return Ok(Item::End),
-                Event::Text(text) => text.into_inner(),
-                Event::CData(text) => text.into_inner(),
-                Event::GeneralRef(reference) => match reference.resolve_char_ref() {
-                    Ok(Some(letter)) => letter.to_string().into(),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            // Longer texts are not weights.
-            if self.text.len() <= WEIGHT_LIMIT {
-                self.text.push_str(&text);
+fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: Graph) -> Result<bool> {
+    let mut reader = Reader::from_reader(Source { words, failure: None });
+    reader.config_mut().expand_empty_elements = true;
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        reader.get_mut().words.begin_word();
+        let event = reader.read_event_into(&mut buffer);
+        let words = &*reader.get_ref().words;
+        let is_wanted = match event {
+            Ok(Event::Start(start)) => graph.begin(&start, words, edges)?,
+            Ok(Event::End(end)) => graph.end(end.name(), words, edges)?,
+            Ok(Event::Text(text)) => graph.add_text(&text),
+            Ok(Event::CData(text)) => graph.add_text(&text),
+            Ok(Event::GeneralRef(reference)) => {
+                let letter = reference.resolve_char_ref().ok().flatten();
+                graph.add_text(letter.unwrap_or('?').encode_utf8(&mut [0; 4]))
             }
+            Ok(Event::Eof) if graph.depth > 0 => {
+                return Err(words.error("file ends too early", "expected the end of an element"));
+            }
+            Ok(Event::Eof) if graph.has_begun => return Ok(true),
+            Ok(Event::Eof) => {
+                return Err(words.error("file has no graph", "expected an element `graph`"));
+            }
+            Ok(_) => true,
+            Err(problem) => {
+                let invalid = invalid(words, &problem);
+                return Err(reader.get_mut().failure.take().unwrap_or(invalid));
+            }
+        };
+        if !is_wanted {
+            return Ok(false);
         }
     }
-}
-
-fn read_attributes(
-    start: &BytesStart<'_>,
-    into: &mut [Option<String>],
-) -> std::result::Result<(), quick_xml::Error> {
-    into.fill(None);
-    for attribute in start.attributes() {
-        let attribute = attribute?;
-        if let Some(at) = ATTRIBUTES.iter().position(|known| *known == attribute.key.0) {
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0)?;
-            into[at] = Some(value.into_owned());
-        }
-    }
-    Ok(())
 }
 
 fn invalid(words: &Words, problem: &quick_xml::Error) -> Error {
@@ -223,142 +150,152 @@ fn invalid(words: &Words, problem: &quick_xml::Error) -> Error {
     words.error(&format!("XML cannot be read: {reason}"), "expected valid XML from here on")
 }
 
-/// What is known so far of a graph.
-#[derive(Default)]
-struct Graph {
-    has_begun: bool,
-    /// Whether edges have no direction unless they say so.
-    undirected: bool,
-    /// Keys of GraphML that are weights, and the default of the first one that has one.
-    keys: Vec<String>,
-    default: String,
-    /// Elements around the current one.
-    is_in_key: bool,
-    is_in_graph: bool,
-    is_in_node: bool,
-    is_in_edge: bool,
-    /// Current edge.
-    target: String,
-    weight: String,
+/// Returns the value of an attribute.
+fn get(start: &BytesStart<'_>, name: &str, words: &Words) -> Result<Option<String>> {
+    let attribute = start.try_get_attribute(name).map_err(Into::into);
+    let value = attribute.and_then(|attribute| {
+        attribute.map(|attribute| attribute.normalized_value(XmlVersion::Implicit1_0)).transpose()
+    });
+    Ok(value.map_err(|problem| invalid(words, &problem))?.map(Into::into))
 }
 
-pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    read(words, edges, false)
-}
-
-pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    read(words, edges, true)
-}
-
-fn read(words: &mut Words, edges: &mut ListEdges<'_>, is_gexf: bool) -> Result<bool> {
-    let mut xml = Xml::new(words);
-    let mut graph = Graph::default();
-    loop {
-        let is_wanted = match xml.next()? {
-            Item::End if graph.has_begun => return Ok(true),
-            Item::End => return Err(xml.error("file has no graph", "expected an element `graph`")),
-            Item::Start => graph.begin(&xml, edges, is_gexf)?,
-            Item::Close => graph.end(&xml, edges)?,
-        };
-        if !is_wanted {
-            return Ok(false);
-        }
-    }
+fn require(start: &BytesStart<'_>, name: &str, words: &Words) -> Result<String> {
+    get(start, name, words)?.ok_or_else(|| {
+        let message = format!("`{}` has no attribute `{name}`", start.local_name().into_inner());
+        words.error(&message, "expected it in this element")
+    })
 }
 
 impl Graph {
-    fn begin(&mut self, xml: &Xml<'_>, edges: &mut ListEdges<'_>, is_gexf: bool) -> Result<bool> {
-        match &*xml.name {
-            "key" if !is_gexf && !self.is_in_graph => {
-                let is_of_edges = matches!(xml.get("for"), None | Some("edge" | "all"));
-                let name = xml.get("attr.name").unwrap_or_default();
-                self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
-                if self.is_in_key && self.keys.len() == KEYS_LIMIT {
-                    return Err(xml.error("too many keys are weights", "expected one"));
-                } else if self.is_in_key {
-                    self.keys.push(xml.require("id")?.into());
-                }
-            }
+    fn begin(
+        &mut self,
+        start: &BytesStart<'_>,
+        words: &Words,
+        edges: &mut ListEdges<'_>,
+    ) -> Result<bool> {
+        let error = |message: &str, expected: &str| Err(words.error(message, expected));
+        self.text.clear();
+        self.depth += 1;
+        if self.depth > DEPTH_LIMIT {
+            return error("elements are nested too deeply", "expected at most 256 levels");
+        }
+        let prefix = start.name().prefix().map_or("", |prefix| prefix.into_inner());
+        self.prefix.get_or_insert_with(|| prefix.into());
+        match self.known(start.name()) {
+            "key" if !self.is_gexf && !self.is_in_graph => self.begin_key(start, words)?,
             "graph" if self.is_in_graph => {
-                return Err(xml.error(
+                return error(
                     "graphs are nested",
                     "expected one graph, without graphs in its nodes",
-                ));
+                );
             }
-            "graph" if self.has_begun => {
-                return Err(xml.error("file has several graphs", "expected one"));
-            }
+            "graph" if self.has_begun => return error("file has several graphs", "expected one"),
             "graph" => {
-                let given = xml.get(if is_gexf { "defaultedgetype" } else { "edgedefault" });
-                self.undirected = given != Some("directed");
+                let name = if self.is_gexf { "defaultedgetype" } else { "edgedefault" };
+                self.undirected = get(start, name, words)?.as_deref() != Some("directed");
                 (self.has_begun, self.is_in_graph) = (true, true);
             }
-            "hyperedge" | "port" if self.is_in_graph => {
-                let message = format!("`{}` cannot be read", xml.name);
-                return Err(xml.error(&message, "expected edges between two nodes"));
+            name @ ("hyperedge" | "port") if self.is_in_graph => {
+                return error(
+                    &format!("`{name}` cannot be read"),
+                    "expected edges between two nodes",
+                );
             }
             "node" if self.is_in_node => {
-                return Err(xml.error("nodes are nested", "expected nodes without nodes inside"));
+                return error("nodes are nested", "expected nodes without nodes inside");
             }
             "node" if self.is_in_graph => {
                 self.is_in_node = true;
-                edges.begin(xml.require("id")?.as_bytes());
-                return edges.push_alone(xml.words());
+                edges.begin(require(start, "id", words)?.as_bytes());
+                return edges.push_alone(words);
             }
-            "edge" if self.is_in_graph => {
-                self.is_in_edge = true;
-                edges.begin(xml.require("source")?.as_bytes());
-                self.target.clear();
-                self.target.push_str(xml.require("target")?);
-                self.weight.clear();
-                self.weight.push_str(if is_gexf {
-                    xml.get("weight").unwrap_or_default()
-                } else {
-                    ""
-                });
-                let direction = xml.get(if is_gexf { "type" } else { "directed" });
-                edges.undirected = match direction {
-                    Some("directed" | "true") => false,
-                    Some("undirected" | "mutual" | "false") => true,
-                    _ => self.undirected,
-                };
+            "edge" if self.is_in_graph => self.begin_edge(start, words, edges)?,
+            "data" if self.is_in_edge => {
+                let key = get(start, "key", words)?;
+                self.is_weight = key.is_some_and(|key| self.keys.contains(&key));
             }
-            "attvalue" if self.is_in_edge && xml.get("for") == Some("weight") => {
-                let expected = "expected an attribute `weight` of the edge";
-                return Err(xml.error("weight changes over time", expected));
+            "attvalue"
+                if self.is_in_edge && get(start, "for", words)?.as_deref() == Some("weight") =>
+            {
+                return error(
+                    "weight changes over time",
+                    "expected an attribute `weight` of the edge",
+                );
             }
             _ => {}
         }
         Ok(true)
     }
 
-    fn end(&mut self, xml: &Xml<'_>, edges: &mut ListEdges<'_>) -> Result<bool> {
-        match &*xml.name {
+    /// Returns the name of an element, which is empty if it is of another vocabulary.
+    fn known<'n>(&self, name: QName<'n>) -> &'n str {
+        let prefix = name.prefix().map_or("", |prefix| prefix.into_inner());
+        if self.prefix.as_deref() == Some(prefix) { name.local_name().into_inner() } else { "" }
+    }
+
+    fn begin_key(&mut self, start: &BytesStart<'_>, words: &Words) -> Result<()> {
+        let is_of_edges = get(start, "for", words)?.is_none_or(|of| of == "edge" || of == "all");
+        let name = get(start, "attr.name", words)?.unwrap_or_default();
+        self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
+        if self.is_in_key && self.keys.len() == KEYS_LIMIT {
+            return Err(words.error("too many keys are weights", "expected one"));
+        } else if self.is_in_key {
+            self.keys.push(require(start, "id", words)?);
+        }
+        Ok(())
+    }
+
+    fn begin_edge(
+        &mut self,
+        start: &BytesStart<'_>,
+        words: &Words,
+        edges: &mut ListEdges<'_>,
+    ) -> Result<()> {
+        edges.begin(require(start, "source", words)?.as_bytes());
+        self.target = require(start, "target", words)?;
+        self.is_in_edge = true;
+        self.weight = if self.is_gexf { get(start, "weight", words)? } else { None };
+        if let Some(weight) = &self.weight {
+            edges.check_weight(words, WeightText { text: weight.as_bytes(), from: 0 })?;
+        }
+        let direction = get(start, if self.is_gexf { "type" } else { "directed" }, words)?;
+        edges.undirected = match direction.as_deref() {
+            Some("directed" | "true") => false,
+            Some("undirected" | "mutual" | "false") => true,
+            _ => self.undirected,
+        };
+        Ok(())
+    }
+
+    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+        self.depth -= 1;
+        match self.known(name) {
             "key" => self.is_in_key = false,
-            "default" if self.is_in_key && self.default.is_empty() => {
-                self.default.push_str(xml.text.trim());
+            "default" if self.is_in_key && self.default.is_none() => {
+                self.default = Some(self.text.trim().into());
             }
-            "data" if self.is_in_edge => {
-                let key = xml.get("key").unwrap_or_default();
-                if self.keys.iter().any(|known| known == key) {
-                    self.weight.clear();
-                    self.weight.push_str(xml.text.trim());
-                    if self.weight.is_empty() {
-                        return Err(xml.error("weight is empty", "expected a number"));
-                    };
-                }
+            "data" if std::mem::take(&mut self.is_weight) => {
+                edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
+                self.weight = Some(self.text.trim().into());
             }
             "graph" => self.is_in_graph = false,
             "node" => self.is_in_node = false,
             "edge" if self.is_in_edge => {
                 self.is_in_edge = false;
-                let weight =
-                    [&self.weight, &self.default].into_iter().find(|text| !text.is_empty());
+                let weight = self.weight.as_ref().or(self.default.as_ref());
                 let weight = weight.map(|text| WeightText { text: text.as_bytes(), from: 0 });
-                return edges.push(xml.words(), self.target.as_bytes(), weight);
+                return edges.push(words, self.target.as_bytes(), weight);
             }
             _ => {}
         }
         Ok(true)
+    }
+
+    /// Adds text, unless it is too long for a weight already.
+    fn add_text(&mut self, text: &str) -> bool {
+        if self.text.len() <= WEIGHT_LIMIT {
+            self.text.push_str(text);
+        }
+        true
     }
 }

@@ -67,7 +67,6 @@ const fn kind(
 ) -> (CommunityFormat, ListKind) {
     let kind = ListKind {
         format: None,
-        rows: Rows::Memberships,
         name,
         doc: "",
         endings: &[],
