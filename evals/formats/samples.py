@@ -324,8 +324,12 @@ def is_graph(found: Reading, edges: list[tuple[str, str, float]]) -> bool:
 
 
 def columns_of(found: Reading, table: Table) -> tuple[int, int, int | None] | None:
-    """Return source, target and weight: the columns of a table that give what was found."""
-    rows = [[None if value is None else value.strip() for value in row] for row in table.rows]
+    """Return source, target and weight: the columns that give what was found, with spaces around names or not."""
+    trimmed = [[None if value is None else value.strip() for value in row] for row in table.rows]
+    return columns_in(found, table, table.rows) or columns_in(found, table, trimmed)
+
+
+def columns_in(found: Reading, table: Table, rows: list[list[str | None]]) -> tuple[int, int, int | None] | None:
     count = min(len(table.names), MAX_COLUMNS)
     nodes = set(found.strengths)
     fitting = [at for at in range(count) if rows and all(row[at] in nodes for row in rows)]
