@@ -21,7 +21,7 @@ from outcore import InputError, UsageError
 from round_trips import COUNT, WRITERS, Weights, Written, make
 
 #: Graphs of each writer in a short run.
-FEW = 10
+FEW = 5
 
 
 def understood(path: Path) -> tuple[Weights, set[str]]:
