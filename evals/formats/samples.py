@@ -60,11 +60,16 @@ PASSED_OVER = ("*.c", "*.cc", "*.cpp", "*.h", "*.py", "*.md", "*.rs", "*.out", "
 
 @dataclass
 class Table:
-    """Rows as a peer reads them: text, or None where a value is missing; `header` if the names are in the text."""
+    """Rows as a peer reads them: text, or None where a value is missing.
+
+    `header` if the names are in the text; `typed` if there are numbers or times in a column below: otherwise the peer
+    only assumes that names of columns are not names of nodes.
+    """
 
     names: list[str]
     rows: list[list[str | None]]
     header: bool = False
+    typed: bool = False
 
 
 @dataclass
@@ -220,7 +225,8 @@ def of_duckdb(path: Path) -> Table:
         types = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in columns)
         query = f"SELECT * FROM read_csv(?, auto_detect=false, {settings}, skip={facts['SkipRows']}, "
         rows = connection.execute(query + f"header={facts['HasHeader']}, columns={{{types}}})", [str(path)]).fetchall()
-    return Table(columns, [list(row) for row in rows], header=bool(facts["HasHeader"]))
+    typed = bool(rows) and any(column["type"] != "VARCHAR" for column in facts["Columns"])
+    return Table(columns, [list(row) for row in rows], bool(facts["HasHeader"]), typed)
 
 
 def _none(option: str) -> str:
@@ -368,7 +374,8 @@ def verdict(found: Reading, peer_name: str, read: Table | Graph | None) -> tuple
     if chosen is None and read.header:
         named = Table(read.names, [list(read.names), *read.rows])
         if columns_of(found, named) is not None:
-            return "HEADER READ AS AN EDGE", ", ".join(read.names)
+            word = "HEADER READ AS AN EDGE" if read.typed else "assumed header read as an edge"
+            return word, ", ".join(read.names)
     if chosen is None:
         return "DIFFERENT", ", ".join(read.names)[:100]
     words = [read.names[at] for at in chosen if at is not None]
