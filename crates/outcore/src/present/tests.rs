@@ -227,7 +227,7 @@ fn representatives(files: &Files, graph: &Graph, presented: &Presented) -> Strin
     let bench = bench(files, Workbench::BUDGET_MIN);
     let path = Path::new("representatives");
     let inside = Inside::of(&bench, graph, presented, false).unwrap();
-    let bytes = write_representatives(&bench, graph, presented, &inside, path).unwrap();
+    let bytes = write_representatives(&bench, graph, presented, &inside, (path, false)).unwrap();
     let text = files.read(path).unwrap();
     assert_eq!(text.len() as u64, bytes);
     String::from_utf8(text).unwrap()

@@ -202,7 +202,7 @@ fn lists_of_nodes_may_be_tables() {
     {
         let report = built(path).unwrap();
         assert_eq!(report.graph.unwrap().node_count, 8, "{path}");
-        assert_eq!(report.input.unwrap().listed_nodes, listed, "{path}");
+        assert_eq!(report.input.unwrap().listed_count, listed, "{path}");
     }
     let error = built("/in/unnamed.parquet").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);

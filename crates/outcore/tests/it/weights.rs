@@ -382,7 +382,7 @@ fn score(sim: &Sim) -> ScoreReport {
         resolution: 1.0,
         well_connected: None,
         unnamed: Unnamed::Stop,
-        comment: b"#".to_vec(),
+        input: CommunityInput::default(),
         limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
         work_dir: "/disk".into(),
     };

@@ -592,7 +592,7 @@ fn parse_with(
     // The padding may hold anything.
     chunk.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
     let comment = b"#".to_vec();
-    let layout = format::Layout { weight, quotes: false, comment, ..format::Layout::of(delimiter) };
+    let layout = format::Layout { weight, comment, ..format::Layout::of(delimiter) };
     text::parse_by(&mut chunk, &layout, tight);
     let line = |fault: &fault::LineFault| {
         memchr::memchr_iter(b'\n', &chunk.text[..fault.line_start as usize]).count() as u64 + 1

@@ -24,7 +24,7 @@ use crate::error::opt::COMMUNITY_FORMAT;
 use crate::error::{Error, Result};
 use crate::input::CommunityFormat;
 use crate::input::decompress::Input;
-use crate::input::options::{Column, InputOptions, Rows};
+use crate::input::options::{Column, InputOptions};
 use std::path::Path;
 
 /// Bytes of a file that are examined first, and at most, until it has two lines.
