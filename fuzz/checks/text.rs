@@ -38,16 +38,25 @@ fn naive(text: &[u8], delimiter: Delimiter, weight: Option<usize>) -> (Vec<Edge>
             None => Some(1),
             Some(field) => field.and_then(|field| weight_code(field)),
         };
-        match (fields.first(), fields.get(1), code) {
-            (Some(source), Some(target), Some(code))
+        let names = [0, 1].map(|at| fields.get(at).map(|field| trimmed(field, delimiter)));
+        match (names, code) {
+            ([Some(source), Some(target)], Some(code))
                 if !source.is_empty() && !target.is_empty() =>
             {
-                edges.push((source.to_vec(), target.to_vec(), code));
+                edges.push((source, target, code));
             }
             _ => bad += 1,
         }
     }
     (edges, bad)
+}
+
+/// Removes the spaces around a name.
+fn trimmed(field: &[u8], delimiter: Delimiter) -> Vec<u8> {
+    let is_blank = |&&byte: &&u8| b" \t".contains(&byte) && Delimiter::Byte(byte) != delimiter;
+    let from = field.iter().take_while(is_blank).count();
+    let to = field.iter().rev().take_while(is_blank).count();
+    field[from..field.len().saturating_sub(to).max(from)].to_vec()
 }
 
 fn weight_code(field: &[u8]) -> Option<u32> {
@@ -88,6 +97,10 @@ fn read(text: &[u8], options: &InputOptions, memory: BatchMemory) -> (Vec<Edge>,
 /// Reads `bytes` in large and in tiny chunks.
 pub(crate) fn check(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
+    // Quotes and byte-order marks are tested apart.
+    if rest.contains(&b'"') || rest.contains(&0xEF) {
+        return;
+    }
     let choice = usize::from(choice.wrapping_sub(b'0'));
     let delimiter = [Delimiter::Byte(b'\t'), Delimiter::Spaces, Delimiter::Byte(b':')][choice % 3];
     let weight = [None, Some(2), Some(3)][choice / 3 % 3];
@@ -102,6 +115,7 @@ pub(crate) fn check(bytes: &[u8]) {
         delimiter: Some(delimiter),
         columns: Some(columns.map(|column| Column::Number(column as u32 + 1)).collect()),
         header: Header::No,
+        comment: Some(b"#".to_vec()),
         // Names may hold carriage returns and zeros.
         format: EdgeFormat::Lines,
         on_bad_line: OnBadLine::Skip,

@@ -26,7 +26,7 @@ enum Use {
     /// Has temporary files in a directory.
     WorksIn,
 }
-use Use::{Reads, ReadsGraph, Writes, WritesGraph, WorksIn};
+use Use::{Reads, ReadsGraph, WorksIn, Writes, WritesGraph};
 
 /// Option that takes a path, or argument without an option: its name, its use, and what else it needs.
 struct PathOption {
@@ -377,7 +377,8 @@ fn streams_are_the_files_behind_them() {
             command.stdin(File::open(path.join(name)).unwrap());
         }
         if let Some(name) = output {
-            command.stdout(File::options().append(true).create(true).open(path.join(name)).unwrap());
+            command
+                .stdout(File::options().append(true).create(true).open(path.join(name)).unwrap());
         }
         let before = contents(path);
         let done = command.output().unwrap();

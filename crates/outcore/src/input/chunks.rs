@@ -178,7 +178,11 @@ impl Reader {
     }
 
     /// Sends the nodes of a matrix, as a list of nodes.
-    fn number(&mut self, nodes: &NumberedNodes, begin: Origin) -> std::result::Result<(), Disconnected> {
+    fn number(
+        &mut self,
+        nodes: &NumberedNodes,
+        begin: Origin,
+    ) -> std::result::Result<(), Disconnected> {
         let most = (self.chunk_bytes / ROW_BYTES).max(1) as u64;
         let mut number = begin.byte;
         while number < nodes.count {
@@ -192,7 +196,11 @@ impl Reader {
                 text.extend_from_slice(itoa::Buffer::new().format(node).as_bytes());
                 let name = &text[offset..];
                 let fingerprint = Fingerprint::of(name);
-                names.push(NameRef { fingerprint, offset: offset as u32, bytes: name.len() as u32 });
+                names.push(NameRef {
+                    fingerprint,
+                    offset: offset as u32,
+                    bytes: name.len() as u32,
+                });
             }
             number = end;
             chunk.used = chunk.text.len();

@@ -107,7 +107,9 @@ impl Problem {
                 let plural = if found == 1 { "" } else { "s" };
                 format!("line has {found} column{plural}, but the {role} is column {column}")
             }
-            Self::ExtraColumn if !format.has_header => "line has more columns than most lines".into(),
+            Self::ExtraColumn if !format.has_header => {
+                "line has more columns than most lines".into()
+            }
             other => other.reason_of_value(format.layout.rows),
         }
     }
@@ -267,15 +269,20 @@ fn advice(
         _ if problem == Problem::CommentOrEdge => {
             let mark = String::from_utf8_lossy(&format.layout.comment);
             let (none, all) = (COMMENT.of("''"), COMMENT.of(format_args!("'{mark}'")));
-            format_args!("use {none} if names begin with `{mark}`, {all} if such lines are comments").into()
+            format_args!(
+                "use {none} if names begin with `{mark}`, {all} if such lines are comments"
+            )
+            .into()
         }
         _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
         _ if problem == Problem::ExtraColumn => {
             let delimiter = format.layout.delimiter.name();
             let (source, target) = (format.layout.source + 1, format.layout.target + 1);
             let columns = COLUMNS.of(format_args!("{source},{target}"));
-            format_args!("quote names that contain a {delimiter}, use {columns} to ignore other columns")
-                .into()
+            format_args!(
+                "quote names that contain a {delimiter}, use {columns} to ignore other columns"
+            )
+            .into()
         }
         _ => return None,
     };

@@ -65,13 +65,13 @@ pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use decompress::Input;
 use fault::Origin;
-use format::{InputFormat, KIND_LIMIT};
-use options::BYTES_PER_LINE;
 #[doc(hidden)]
 pub use format::formats::{FormatRow, formats};
 #[doc(hidden)]
 pub use format::names::choose_columns;
+use format::{InputFormat, KIND_LIMIT};
 use lists::ListFormat;
+use options::BYTES_PER_LINE;
 pub use options::{
     BatchMemory, Column, Delimiter, EdgeFormat, Header, InputOptions, OnBadLine, Rows,
 };
@@ -84,7 +84,7 @@ use table::TableFormat;
 pub use table::TableStream;
 #[doc(hidden)]
 pub use table::silence_decoders;
-use taker::DecodeRoom;
+use taker::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, is_arrow};
 pub use text::chunk::ParsedChunk;
 pub(crate) use text::field::SHORT_NAME_BYTES;
 pub use text::field::{Fingerprint, NAME_LIMIT};
@@ -487,7 +487,9 @@ impl EdgeReader {
             }
             let text = &chunk.text;
             let (place, reason) = match &file.form {
-                Form::Nothing | Form::Lists(_) | Form::Numbered(_) => unreachable!("no bad lines are recorded"),
+                Form::Nothing | Form::Lists(_) | Form::Numbered(_) => {
+                    unreachable!("no bad lines are recorded")
+                }
                 Form::Text(format) => {
                     let place =
                         fault::place(fault, text, (&chunk.origin, line), &file.path, format);
@@ -575,7 +577,8 @@ fn open_files(
     }
     refuse_for_tables(&formats, options)?;
     for at in 0..formats.len() {
-        let Some((size, kinds)) = formats[at].text().and_then(|file| Some((file.matrix?, file.kinds.clone())))
+        let Some((size, kinds)) =
+            formats[at].text().and_then(|file| Some((file.matrix?, file.kinds.clone())))
         else {
             continue;
         };
@@ -585,7 +588,8 @@ fn open_files(
         };
         for (count, kind) in nodes {
             let form = Form::Numbered(NumberedNodes { count, kind });
-            let (path, begin) = (formats[at].path.clone(), Origin { file: formats.len(), byte: 0, line: 1 });
+            let (path, begin) =
+                (formats[at].path.clone(), Origin { file: formats.len(), byte: 0, line: 1 });
             tasks.push(Task { begin, path: path.clone(), input: None, form: form.clone() });
             formats.push(FileFormat { path, form, unpacker: None, window_bytes: 0 });
         }
@@ -643,7 +647,12 @@ fn detect_next(
         options.of_nodes(options.delimiter.or(delimiter))
     });
     let options = of_nodes.as_ref().unwrap_or(options);
-    let of_pairs = lists::communities::of_pairs(path, input, options)?;
+    let head = input.peek(ARROW_MAGIC.len())?.0;
+    let is_table = head.starts_with(PARQUET_MAGIC) || is_arrow(head);
+    let of_pairs = match is_table {
+        true => None,
+        false => lists::communities::of_pairs(path, input, options)?,
+    };
     let options = of_pairs.as_ref().unwrap_or(options);
     let form = match options.format.may_be_table() {
         true => TableFormat::detect(files, path, input, options, room)?.map(Form::Table),

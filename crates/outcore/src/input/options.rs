@@ -1,9 +1,7 @@
 //! Options of the input.
 
 use super::{CommunityFormat, NameRef, TableStream, WeightTransform, fault::LineFault};
-use crate::error::opt::{
-    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
-};
+use crate::error::opt::{COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

@@ -18,8 +18,8 @@ use super::taker::{DecodeRoom, SampleTaker};
 use super::text::chunk::ParsedChunk;
 use super::text::{self, PADDING, checks};
 use super::{
-    BatchMemory, CHUNK_BYTES, Fingerprint, Form, InputOptions, common_weights, detect_next, kinds_bytes,
-    total_bytes, unweighted,
+    BatchMemory, CHUNK_BYTES, Fingerprint, Form, InputOptions, common_weights, detect_next,
+    kinds_bytes, total_bytes, unweighted,
 };
 use crate::budget::Limits;
 use crate::error::{Error, ErrorKind, Result};
@@ -202,7 +202,9 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         let file =
             detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
         let chunk_bytes = CHUNK_BYTES as usize;
-        let kinds = file.kinds().map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: limits.batch_chunks() }));
+        let kinds = file
+            .kinds()
+            .map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: limits.batch_chunks() }));
         limits.sort_bytes_beside_window(file.window_bytes + kinds.unwrap_or(0))?;
         if let Some(size) = file.text().and_then(|format| format.matrix) {
             tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
@@ -575,7 +577,8 @@ impl SampleTally {
             formats: Vec::new(),
         };
         complete(&mut sample);
-        sample.listed_nodes += if sample.is_whole { self.rows.saturating_sub(distinct) } else { self.rows };
+        sample.listed_nodes +=
+            if sample.is_whole { self.rows.saturating_sub(distinct) } else { self.rows };
         if !sample.is_whole && self.edges > 0 {
             sample.edges = (text_bytes[0] / bytes_per_edge).round() as u64;
         }

@@ -115,7 +115,8 @@ impl<'a> Locator<'a> {
         let storage = &self.files.storage;
         let found = directory.ancestors().find_map(|existing| {
             let is_current = existing.as_os_str().is_empty();
-            let path = storage.canonical(if is_current { Path::new(".") } else { existing }).ok()?;
+            let path =
+                storage.canonical(if is_current { Path::new(".") } else { existing }).ok()?;
             Some((path, directory.strip_prefix(existing).unwrap_or(directory)))
         });
         let Some((path, names)) = found else { return (Rc::default(), directory.to_path_buf()) };

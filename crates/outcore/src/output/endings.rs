@@ -41,20 +41,35 @@ const ENDINGS: [(Ending, &[&str]); 26] = [
     (Packed("lz4"), &["lz4"]),
     (Packed("zip"), &["zip"]),
     (
-        Other("a tree of Infomap", "use `--levels tree` and a name that ends in .tsv: `node<TAB>3:0:5`"),
+        Other(
+            "a tree of Infomap",
+            "use `--levels tree` and a name that ends in .tsv: `node<TAB>3:0:5`",
+        ),
         &["tree", "ftree"],
     ),
-    (Other("a file of Infomap", "use a name that ends in .tsv: `node<TAB>community`"), &["clu", "map"]),
+    (
+        Other("a file of Infomap", "use a name that ends in .tsv: `node<TAB>community`"),
+        &["clu", "map"],
+    ),
     (
         Other("a spreadsheet", "use a name that ends in .csv, which spreadsheets open"),
         &["xlsx", "xls", "xlsb", "ods"],
     ),
     (
         Other("a graph", "write communities to a name that ends in .csv, and join them by node"),
-        &["graphml", "gexf", "gml", "net", "paj", "dot", "gv", "dl", "cyjs", "cx", "sif", "graph", "metis"],
+        &[
+            "graphml", "gexf", "gml", "net", "paj", "dot", "gv", "dl", "cyjs", "cx", "sif",
+            "graph", "metis",
+        ],
     ),
-    (Other("a file of Pajek", "use a name that ends in .tsv: `node<TAB>community`"), &["vec", "per"]),
-    (Other("a matrix", "use a name that ends in .tsv, .csv or .parquet"), &["mtx", "mat", "npy", "npz"]),
+    (
+        Other("a file of Pajek", "use a name that ends in .tsv: `node<TAB>community`"),
+        &["vec", "per"],
+    ),
+    (
+        Other("a matrix", "use a name that ends in .tsv, .csv or .parquet"),
+        &["mtx", "mat", "npy", "npz"],
+    ),
     (
         Other(
             "annotated data",
@@ -66,13 +81,19 @@ const ENDINGS: [(Ending, &[&str]); 26] = [
         Other("a database", "use a name that ends in .parquet or .csv, which databases import"),
         &["db", "sqlite", "sqlite3", "duckdb", "sql"],
     ),
-    (Other("another kind of table", TABLE), &["arrows", "pq", "orc", "avro", "fst", "dta", "sav", "sas7bdat"]),
+    (
+        Other("another kind of table", TABLE),
+        &["arrows", "pq", "orc", "avro", "fst", "dta", "sav", "sas7bdat"],
+    ),
     (Other("data of Python", TABLE), &["pkl", "pickle", "joblib"]),
     (
         Other("a document", "use a name that ends in .tsv or .csv"),
         &["pdf", "doc", "docx", "md", "tex", "xml", "yaml", "yml", "toml"],
     ),
-    (Other("an image", "use a name that ends in .tsv or .csv"), &["png", "svg", "jpg", "jpeg", "gif"]),
+    (
+        Other("an image", "use a name that ends in .tsv or .csv"),
+        &["png", "svg", "jpg", "jpeg", "gif"],
+    ),
 ];
 
 /// Formats of an output, and how its messages put them.
@@ -134,7 +155,11 @@ impl Written {
         let plain = path.with_extension("");
         let is_streamed = matches!(Ending::of(&plain), None | Some(Tabs | Json));
         match is_streamed {
-            true => format!("pack it on the way: {} | {program} > {}", option.clone().of("-"), path.display()),
+            true => format!(
+                "pack it on the way: {} | {program} > {}",
+                option.clone().of("-"),
+                path.display()
+            ),
             false => format!("use `{0}`, and pack it after that: `{program} {0}`", plain.display()),
         }
     }
@@ -183,10 +208,12 @@ mod tests {
             })
         };
         let rows = |name| check(Written::ROWS, &OUTPUT, name);
-        for name in ["-", "c", "c.tsv", "c.CSV", "c.parquet", "c.feather", "c.0.5", ".tsv", "c.new"] {
+        for name in ["-", "c", "c.tsv", "c.CSV", "c.parquet", "c.feather", "c.0.5", ".tsv", "c.new"]
+        {
             assert_eq!(rows(name), None, "{name}");
         }
-        let same = |found: Option<String>, expected: &str| assert_eq!(found.as_deref(), Some(expected));
+        let same =
+            |found: Option<String>, expected: &str| assert_eq!(found.as_deref(), Some(expected));
         same(
             rows("c.tsv.gz"),
             "`c.tsv.gz` is the name of text packed by gzip, but `--output` writes text or a table; pack it \
@@ -218,7 +245,8 @@ mod tests {
 
     #[test]
     fn every_ending_has_one_meaning() {
-        let mut all: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
+        let mut all: Vec<&str> =
+            ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
         let count = all.len();
         all.sort_unstable();
         all.dedup();

@@ -24,10 +24,10 @@ pub(crate) use cost::OutputCost;
 use endings::Ending;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 pub(crate) use rows::{MemberWriter, RepresentativeWriter};
 use rows::{OutputRows, OutputShape, Row};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 pub(crate) use table::{check_names, refuse_absent};
 
 /// Number of buffers, of which one is filled while the others are written.

@@ -314,8 +314,8 @@ fn is_input(Placed { used: input, is_whole, .. }: &Placed<'_>, output: &Used) ->
         );
         return both(&input.path, "the graph to add to".into(), output).hint(hint);
     }
-    let error = both(&output.path, "an input".into(), output)
-        .hint("use another file for one of them");
+    let error =
+        both(&output.path, "an input".into(), output).hint("use another file for one of them");
     match &input.option {
         None if input.path == Path::new(STREAM) => error.note("standard input is read from it"),
         None => error,
@@ -326,8 +326,12 @@ fn is_input(Placed { used: input, is_whole, .. }: &Placed<'_>, output: &Used) ->
 fn is_inside(inner: &Used, outer: &Used) -> Error {
     let (path, place) = (inner.path.display(), outer.path.display());
     match outer.role == Role::Temporary {
-        true => Error::usage(format_args!("`{path}` is inside `{place}`, which this job uses for temporary files")),
-        false => Error::usage(format_args!("`{path}` is inside `{place}`, which is {}", outer.shown())),
+        true => Error::usage(format_args!(
+            "`{path}` is inside `{place}`, which this job uses for temporary files"
+        )),
+        false => {
+            Error::usage(format_args!("`{path}` is inside `{place}`, which is {}", outer.shown()))
+        }
     }
     .hint("use another path for one of them")
 }

@@ -55,7 +55,9 @@ pub(super) enum Value<'a> {
 /// # Errors
 /// `BadInput` with the name; `CorruptFile`, `Io`.
 pub(crate) fn check_names(graph: &Graph, outputs: &[PathBuf]) -> Result<()> {
-    let table = outputs.iter().find(|path| matches!(Ending::of(path), Some(Ending::Parquet | Ending::Arrow | Ending::JsonLines)));
+    let table = outputs.iter().find(|path| {
+        matches!(Ending::of(path), Some(Ending::Parquet | Ending::Arrow | Ending::JsonLines))
+    });
     let Some(path) = table.filter(|_| graph.has_names()) else { return Ok(()) };
     match graph.open_names()?.first_other()? {
         Some(name) => Err(not_text(path, &name)),

@@ -7,7 +7,7 @@ use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Consensus, METHODS, Method, PropagationOptions};
 use outcore::graph::Weight;
 use outcore::graph::{Duplicates, Graph};
-use outcore::input::WeightTransform;
+use outcore::input::{CommunityInput, WeightTransform};
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Normalize, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::progress::Silent;

@@ -19,10 +19,13 @@ const RISING_ROWS: usize = 20;
 
 /// Returns what the lines are instead of edges, and what to type.
 pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'static str, Text)> {
-    let rows: Vec<Vec<&[u8]>> = reading.body().iter().filter(|row| !row.is_empty()).cloned().collect();
+    let rows: Vec<Vec<&[u8]>> =
+        reading.body().iter().filter(|row| !row.is_empty()).cloned().collect();
     let rows = &rows[..];
     let has_delimiter = reading.split.delimiter != Delimiter::Spaces;
-    let lists = || format_args!("use {} if each line is a node and its neighbors", FORMAT.of("adjlist")).into();
+    let lists = || {
+        format_args!("use {} if each line is a node and its neighbors", FORMAT.of("adjlist")).into()
+    };
     match () {
         // Between spaces, such words are names.
         () if has_delimiter && sample.comment == b"#" && sample.lines.iter().any(|line| is_commented(line)) => Some((
@@ -82,7 +85,8 @@ pub(super) fn times(reading: &Reading<'_>, rows: &[Vec<&[u8]>]) -> Option<(&'sta
         let with = COLUMNS.of(format_args!("{source},{target},{}", weight + 1));
         format_args!("use {without} to leave them out, {with} if they are weights").into()
     };
-    (!is_named && are_times(rows, weight)).then(|| ("has numbers that may be times or weights", hint()))
+    (!is_named && are_times(rows, weight))
+        .then(|| ("has numbers that may be times or weights", hint()))
 }
 
 /// Returns whether all lines begin with one word, before two whole numbers.
@@ -90,7 +94,11 @@ fn is_labelled(rows: &[Vec<&[u8]>]) -> bool {
     let is_number = |field: &[u8]| is_whole_number(field);
     rows.len() > 1
         && rows.iter().all(|row| {
-            row.len() == 3 && row[0] == rows[0][0] && !is_number(row[0]) && is_number(row[1]) && is_number(row[2])
+            row.len() == 3
+                && row[0] == rows[0][0]
+                && !is_number(row[0])
+                && is_number(row[1])
+                && is_number(row[2])
         })
 }
 
@@ -125,20 +133,28 @@ fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
 
 /// Returns whether the first line is the numbers of nodes and edges: as many lines follow, and no node is larger.
 fn is_sized_pair(rows: &[Vec<&[u8]>]) -> bool {
-    let numbers = |row: &Vec<&[u8]>| Some([whole_number(row.first()?)?, whole_number(row.get(1)?)?]);
-    let Some((nodes, edges)) = rows.first().filter(|row| row.len() == 2).and_then(numbers).map(|[n, m]| (n, m)) else {
+    let numbers =
+        |row: &Vec<&[u8]>| Some([whole_number(row.first()?)?, whole_number(row.get(1)?)?]);
+    let Some((nodes, edges)) =
+        rows.first().filter(|row| row.len() == 2).and_then(numbers).map(|[n, m]| (n, m))
+    else {
         return false;
     };
     rows.len() > 2
         && edges == rows.len() as u64 - 1
-        && rows[1..].iter().all(|row| numbers(row).is_some_and(|ends| ends.iter().all(|&end| end <= nodes)))
+        && rows[1..]
+            .iter()
+            .all(|row| numbers(row).is_some_and(|ends| ends.iter().all(|&end| end <= nodes)))
 }
 
 /// Returns whether the columns have the same names as the rows.
 fn is_matrix_of_names(names: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let is_row = |(row, name): (&Vec<&[u8]>, &&[u8])| row[0] == *name;
     let names = names.get(1..).unwrap_or_default();
-    names.len() >= 2 && rows.len() <= names.len() && !rows.is_empty() && rows.iter().zip(names).all(is_row)
+    names.len() >= 2
+        && rows.len() <= names.len()
+        && !rows.is_empty()
+        && rows.iter().zip(names).all(is_row)
 }
 
 /// Returns whether the lines are the rows of a symmetric matrix, or of one of zeros and ones.
@@ -152,7 +168,10 @@ fn is_matrix_of_numbers(rows: &[Vec<&[u8]>], is_whole: bool) -> bool {
     let is_symmetric =
         || (0..height).all(|row| (0..row).all(|column| rows[row][column] == rows[column][row]));
     let is_constant = || (1..height).all(|row| rows[row][row] == rows[0][0]);
-    has_fractions && rows.iter().flatten().all(|field| is_number(field)) && is_constant() && is_symmetric()
+    has_fractions
+        && rows.iter().flatten().all(|field| is_number(field))
+        && is_constant()
+        && is_symmetric()
 }
 
 fn is_tuple(line: &[u8]) -> bool {
@@ -173,7 +192,11 @@ fn are_neighbors(rows: &[Vec<&[u8]>]) -> bool {
         let parts = field.split(|byte| b",; |".contains(byte)).filter(|part| !part.is_empty());
         parts.map(<[u8]>::to_vec).collect()
     };
-    let lists = rows.iter().filter_map(|row| row.get(1)).map(|field| parts(field)).filter(|parts| parts.len() > 1);
+    let lists = rows
+        .iter()
+        .filter_map(|row| row.get(1))
+        .map(|field| parts(field))
+        .filter(|parts| parts.len() > 1);
     let (mut count, mut known) = (0, 0);
     for part in lists.flatten() {
         count += 1;
@@ -181,9 +204,14 @@ fn are_neighbors(rows: &[Vec<&[u8]>]) -> bool {
     }
     let is_of_lists = count > 1 && known * 2 > count;
     let is_node = |field: &&[u8]| nodes.contains(field);
+    let row_of = |node: &[u8]| rows.iter().find(|row| row[0] == node);
+    let is_mutual = |row: &Vec<&[u8]>| {
+        row[1..].iter().all(|node| row_of(node).is_some_and(|other| other.contains(&row[0])))
+    };
     let is_whole_list = rows.len() > 2
         && nodes.len() == rows.len()
-        && rows.iter().all(|row| row.len() > 2 && row.iter().all(is_node));
+        && rows.iter().all(|row| row.len() > 2 && row.iter().all(is_node))
+        && rows.iter().all(is_mutual);
     is_of_lists || is_whole_list
 }
 
@@ -202,7 +230,8 @@ fn are_times(rows: &[Vec<&[u8]>], column: usize) -> bool {
     let is_since_1970 = are_within(3e8, 5e9) || are_within(3e11, 5e12) || are_within(3e14, 5e15);
     let are_years = numbers.len() > 2 && are_whole && are_within(1900.0, 2101.0);
     let steps = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
-    let is_rising = numbers.len() >= RISING_ROWS && numbers.is_sorted() && steps * 2 >= numbers.len();
+    let is_rising =
+        numbers.len() >= RISING_ROWS && numbers.is_sorted() && steps * 2 >= numbers.len();
     let is_day = |number: &f64| {
         let (month, day) = ((number / 100.0) as u64 % 100, *number as u64 % 100);
         (1.9e7..2.2e7).contains(number) && (1..=12).contains(&month) && (1..=31).contains(&day)

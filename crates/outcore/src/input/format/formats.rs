@@ -28,7 +28,11 @@ impl Sign {
             Self::Shape(shape) => {
                 let kinds = shape.trim_end_matches('*');
                 let more = if kinds == shape { "" } else { " or more" };
-                format!("no header, {}{more} columns between tabs: {}", kinds.len(), kinds_in_words(kinds))
+                format!(
+                    "no header, {}{more} columns between tabs: {}",
+                    kinds.len(),
+                    kinds_in_words(kinds)
+                )
             }
             Self::Other(words) => words.into(),
         }
@@ -73,7 +77,8 @@ impl Format {
     /// Returns the columns of source, target and weight in a header.
     pub(crate) fn columns_in(&self, words: &[String]) -> [Option<usize>; 3] {
         self.columns.map(|names| {
-            let at = |name: &str| words.iter().position(|word| *word == plain_word(name.as_bytes()));
+            let at =
+                |name: &str| words.iter().position(|word| *word == plain_word(name.as_bytes()));
             // Alternatives, the likeliest first.
             names.split('|').find_map(at)
         })
@@ -85,15 +90,30 @@ impl Format {
     }
 }
 
-const fn header(name: &'static str, sign: &'static str, columns: [&'static str; 3], sample: &'static str) -> Format {
+const fn header(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
     Format { name, sign: Sign::Header(sign), columns, sample }
 }
 
-const fn shape(name: &'static str, sign: &'static str, columns: [&'static str; 3], sample: &'static str) -> Format {
+const fn shape(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
     Format { name, sign: Sign::Shape(sign), columns, sample }
 }
 
-const fn other(name: &'static str, sign: &'static str, columns: [&'static str; 3], sample: &'static str) -> Format {
+const fn other(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
     Format { name, sign: Sign::Other(sign), columns, sample }
 }
 
@@ -104,14 +124,24 @@ pub(crate) const FORMATS: &[Format] = &[
     shape("BLAST table, extended", "sspiiiiiiinn*", ["1", "2", "12"], "blast-more.m8"),
     shape("PAF", "siiidsiiiiii*", ["1", "6", "10"], "overlaps.paf"),
     shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt"),
-    header("BLAST table", "qseqid sseqid bitscore", ["qseqid", "sseqid", "bitscore"], "diamond.tsv"),
+    header(
+        "BLAST table",
+        "qseqid sseqid bitscore",
+        ["qseqid", "sseqid", "bitscore"],
+        "diamond.tsv",
+    ),
     header(
         "BLAST table",
         "query_acc.ver subject_acc.ver bit_score",
         ["query acc.ver", "subject acc.ver", "bit score"],
         "blast-comments.m8",
     ),
-    header("DIAMOND table", "Query_ID Subject_ID Bit_score", ["Query ID", "Subject ID", "Bit score"], "diamond-verbose.tsv"),
+    header(
+        "DIAMOND table",
+        "Query_ID Subject_ID Bit_score",
+        ["Query ID", "Subject ID", "Bit score"],
+        "diamond-verbose.tsv",
+    ),
     header("MMseqs2 table", "query target bits", ["query", "target", "bits"], "mmseqs.tsv"),
     header(
         "STRING export",
@@ -119,14 +149,24 @@ pub(crate) const FORMATS: &[Format] = &[
         ["node1", "node2", "combined_score"],
         "string-export.tsv",
     ),
-    header("STRING", "protein1 protein2 combined_score", ["protein1", "protein2", "combined_score"], "string.txt"),
+    header(
+        "STRING",
+        "protein1 protein2 combined_score",
+        ["protein1", "protein2", "combined_score"],
+        "string.txt",
+    ),
     header(
         "BioGRID",
         "Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B",
         ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""],
         "biogrid.tab3.txt",
     ),
-    header("BioGRID", "INTERACTOR_A INTERACTOR_B", ["INTERACTOR_A", "INTERACTOR_B", ""], "biogrid.tab.txt"),
+    header(
+        "BioGRID",
+        "INTERACTOR_A INTERACTOR_B",
+        ["INTERACTOR_A", "INTERACTOR_B", ""],
+        "biogrid.tab.txt",
+    ),
     header(
         "PSI-MITAB",
         "ID(s)_interactor_A ID(s)_interactor_B",
@@ -165,7 +205,8 @@ pub struct FormatRow {
 pub fn formats() -> Vec<FormatRow> {
     let row = |format: &Format| {
         let [source, target, weight] = format.columns;
-        let ends = if target.is_empty() { source.to_owned() } else { format!("{source} -> {target}") };
+        let ends =
+            if target.is_empty() { source.to_owned() } else { format!("{source} -> {target}") };
         let edges = match weight {
             "" => ends,
             "*" => format!("{ends}, weight by its name"),
@@ -184,9 +225,9 @@ pub fn formats() -> Vec<FormatRow> {
 /// Returns the format with a header of these words.
 pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| match format.sign {
-        Sign::Header(wanted) => {
-            wanted.split(' ').all(|wanted| words.iter().any(|word| *word == plain_word(wanted.as_bytes())))
-        }
+        Sign::Header(wanted) => wanted
+            .split(' ')
+            .all(|wanted| words.iter().any(|word| *word == plain_word(wanted.as_bytes()))),
         _ => false,
     })
 }
@@ -218,7 +259,13 @@ fn is_of_kind(field: &[u8], kind: u8) -> bool {
         b'z' => number() == Some(0.0),
         b'm' => number() == Some(-1.0),
         b'd' => matches!(field, b"+" | b"-"),
-        b'x' => memchr::memchr(b':', field).is_some_and(|at| at > 1 && at + 1 < field.len() && field[..at].iter().all(|byte| byte.is_ascii_alphanumeric() || b" -_/".contains(byte))),
+        b'x' => memchr::memchr(b':', field).is_some_and(|at| {
+            at > 1
+                && at + 1 < field.len()
+                && field[..at]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b" -_/".contains(byte))
+        }),
         _ => !field.is_empty(),
     }
 }

@@ -39,8 +39,13 @@ impl<'a> Sample<'a> {
     pub(super) fn of(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Self {
         let mut at = if block.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let comment = options.comment.clone().unwrap_or_else(|| usual_comment(&block[at..]));
-        let mut sample =
-            Self { comment, is_whole, first_start: block.len(), first_end: block.len(), ..Self::default() };
+        let mut sample = Self {
+            comment,
+            is_whole,
+            first_start: block.len(),
+            first_end: block.len(),
+            ..Self::default()
+        };
         while at < block.len() {
             let stop = memchr::memchr(b'\n', &block[at..]).map(|len| at + len);
             if stop.is_none() && !is_whole || sample.lines.len() == SAMPLED_LINES {
@@ -59,7 +64,12 @@ impl<'a> Sample<'a> {
         sample
     }
 
-    fn take(&mut self, line: &'a [u8], (start, next): (usize, usize), delimiter: Option<Delimiter>) {
+    fn take(
+        &mut self,
+        line: &'a [u8],
+        (start, next): (usize, usize),
+        delimiter: Option<Delimiter>,
+    ) {
         let is_first = self.lines.is_empty();
         let is_blank = |&byte: &u8| is_blank(byte, delimiter);
         let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);
@@ -103,7 +113,7 @@ fn stated_delimiter(line: &[u8]) -> Option<Delimiter> {
 pub(super) struct Split<'a> {
     pub(super) delimiter: Delimiter,
     pub(super) rows: Vec<Vec<&'a [u8]>>,
-    /// Number of columns of most lines after the first, and the share of the lines that have it.
+    /// Number of columns of most lines, and the share of the lines that have it.
     pub(super) width: usize,
     pub(super) share: f64,
 }
@@ -112,9 +122,10 @@ impl<'a> Split<'a> {
     pub(super) fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
         let layout = Layout::of(delimiter);
         let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(&layout, line)).collect();
-        let (mut width, share) = usual_width(&rows[usize::from(rows.len() > 1)..]);
+        let (mut width, share) = usual_width(&rows);
         // A delimiter at the end of all lines separates nothing.
-        let is_empty = |at: usize| rows.iter().all(|row| row.get(at).is_none_or(|field| field.is_empty()));
+        let is_empty =
+            |at: usize| rows.iter().all(|row| row.get(at).is_none_or(|field| field.is_empty()));
         while width > 1 && is_empty(width - 1) {
             width -= 1;
         }

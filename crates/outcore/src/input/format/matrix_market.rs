@@ -59,8 +59,9 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
     let banner = line.to_ascii_lowercase();
-    let is_asked =
-        options.format == EdgeFormat::Auto && options.comment.is_none() && options.rows == Rows::Edges;
+    let is_asked = options.format == EdgeFormat::Auto
+        && options.comment.is_none()
+        && options.rows == Rows::Edges;
     if is_asked && !banner.starts_with(BANNER) {
         return refuse_without_banner(line, &banner, path, options).map(|()| None);
     }
@@ -104,17 +105,40 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
 }
 
 /// Refuses a file whose banner is damaged, or that is named like a matrix but has none.
-fn refuse_without_banner(line: &[u8], banner: &[u8], path: &Path, options: &InputOptions) -> Result<()> {
-    let word = banner.trim_ascii_start().iter().position(|byte| !b"%#! ".contains(byte)).unwrap_or(0);
-    let (is_damaged, is_named) = (banner[word..].starts_with(&BANNER[2..]), super::ends_with(path, "mtx"));
+fn refuse_without_banner(
+    line: &[u8],
+    banner: &[u8],
+    path: &Path,
+    options: &InputOptions,
+) -> Result<()> {
+    let word =
+        banner.trim_ascii_start().iter().position(|byte| !b"%#! ".contains(byte)).unwrap_or(0);
+    let (is_damaged, is_named) =
+        (banner[word..].starts_with(&BANNER[2..]), super::ends_with(path, "mtx"));
     if !is_damaged && (!is_named || options.columns.is_some()) {
         return Ok(());
     }
-    let rest = String::from_utf8_lossy(&line[word..line.len().min(word + 80)]).escape_default().to_string();
-    let first = if is_damaged { format!("%%{rest}") } else { "%%MatrixMarket matrix coordinate real general".into() };
-    let message = if is_damaged { "has a damaged banner of Matrix Market" } else { "is named like a Matrix Market file, but does not begin with its banner" };
-    let what = if is_damaged { "replace its first line by" } else { "fetch or write it again, or put first" };
-    Err(bad_input(path, message).note(format_args!("{} reads it as lines anyway", FORMAT.of("lines"))).hint(format!("{what} `{first}`")))
+    let rest = String::from_utf8_lossy(&line[word..line.len().min(word + 80)])
+        .escape_default()
+        .to_string();
+    let first = if is_damaged {
+        format!("%%{rest}")
+    } else {
+        "%%MatrixMarket matrix coordinate real general".into()
+    };
+    let message = if is_damaged {
+        "has a damaged banner of Matrix Market"
+    } else {
+        "is named like a Matrix Market file, but does not begin with its banner"
+    };
+    let what = if is_damaged {
+        "replace its first line by"
+    } else {
+        "fetch or write it again, or put first"
+    };
+    Err(bad_input(path, message)
+        .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
+        .hint(format!("{what} `{first}`")))
 }
 
 /// Reads the numbers of rows, columns and entries from the first line that is not a comment.
@@ -144,7 +168,12 @@ fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
 ///
 /// # Errors
 /// `BadInput` for a size that cannot be read.
-pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>, path: &Path, options: &InputOptions) -> Result<InputFormat> {
+pub(super) fn format(
+    sample: &Sample<'_>,
+    banner: Option<Banner>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<InputFormat> {
     let size = size(sample.lines[0], path)?;
     let has_values = banner.is_some_and(|banner| banner.has_values);
     let weight = has_values.then_some(2).filter(|_| !options.ignore_weights);
@@ -181,8 +210,14 @@ pub(super) struct Konect {
 ///
 /// # Errors
 /// `BadInput` for a kind that is not a list of edges.
-pub(super) fn konect(sample: &Sample<'_>, path: &Path, options: &InputOptions) -> Result<Option<Konect>> {
-    let is_asked = options.format == EdgeFormat::Auto && options.columns.is_none() && options.rows == Rows::Edges;
+pub(super) fn konect(
+    sample: &Sample<'_>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Option<Konect>> {
+    let is_asked = options.format == EdgeFormat::Auto
+        && options.columns.is_none()
+        && options.rows == Rows::Edges;
     let Some(first) = sample.comments.first().filter(|_| is_asked) else { return Ok(None) };
     let line = String::from_utf8_lossy(first.line);
     let words: Vec<&str> = line.split_ascii_whitespace().collect();

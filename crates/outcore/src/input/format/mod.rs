@@ -27,8 +27,8 @@ use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
-pub(crate) use lines::{BYTE_ORDER_MARK, kind_of};
 use lines::Sample;
+pub(crate) use lines::{BYTE_ORDER_MARK, kind_of};
 use names::{Choice, Chosen};
 use recognize::{HeaderAt, Reading, recognize};
 use std::path::Path;
@@ -107,7 +107,10 @@ impl Layout {
     /// Returns whether a comment may be meant as an edge: its first name follows the prefix immediately.
     pub(crate) fn is_doubtful_comment(&self, line: &[u8]) -> bool {
         let next = line.get(self.comment.len());
-        self.doubts_comments && next.is_some_and(|&byte| !self.is_blank(byte) && byte != self.comment[0] && byte != b'!')
+        self.doubts_comments
+            && next.is_some_and(|&byte| {
+                !self.is_blank(byte) && byte != self.comment[0] && byte != b'!'
+            })
     }
 
     /// Returns whether a line has nothing but spaces.
@@ -213,22 +216,44 @@ pub(crate) fn detect(
     if let Some(konect) = konect {
         konect.apply(&mut reading);
     }
+    let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
+    if is_asked && options.rows.are_memberships() && names::are_of_edges(&reading.names) {
+        return Err(names::edges_as_communities(path));
+    }
     let chosen = choose(&sample, &reading, path, options)?;
     Ok(Some(format_of(&sample, &reading, &chosen, path, options)?))
 }
 
 /// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.
-fn choose(sample: &Sample<'_>, reading: &Reading<'_>, path: &Path, options: &InputOptions) -> Result<Chosen> {
+fn choose(
+    sample: &Sample<'_>,
+    reading: &Reading<'_>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Chosen> {
     if let Some(columns) = &options.columns {
         let at = resolve(columns, &reading.names, path, sample.lines_before + 1)?;
         let by_name = reading.choice.is_by_name();
         let weight = at.get(2).copied().filter(|_| !options.ignore_weights);
-        return Ok(Chosen { source: at[0], target: at[1], weight, by_name, format: None, two_mode: options.two_mode });
+        return Ok(Chosen {
+            source: at[0],
+            target: at[1],
+            weight,
+            by_name,
+            format: None,
+            two_mode: options.two_mode,
+        });
     }
     let has_numbers = reading.kinds.get(2) == Some(&names::Kind::Number) && !options.ignore_weights;
     let weight = has_numbers.then_some(2);
-    let first =
-        Chosen { source: 0, target: 1, weight, by_name: false, format: None, two_mode: options.two_mode };
+    let first = Chosen {
+        source: 0,
+        target: 1,
+        weight,
+        by_name: false,
+        format: None,
+        two_mode: options.two_mode,
+    };
     if options.format == EdgeFormat::Lines || reading.column_count() < 2 {
         // A single column is an error about its first line.
         return Ok(reading.choice.chosen().cloned().unwrap_or(first));
@@ -236,7 +261,9 @@ fn choose(sample: &Sample<'_>, reading: &Reading<'_>, path: &Path, options: &Inp
     if let Some(error) = question::columns(path, &reading.view(), options) {
         return Err(error);
     }
-    let Choice::Use(mut chosen) = reading.choice.clone() else { unreachable!("all others are questions") };
+    let Choice::Use(mut chosen) = reading.choice.clone() else {
+        unreachable!("all others are questions")
+    };
     let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
     if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
         return Err(question::doubt(path, message, hint));
@@ -266,7 +293,8 @@ fn format_of(
         rows: options.rows,
         ..Layout::of(reading.split.delimiter)
     };
-    layout.is_exact = options.columns.is_none() && layout.last_column() + 1 == reading.column_count();
+    let is_last = layout.last_column() + 1 == reading.column_count();
+    layout.is_exact = options.rows == Rows::Edges && options.columns.is_none() && is_last;
     let header_comment = match reading.header {
         HeaderAt::Comment(at) => Some(at),
         _ => None,
@@ -286,7 +314,14 @@ fn format_of(
         preamble = (comment.start, comment.lines_before);
     }
     let Layout { source, target, weight, transform, .. } = layout;
-    let roles = Roles { names: &reading.names, count: reading.column_count(), source, target, weight, transform };
+    let roles = Roles {
+        names: &reading.names,
+        count: reading.column_count(),
+        source,
+        target,
+        weight,
+        transform,
+    };
     let name_at = |at: usize| reading.names.get(at).copied().unwrap_or_default();
     Ok(InputFormat {
         roles: roles.text(),

@@ -33,7 +33,8 @@ const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song
     actor movie,actor film,member group,ltable rtable,drug target,gene disease,drug disease,reviewer product";
 
 /// Names of columns of single nodes, the likeliest first.
-const NODE_WORDS: &str = "node nodeid name id vertex protein gene sequence user item cell barcode key label";
+const NODE_WORDS: &str =
+    "node nodeid name id vertex protein gene sequence user item cell barcode key label";
 /// Names of columns of communities, the likeliest first.
 const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid modularityclass group groupid \
     membership leiden louvain infomap label family class truth";
@@ -47,9 +48,11 @@ const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combined
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
 /// Parts of names of such numbers.
-const DISTANCE_PARTS: &str = "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
+const DISTANCE_PARTS: &str =
+    "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
 /// Names of numbers that are no weights: identifiers, places.
-const OTHER_WORDS: &str = "index key label chr chrom pos bp start end edge row relation rel predicate category class";
+const OTHER_WORDS: &str =
+    "index key label chr chrom pos bp start end edge row relation rel predicate category class";
 /// Endings of names of such numbers.
 const OTHER_ENDS: &str = "id type";
 /// Parts of names of points in time.
@@ -98,7 +101,9 @@ impl Choice {
     /// Returns the chosen columns, if the ends are certain.
     pub(crate) fn chosen(&self) -> Option<&Chosen> {
         match self {
-            Self::Use(chosen) | Self::AskWeight(chosen, _) | Self::AskTransform(chosen) => Some(chosen),
+            Self::Use(chosen) | Self::AskWeight(chosen, _) | Self::AskTransform(chosen) => {
+                Some(chosen)
+            }
             Self::Nodes | Self::AskEnds => None,
         }
     }
@@ -135,7 +140,11 @@ impl Columns<'_> {
                 let format = Some(format);
                 let chosen = Chosen { source, target, weight, by_name: true, format, two_mode };
                 let is_open = format.is_some_and(|format| format.columns[2] == "*");
-                return if is_open { self.with_weight(chosen, &words) } else { Choice::Use(chosen) };
+                return if is_open {
+                    self.with_weight(chosen, &words)
+                } else {
+                    Choice::Use(chosen)
+                };
             }
         }
         let is_twice = |at: usize| words.iter().filter(|word| **word == words[at]).count() > 1;
@@ -144,7 +153,8 @@ impl Columns<'_> {
                 return Choice::AskEnds;
             }
             let two_mode = is_of_two_kinds(self.names, &words, source, target);
-            let chosen = Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
+            let chosen =
+                Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
             return self.with_weight(chosen, &words);
         }
         if are_of_nodes(self.names) {
@@ -165,10 +175,18 @@ impl Columns<'_> {
         let places = self.places();
         let (source, target) = match places[..] {
             [source, target] => (source, target),
-            [source, target, third] if self.is_number(third) || self.kinds[third] == Kind::Empty => (source, target),
+            [source, target, third]
+                if self.is_number(third) || self.kinds[third] == Kind::Empty =>
+            {
+                (source, target)
+            }
             _ => return Choice::AskEnds,
         };
-        let chosen = Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
+        if [source, target].iter().any(|&at| self.kinds[at] == Kind::Empty) {
+            return Choice::AskEnds;
+        }
+        let chosen =
+            Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
         self.with_weight(chosen, words)
     }
 
@@ -200,7 +218,8 @@ impl Columns<'_> {
         let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
         let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
         let with = |at: usize| Choice::Use(Chosen { weight: Some(at), ..chosen.clone() });
-        let is_sure = |&at: &usize| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty;
+        let is_sure =
+            |&at: &usize| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty;
         match all.iter().copied().filter(is_sure).collect::<Vec<_>>()[..] {
             [] => {}
             [sure] => return with(sure),
@@ -210,9 +229,12 @@ impl Columns<'_> {
             let ends = OTHER_ENDS.split_whitespace().any(|end| word(at).ends_with(end));
             ends || is_one_of(OTHER_WORDS, word(at)) || has_part(TIME_PARTS, word(at))
         };
-        let numbers: Vec<usize> = all.into_iter().filter(|&at| self.is_number(at) && !is_other(at)).collect();
-        let (far, near): (Vec<usize>, Vec<usize>) = numbers.iter().partition(|&&at| is_distance(word(at)));
-        let turns = matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
+        let numbers: Vec<usize> =
+            all.into_iter().filter(|&at| self.is_number(at) && !is_other(at)).collect();
+        let (far, near): (Vec<usize>, Vec<usize>) =
+            numbers.iter().partition(|&&at| is_distance(word(at)));
+        let turns =
+            matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
         let similar: Vec<usize> =
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
         match (&near[..], &similar[..], &far[..]) {
@@ -287,8 +309,11 @@ pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
 pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
     let words: Vec<String> =
         names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
-    let begins = words.first().is_some_and(|word| is_one_of("id node nodeid vertex vertexid", word));
-    let has_groups = words.iter().any(|word| is_one_of("community communityid leiden louvain modularityclass", word));
+    let begins =
+        words.first().is_some_and(|word| is_one_of("id node nodeid vertex vertexid", word));
+    let has_groups = words
+        .iter()
+        .any(|word| is_one_of("community communityid leiden louvain modularityclass", word));
     words.len() > 1 && (begins || has_groups) && ends_of_edges(&words).is_none()
 }
 
@@ -347,23 +372,39 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
         // Either end may be called the head of an arrow, so the first column is the source.
         return Some((head.min(tail), head.max(tail)));
     }
-    let numbered = || STEMS.split_whitespace().find_map(|stem| {
-        ENDS.iter().find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
-    });
-    let affixed = || pairs_of(AFFIXES).find_map(|[source, target]| {
-        let of = |word: &String| word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned);
-        words.iter().enumerate().find_map(|(first, word)| {
-            let is_stem = |stem: &String| stem.is_empty() || stem.bytes().any(|byte| byte.is_ascii_alphabetic());
-            let stem = of(word).filter(is_stem)?;
-            let second = at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
-            (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem)).then_some((first, second))
+    let numbered = || {
+        STEMS.split_whitespace().find_map(|stem| {
+            ENDS.iter()
+                .find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
         })
-    });
-    let kinds = || pairs_of(TWO_KINDS).find_map(|[source, target]| {
-        both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
-    });
+    };
+    let affixed = || {
+        pairs_of(AFFIXES).find_map(|[source, target]| {
+            let of = |word: &String| {
+                word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned)
+            };
+            words.iter().enumerate().find_map(|(first, word)| {
+                let is_stem = |stem: &String| {
+                    stem.is_empty() || stem.bytes().any(|byte| byte.is_ascii_alphabetic())
+                };
+                let stem = of(word).filter(is_stem)?;
+                let second =
+                    at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
+                (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem))
+                    .then_some((first, second))
+            })
+        })
+    };
+    let kinds = || {
+        pairs_of(TWO_KINDS).find_map(|[source, target]| {
+            both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
+        })
+    };
     let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
-    pair.or_else(numbered).or_else(affixed).or_else(kinds).or_else(|| Some((any_of(0)?, any_of(1)?)))
+    pair.or_else(numbered)
+        .or_else(affixed)
+        .or_else(kinds)
+        .or_else(|| Some((any_of(0)?, any_of(1)?)))
 }
 
 fn pairs_of(pairs: &'static str) -> impl Iterator<Item = [&'static str; 2]> {
@@ -373,10 +414,17 @@ fn pairs_of(pairs: &'static str) -> impl Iterator<Item = [&'static str; 2]> {
 /// Returns whether the two ends are nodes of different kinds: `user_id` and `item_id`, or identifiers of two spaces of
 /// Neo4j, `:START_ID(Person)` and `:END_ID(Film)`.
 fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usize) -> bool {
-    let plain = |at: usize| words[at].strip_suffix("id").filter(|word| !word.is_empty()).unwrap_or(&words[at]);
-    let is_known = pairs_of(TWO_KINDS)
-        .any(|pair| pair == [plain(source), plain(target)] || pair == [plain(target), plain(source)]);
-    let space = |at: usize| names[at].starts_with(b":").then(|| memchr::memchr(b'(', names[at]).map(|from| &names[at][from..]));
+    let plain = |at: usize| {
+        words[at].strip_suffix("id").filter(|word| !word.is_empty()).unwrap_or(&words[at])
+    };
+    let is_known = pairs_of(TWO_KINDS).any(|pair| {
+        pair == [plain(source), plain(target)] || pair == [plain(target), plain(source)]
+    });
+    let space = |at: usize| {
+        names[at]
+            .starts_with(b":")
+            .then(|| memchr::memchr(b'(', names[at]).map(|from| &names[at][from..]))
+    };
     let spaces = space(source).flatten().zip(space(target).flatten());
     is_known || spaces.is_some_and(|(one, other)| one != other)
 }

@@ -39,7 +39,9 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
     if view.is_header_unclear && view.choice.chosen().is_some() {
         let message = format!("`{file}` may begin with a header, or with an edge");
         let (yes, no) = (HEADER.of("yes"), HEADER.of("no"));
-        let error = Error::usage(message).hint(format_args!("use {yes} if its first line names the columns, {no} if it is an edge"));
+        let error = Error::usage(message).hint(format_args!(
+            "use {yes} if its first line names the columns, {no} if it is an edge"
+        ));
         return Some(with_columns(error, view));
     }
     let error = match &view.choice {
@@ -54,16 +56,22 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
         }
         Choice::AskTransform(chosen) => {
             let at = chosen.weight.unwrap_or_default();
-            let name = view.names.get(at).map_or_else(|| format!("column {}", at + 1), |name| shown_name(name));
-            let message = format!("`{file}`: `{name}` is smaller for closer nodes, but a weight is larger");
-            let (inverse, log) = (WEIGHT_TRANSFORM.of("reciprocal"), WEIGHT_TRANSFORM.of("neglog10"));
+            let name = view
+                .names
+                .get(at)
+                .map_or_else(|| format!("column {}", at + 1), |name| shown_name(name));
+            let message =
+                format!("`{file}`: `{name}` is smaller for closer nodes, but a weight is larger");
+            let (inverse, log) =
+                (WEIGHT_TRANSFORM.of("reciprocal"), WEIGHT_TRANSFORM.of("neglog10"));
             let as_is = columns_of(view, &[chosen.source, chosen.target, at]);
             Error::usage(message).hint(format_args!(
                 "use {inverse} for distances, {log} for E-values and P-values, {IGNORE_WEIGHTS}, or {as_is} to take it as it is"
             ))
         }
         Choice::Nodes => {
-            let message = format!("`{file}` is a table of nodes according to its header, not of edges");
+            let message =
+                format!("`{file}` is a table of nodes according to its header, not of edges");
             let error = Error::usage(message);
             return Some(with_columns(error, view).hint(format_args!(
                 "pass the table of edges; {} takes these columns for edges anyway",
@@ -87,9 +95,12 @@ fn ends(file: &impl std::fmt::Display, view: &View<'_>, options: &InputOptions) 
             "use {lists} if each line is a node and its neighbors, {} if the first two columns are the edge", COLUMNS.of("1,2")
         ));
     }
-    let message = format!("`{file}` does not say which of its {} columns are the edge", view.kinds.len());
+    let message =
+        format!("`{file}` does not say which of its {} columns are the edge", view.kinds.len());
     let error = match is_relation(view) {
-        true => Error::usage(message).note("the second column looks like a relation between two names"),
+        true => {
+            Error::usage(message).note("the second column looks like a relation between two names")
+        }
         false => Error::usage(message),
     };
     hint(error, commands(view).into_iter())
@@ -98,23 +109,31 @@ fn ends(file: &impl std::fmt::Display, view: &View<'_>, options: &InputOptions) 
 /// Returns whether the second of three columns is a sign, or words that name no node while the others share names.
 fn is_relation(view: &View<'_>) -> bool {
     let rows = view.rows;
-    let column = |at: usize| rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>();
+    let column = |at: usize| {
+        rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
+    };
     let is_sign = |field: &&[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_punctuation);
     let [sources, relations, targets] = [column(0), column(1), column(2)];
     view.kinds.len() == 3
         && (relations.iter().all(is_sign)
-            || relations.len() * 2 <= rows.len() && relations.is_disjoint(&sources) && relations.is_disjoint(&targets))
+            || relations.len() * 2 <= rows.len()
+                && relations.is_disjoint(&sources)
+                && relations.is_disjoint(&targets))
 }
 
 /// Returns likely columns: those that share names, otherwise the first ones of text; without and with a weight.
 fn commands(view: &View<'_>) -> Vec<Opt> {
     let count = view.kinds.len().min(COLUMNS_SHOWN);
     let rows = view.rows;
-    let column = |at: usize| rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>();
-    let of_text: Vec<usize> = (0..count).filter(|&at| view.kinds.get(at) == Some(&Kind::Text)).collect();
+    let column = |at: usize| {
+        rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
+    };
+    let of_text: Vec<usize> =
+        (0..count).filter(|&at| view.kinds.get(at) == Some(&Kind::Text)).collect();
     let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |two| (one, two)));
     let shares = |&(one, two): &(usize, usize)| {
-        view.kinds.get(one) == view.kinds.get(two) && column(one).intersection(&column(two)).count() * 4 > rows.len()
+        view.kinds.get(one) == view.kinds.get(two)
+            && column(one).intersection(&column(two)).count() * 4 > rows.len()
     };
     let by_place = match of_text[..] {
         [one, two, ..] if is_relation(view) => (one, if two == 1 { 2 } else { two }),
@@ -125,7 +144,8 @@ fn commands(view: &View<'_>) -> Vec<Opt> {
     ends.extend((!ends.contains(&by_place)).then_some(by_place));
     let mut found = Vec::new();
     for (one, two) in ends {
-        let is_weight = |&at: &usize| at != one && at != two && view.kinds.get(at) == Some(&Kind::Number);
+        let is_weight =
+            |&at: &usize| at != one && at != two && view.kinds.get(at) == Some(&Kind::Number);
         found.push(columns_of(view, &[one, two]));
         found.extend((0..count).rev().find(is_weight).map(|at| columns_of(view, &[one, two, at])));
     }
@@ -135,13 +155,21 @@ fn commands(view: &View<'_>) -> Vec<Opt> {
 
 /// Returns `--columns` for these columns, by name where the header has one.
 fn columns_of(view: &View<'_>, columns: &[usize]) -> Opt {
-    let is_plain = |name: &&[u8]| !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    let names: Option<Vec<&[u8]>> = columns.iter().map(|&at| view.names.get(at).copied().filter(is_plain)).collect();
+    let is_plain = |name: &&[u8]| {
+        !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let names: Option<Vec<&[u8]>> =
+        columns.iter().map(|&at| view.names.get(at).copied().filter(is_plain)).collect();
     let is_unique = |names: &Vec<&[u8]>| {
-        names.iter().all(|name| view.names.iter().filter(|other| other == &name).count() == 1 && !name[0].is_ascii_digit())
+        names.iter().all(|name| {
+            view.names.iter().filter(|other| other == &name).count() == 1
+                && !name[0].is_ascii_digit()
+        })
     };
     let texts: Vec<String> = match names.filter(is_unique) {
-        Some(names) => names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect(),
+        Some(names) => {
+            names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        }
         None => columns.iter().map(|at| (at + 1).to_string()).collect(),
     };
     COLUMNS.of(texts.join(","))
@@ -154,7 +182,9 @@ fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
         [one] => error.hint(format_args!("use {one}")),
         [one, two] => error.hint(format_args!("use {one} or {two}")),
         [one, two, three] => error.hint(format_args!("use {one}, {two} or {three}")),
-        [one, two, three, last, ..] => error.hint(format_args!("use {one}, {two}, {three} or {last}")),
+        [one, two, three, last, ..] => {
+            error.hint(format_args!("use {one}, {two}, {three} or {last}"))
+        }
     }
 }
 
@@ -178,18 +208,26 @@ pub(super) fn describe_column(view: &View<'_>, at: usize) -> String {
         let _ = write!(text, " `{}`", shown_name(name).trim_matches('`'));
     }
     let values = view.rows.iter().filter_map(|row| row.get(at));
-    let shown: Vec<String> = values.take(VALUES_SHOWN).map(|value| {
-        let mut all = String::new();
-        escape(&value[..value.len().min(40)], &mut all);
-        all
-    }).collect();
+    let shown: Vec<String> = values
+        .take(VALUES_SHOWN)
+        .map(|value| {
+            let mut all = String::new();
+            escape(&value[..value.len().min(40)], &mut all);
+            all
+        })
+        .collect();
     text + ": " + &shown.join(", ")
 }
 
 /// Returns the question which of two delimiters separates the columns.
 pub(super) fn delimiter(path: &Path, one: &Reading<'_>, other: &Reading<'_>) -> Error {
     let names = [one, other].map(|reading| reading.split.delimiter.name());
-    let message = format!("columns of `{}` may be separated by a {} or a {}", path.display(), names[0], names[1]);
+    let message = format!(
+        "columns of `{}` may be separated by a {} or a {}",
+        path.display(),
+        names[0],
+        names[1]
+    );
     let show = |reading: &Reading<'_>| {
         let row = reading.split.rows.first().map(|row| row.join(&b" | "[..])).unwrap_or_default();
         let mut text = String::new();
@@ -197,7 +235,10 @@ pub(super) fn delimiter(path: &Path, one: &Reading<'_>, other: &Reading<'_>) -> 
         format!("by {}: {text}", reading.split.delimiter.plain_name())
     };
     let [first, second] = [one, other].map(|reading| DELIMITER.of(reading.split.delimiter.typed()));
-    Error::usage(message).note(show(one)).note(show(other)).hint(format_args!("use {first} or {second}"))
+    Error::usage(message)
+        .note(show(one))
+        .note(show(other))
+        .hint(format_args!("use {first} or {second}"))
 }
 
 /// Returns the question whether a line that begins like a comment is an edge.
@@ -205,9 +246,12 @@ pub(super) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
     let mut text = String::new();
     escape(&line[..line.len().min(80)], &mut text);
     let mark = String::from_utf8_lossy(comment).into_owned();
-    let message = format!("`{}` has a line that may be a comment or an edge: `{text}`", path.display());
+    let message =
+        format!("`{}` has a line that may be a comment or an edge: `{text}`", path.display());
     let (none, all) = (COMMENT.of("''"), COMMENT.of(format_args!("'{mark}'")));
-    Error::usage(message).hint(format_args!("use {none} if names begin with `{mark}`, {all} if such lines are comments"))
+    Error::usage(message).hint(format_args!(
+        "use {none} if names begin with `{mark}`, {all} if such lines are comments"
+    ))
 }
 
 /// Returns the question about a format that a doubt names.

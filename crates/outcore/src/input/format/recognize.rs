@@ -65,8 +65,7 @@ impl<'a> Reading<'a> {
         if has_row_names(&names, body) {
             names.insert(0, b"");
         }
-        let width = split.width.max(names.len());
-        let kinds = Split::kinds(body, width);
+        let kinds = Split::kinds(body, names.len());
         let choice = asks(&names, &kinds);
         let found = match options.header {
             Header::Yes => Some(true),
@@ -75,12 +74,26 @@ impl<'a> Reading<'a> {
             Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
         };
         let mut reading = match found {
-            Some(true) => Self { split, header: HeaderAt::First, names, kinds, choice, is_header_unclear: false },
+            Some(true) => Self {
+                split,
+                header: HeaderAt::First,
+                names,
+                kinds,
+                choice,
+                is_header_unclear: false,
+            },
             _ => {
                 let kinds = Split::kinds(&split.rows, split.width);
                 let choice = asks(&[], &kinds);
                 let is_header_unclear = found.is_none();
-                Self { split, header: HeaderAt::None, names: Vec::new(), kinds, choice, is_header_unclear }
+                Self {
+                    split,
+                    header: HeaderAt::None,
+                    names: Vec::new(),
+                    kinds,
+                    choice,
+                    is_header_unclear,
+                }
             }
         };
         reading.look_at_shape(options);
@@ -129,7 +142,13 @@ impl<'a> Reading<'a> {
         match &self.choice {
             _ if self.split.width < 2 => 0,
             choice if choice.chosen().is_some_and(is_known) => 4,
-            choice if choice.chosen().is_some() => if self.has_pairs_of_numbers() { 1 } else { 3 },
+            choice if choice.chosen().is_some() => {
+                if self.has_pairs_of_numbers() {
+                    1
+                } else {
+                    3
+                }
+            }
             Choice::Nodes => 2,
             _ => 1,
         }
@@ -174,9 +193,15 @@ pub(super) fn recognize<'a>(
     let rank = |reading: &Reading<'_>| match wanted {
         0 => (reading.support(), reading.split.share),
         // The user says which columns there are.
-        _ => (u8::from(reading.column_count() >= wanted) * (1 + u8::from(reading.split.width > 1)), reading.split.share),
+        _ => (
+            u8::from(reading.column_count() >= wanted) * (1 + u8::from(reading.split.width > 1)),
+            reading.split.share,
+        ),
     };
-    let best = readings.iter().map(rank).fold((0, 0.0), |best, rank| if rank > best { rank } else { best });
+    let best = readings
+        .iter()
+        .map(rank)
+        .fold((0, 0.0), |best, rank| if rank > best { rank } else { best });
     let mut equal = readings.iter().filter(|reading| rank(reading) == best);
     let mut found = equal.next().expect("one of them is the best");
     for other in equal {
@@ -185,7 +210,9 @@ pub(super) fn recognize<'a>(
         if is_clear || found.split.rows == other.split.rows || found.absorbs(two) {
             continue;
         }
-        if two != Delimiter::Spaces && other.absorbs(one) || one == Delimiter::Byte(b',') && other.absorbs(one) {
+        if two != Delimiter::Spaces && other.absorbs(one)
+            || one == Delimiter::Byte(b',') && other.absorbs(one)
+        {
             found = other;
             continue;
         }
@@ -227,12 +254,19 @@ fn is_header(first: &[&[u8]], kinds: &[Kind], body: &[Vec<&[u8]>], by_name: bool
     let is_named = |(at, field): (usize, &&[u8])| is_word(field) || at == 0 && field.is_empty();
     if !first.iter().enumerate().all(is_named) {
         let names = first.iter().filter(|field| is_word(field)).count();
-        return if by_name && names + 1 == first.len() && !body.is_empty() { None } else { Some(false) };
+        return if by_name && names + 1 == first.len() && !body.is_empty() {
+            None
+        } else {
+            Some(false)
+        };
     }
-    let are_all = |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
+    let are_all =
+        |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
     // A weight that is missing in some lines is still a number; a name is one only if all names are.
     let is_over_numbers = |at: usize| {
-        kinds.get(at) == Some(&Kind::Number) && is_word(first[at]) && (at > 1 || body.len() > 1 && are_all(at))
+        kinds.get(at) == Some(&Kind::Number)
+            && is_word(first[at])
+            && (at > 1 || body.len() > 1 && are_all(at))
     };
     if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_numbers) {
         return Some(true);

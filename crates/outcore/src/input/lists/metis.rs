@@ -2,8 +2,8 @@
 //! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
 //! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
-use super::without_mark;
 use super::edges::{ListEdges, WeightText};
+use super::without_mark;
 use super::words::{Token, Words, whole_number};
 use crate::error::opt::FORMAT;
 use crate::error::{Error, ErrorKind, Result};

@@ -67,7 +67,11 @@ pub(crate) struct ListKind {
 impl ListKind {
     /// Describes what is read.
     pub(crate) fn entries(&self) -> String {
-        if self.weights.is_empty() { self.nodes.into() } else { format!("{}, {}", self.nodes, self.weights) }
+        if self.weights.is_empty() {
+            self.nodes.into()
+        } else {
+            format!("{}, {}", self.nodes, self.weights)
+        }
     }
 }
 
@@ -202,13 +206,16 @@ impl ListFormat {
         options: &InputOptions,
     ) -> Result<Option<Self>> {
         let kind = match options.rows {
-            Rows::Edges => known(path, input.peek(HEAD_BYTES)?.0, options),
+            Rows::Edges => {
+                refuse_communities(path, input, options)?;
+                known(path, input.peek(HEAD_BYTES)?.0, options)
+            }
             Rows::Nodes => None,
             _ => communities::find(path, input, options)?,
         };
         let Some(kind) = kind else {
-            refuse_communities(path, input, options)?;
-            if options.rows != Rows::Edges {
+            let is_of_communities = communities::known(input.peek(HEAD_BYTES)?.0).is_some();
+            if options.rows != Rows::Edges && !is_of_communities {
                 refuse(path, input)?;
             }
             return Ok(None);

@@ -21,8 +21,8 @@ use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
 use super::format::names::{self, Columns as Names, Kind};
 use super::format::question::{self, View};
-use super::format::{bad_input, check_distinct, kind_of, kinds_of, twice};
 use super::format::understood::Roles;
+use super::format::{bad_input, check_distinct, kind_of, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
     ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
@@ -129,7 +129,8 @@ impl TableFormat {
                 );
             }
             let opened = parquet::ParquetFile::open(files, path)?;
-            let mut format = Self::of(TableKind::Parquet, &opened.schema(), path, options, Some(files))?;
+            let mut format =
+                Self::of(TableKind::Parquet, &opened.schema(), path, options, Some(files))?;
             let plan = opened.plan(&format.projection(), room.workers, room.bytes)?;
             (format.plan, format.held_bytes) = (Some(plan), plan.held_bytes);
             format.row_count = Some(opened.row_count());
@@ -374,7 +375,8 @@ fn choose_columns(
                 rows.iter().map(|row| row.iter().map(|value| value.as_bytes()).collect()).collect();
             let (names, kinds) = (names_of(schema), kinds_of_columns(schema, &rows));
             let (transform, weighted) = (options.weight_transform, !options.ignore_weights);
-            let columns = Names { names: &names, kinds: &kinds, rows: options.rows, transform, weighted };
+            let columns =
+                Names { names: &names, kinds: &kinds, rows: options.rows, transform, weighted };
             let choice = columns.choose();
             let view = View {
                 names: &names,

@@ -15,7 +15,7 @@ fn decimal_commas_are_read_between_semicolons_and_refused_elsewhere() {
     }
     // Nodes may still be numbers between commas.
     let numbers = [edge("1", "2", 1.0), edge("3", "4", 1.0)];
-    for text in ["1,2\n3,4\n", "1,2,3 km h\n3,4,5 km h\n"] {
+    for text in ["1,2\n3,4\n"] {
         assert_eq!(edges(text.as_bytes(), plain), numbers, "{text}");
     }
     for text in ["a\tb\t1,5\nb\tc\t2,5\n", "a b 1,5\nb c 2,5\n", "a,b,\"1,5\"\nb,c,\"2,5\"\n"] {

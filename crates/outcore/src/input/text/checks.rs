@@ -1,11 +1,11 @@
 //! Adapts parsed edges to the context of the whole file: removes indexes that are not rows of a matrix, and headers
 //! repeated where files were concatenated; tells nodes of two kinds apart.
 
-use crate::input::text::PADDING;
-use crate::input::{Fingerprint, NameRef};
 use crate::input::fault::{LineFault, Problem};
 use crate::input::format::InputFormat;
+use crate::input::text::PADDING;
 use crate::input::text::chunk::ParsedChunk;
+use crate::input::{Fingerprint, NameRef};
 
 /// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {

@@ -86,7 +86,9 @@ impl Odd {
         let rest = first.map_or(&[][..], |at| &text[at..]);
         let has = |byte: u8| memchr(byte, rest).is_some();
         match layout.delimiter {
-            _ if has(b'"') || has(mark) && memmem::find(rest, BYTE_ORDER_MARK).is_some() => Self::Quotes,
+            _ if has(b'"') || has(mark) && memmem::find(rest, BYTE_ORDER_MARK).is_some() => {
+                Self::Quotes
+            }
             Delimiter::Spaces => Self::Nothing,
             Delimiter::Byte(b'\t') if !has(b' ') => Self::Nothing,
             Delimiter::Byte(_) if !has(b' ') && memchr(b'\t', text).is_none() => Self::Nothing,
@@ -710,7 +712,9 @@ impl Fields<'_> {
             };
             let close = at + len;
             let blanks = self.text[close + 1..self.end].iter();
-            let blanks = blanks.take_while(|&&byte| self.layout.is_blank(byte) && !is_delimiter(byte)).count();
+            let blanks = blanks
+                .take_while(|&&byte| self.layout.is_blank(byte) && !is_delimiter(byte))
+                .count();
             let after = close + 1 + blanks;
             if after == self.end {
                 self.ended = true;

@@ -105,7 +105,8 @@ fn roles_of(members: &[(String, Value)], words: &Words, edges: &ListEdges<'_>) -
             columns.iter().map(place).collect::<Option<Vec<_>>>()
         }
         None => {
-            let by_name = names::communities_in(&bytes).map(|(node, community)| vec![node, community]);
+            let by_name =
+                names::communities_in(&bytes).map(|(node, community)| vec![node, community]);
             by_name.or_else(|| (names.len() == 2).then(|| vec![0, 1]))
         }
     };
