@@ -68,6 +68,11 @@ fn bad(message: &'static str) -> Expected {
     Expected::Refuses(3, message)
 }
 
+/// A question about the meaning of the input.
+fn asks(message: &'static str) -> Expected {
+    Expected::Refuses(2, message)
+}
+
 impl Case {
     /// Creates a case that finds the components of one file.
     fn of(

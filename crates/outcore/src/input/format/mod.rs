@@ -232,7 +232,7 @@ fn choose(
     options: &InputOptions,
 ) -> Result<Chosen> {
     if let Some(columns) = &options.columns {
-        let at = resolve(columns, &reading.names, path, sample.lines_before + 1)?;
+        let at = resolve(columns, reading.header_or_first(), path, sample.lines_before + 1)?;
         let by_name = reading.choice.is_by_name();
         let weight = at.get(2).copied().filter(|_| !options.ignore_weights);
         return Ok(Chosen {

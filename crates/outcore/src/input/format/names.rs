@@ -185,9 +185,15 @@ impl Columns<'_> {
         if [source, target].iter().any(|&at| self.kinds[at] == Kind::Empty) {
             return Choice::AskEnds;
         }
+        let is_missing = |at: &usize| self.kinds[*at] == Kind::Empty;
+        let missing = places.get(2).copied().filter(is_missing).filter(|_| self.weighted);
         let chosen =
             Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
-        self.with_weight(chosen, words)
+        match missing {
+            // A weight that is missing everywhere is an error.
+            Some(weight) => Choice::Use(Chosen { weight: Some(weight), ..chosen }),
+            None => self.with_weight(chosen, words),
+        }
     }
 
     fn choose_membership(&self, words: &[String]) -> Choice {
@@ -218,8 +224,7 @@ impl Columns<'_> {
         let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
         let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
         let with = |at: usize| Choice::Use(Chosen { weight: Some(at), ..chosen.clone() });
-        let is_sure =
-            |&at: &usize| is_one_of(WEIGHT_WORDS, word(at)) && self.kinds[at] != Kind::Empty;
+        let is_sure = |&at: &usize| is_one_of(WEIGHT_WORDS, word(at));
         match all.iter().copied().filter(is_sure).collect::<Vec<_>>()[..] {
             [] => {}
             [sure] => return with(sure),

@@ -66,7 +66,11 @@ impl<'a> Reading<'a> {
             names.insert(0, b"");
         }
         let kinds = Split::kinds(body, names.len());
-        let choice = asks(&names, &kinds);
+        let choice = match asks(&names, &kinds) {
+            // Rows have a column that the header does not name.
+            choice if names.len() < split.width && !choice.is_by_name() => Choice::AskEnds,
+            choice => choice,
+        };
         let found = match options.header {
             Header::Yes => Some(true),
             Header::No => Some(false),
@@ -116,6 +120,11 @@ impl<'a> Reading<'a> {
     /// Returns the rows after the header.
     pub(super) fn body(&self) -> &[Vec<&'a [u8]>] {
         &self.split.rows[usize::from(self.header == HeaderAt::First)..]
+    }
+
+    /// Returns the names of the columns, or the first row if there is no header.
+    pub(super) fn header_or_first(&self) -> &[&'a [u8]] {
+        if self.names.is_empty() { &self.split.rows[0] } else { &self.names }
     }
 
     /// Returns the number of columns: as many as the header names, otherwise those of most lines.
@@ -190,23 +199,21 @@ pub(super) fn recognize<'a>(
     }
     let readings = CANDIDATES.map(|delimiter| Reading::of(sample, delimiter, options));
     let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
-    let rank = |reading: &Reading<'_>| match wanted {
-        0 => (reading.support(), reading.split.share),
+    let rank = |reading: &Reading<'_>| {
         // The user says which columns there are.
-        _ => (
-            u8::from(reading.column_count() >= wanted) * (1 + u8::from(reading.split.width > 1)),
-            reading.split.share,
-        ),
+        let has_all = wanted > 0 && reading.column_count() >= wanted;
+        (u8::from(has_all), reading.support(), reading.split.share)
     };
     let best = readings
         .iter()
         .map(rank)
-        .fold((0, 0.0), |best, rank| if rank > best { rank } else { best });
+        .fold((0, 0, 0.0), |best, rank| if rank > best { rank } else { best });
     let mut equal = readings.iter().filter(|reading| rank(reading) == best);
     let mut found = equal.next().expect("one of them is the best");
     for other in equal {
         let (one, two) = (found.split.delimiter, other.split.delimiter);
-        let is_clear = best.0 < 3 || one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
+        let is_clear =
+            wanted > 0 || best.1 < 3 || one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
         if is_clear || found.split.rows == other.split.rows || found.absorbs(two) {
             continue;
         }
