@@ -2,7 +2,6 @@
 
 use super::{Case, FOUND, bad, finds};
 
-const NETWORKX: &str = "networkx.read_";
 
 pub(super) fn texts() -> Vec<Case> {
     let of = |name: &'static str, text: &'static str, message: &'static str| {
@@ -27,13 +26,6 @@ pub(super) fn texts() -> Vec<Case> {
             "is XML",
         ),
         of("error as JSON", "{\"error\": \"not found\"}\n", "is JSON"),
-        of("GML", "graph [\n  node [\n id 1\n]\n]\n", NETWORKX),
-        of("GML on one line", "graph [ directed 1\n node [ id 1 ]\n]\n", "is GML"),
-        of("GML of igraph", "Creator \"igraph\"\nVersion 1\ngraph\n[\n", "is GML"),
-        of("GraphML", "<?xml version=\"1.0\"?>\n<graphml></graphml>", "is GraphML"),
-        of("GEXF", "<?xml version=\"1.0\"?>\n<gexf></gexf>", "is GEXF"),
-        of("Pajek", "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n", "is Pajek"),
-        of("Pajek without nodes", "*Arcs\n1 2\n2 3\n", "is Pajek"),
         of("GDF", "nodedef>name VARCHAR,label VARCHAR\ns1,Site\n", "is GDF"),
         of("UCINET", "DL N = 5\nformat = edgelist1\ndata:\n1 2\n", "is UCINET DL"),
         of("DOT", "graph {\n a -- b\n}\n", "is Graphviz DOT"),
@@ -60,7 +52,7 @@ pub(super) fn texts() -> Vec<Case> {
         of(
             "distances of PHYLIP",
             "    3\na  0.0 0.1 0.2\nb  0.1 0.0 0.3\nc  0.2 0.3 0.0\n",
-            "line has 1 column",
+            "of its 4 columns are the edge",
         ),
         of("OBO", "format-version: 1.2\n[Term]\nid: GO:1\n", "is OBO"),
         of("N-Triples", "<http://a> <http://b> <http://c> .\n", "is N-Triples"),
@@ -72,7 +64,7 @@ pub(super) fn texts() -> Vec<Case> {
         of("RTF", "{\\rtf1\\ansi a b}", "is RTF"),
         of("script", "#!/bin/sh\necho a b\n", "is a program"),
         of("private key", "-----BEGIN PRIVATE KEY-----\nMIIE\n", "is a key"),
-        Case::of("SIF by its name", "edges.sif", "a pp b\nc pp d\n", bad("is Cytoscape SIF")),
+        Case::of("SIF by its name", "edges.sif", "a pp b\nc pp d\n", finds("a b|c d")),
         Case::of(
             "JSON lines with `--format lines`",
             "edges.txt",

@@ -104,7 +104,7 @@ fn of_names() -> Vec<Case> {
         cases.extend(each(name, &named(names), || finds(FOUND)));
     }
     let nodes = table([("Id", sources()), ("Label", targets()), ("Class", weights())]);
-    cases.extend(each("table of nodes", &nodes, || bad("is a table of nodes")));
+    cases.extend(each("table of nodes", &nodes, || super::asks("is a table of nodes")));
     let index: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2]));
     let indexed = table([("__index_level_0__", index), ("x", sources()), ("y", targets())]);
     cases.extend(each("index of a data frame", &indexed, || finds(FOUND)));
@@ -292,7 +292,7 @@ fn claims() -> Vec<Case> {
             "Parquet: encrypted",
             "e.parquet",
             [&b"PARE"[..], &[0; 60], b"PARE"].concat(),
-            bad("is binary data"),
+            bad("is encrypted Parquet"),
         ),
         of("Arrow: mark alone", "e.arrow", b"ARROW1\0\0".to_vec(), Expected::Damaged),
         of(

@@ -263,7 +263,7 @@ fn finds_long() -> super::Expected {
 /// Returns cases for the weight of the second of three edges, without a header.
 pub(super) fn weights() -> Vec<Case> {
     let of = |weight: &str| format!("a,b,1\nb,c,{weight}\nd,e,1\n");
-    let valid = ["1e-400", "1e308", "4.9e-324", "+1", ".5", "5.", "00012", "1e5", " 1 "];
+    let valid = ["1e-400", "1e307", "4.9e-324", "+1", ".5", "5.", "00012", "1e5", " 1 "];
     let zero = ["0", "-0", "0.0", "0e5"];
     let refused: [(&str, &str); 28] = [
         ("nan", "weight is NaN"),
@@ -324,11 +324,11 @@ pub(super) fn weights() -> Vec<Case> {
             bad("weight is not a number"),
         ),
         csv("nothing below a weight", "source,target,weight\na,b,\nb,c,\n", bad("weight is empty")),
-        csv("words in the third column", "a,b,x\nb,c,y\nd,e,z\n", finds(FOUND)),
+        csv("words in the third column", "a,b,x\nb,c,y\nd,e,z\n", asks("use `--columns")),
         csv(
             "dates in the third column",
             "a,b,2024-01-01\nb,c,2024-01-02\nd,e,2024-01-03\n",
-            finds(FOUND),
+            asks("use `--columns"),
         ),
         csv("zeros alone", "a,b,0\nb,c,0\n", finds("a|b|c")),
     ]);
