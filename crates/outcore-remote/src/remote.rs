@@ -187,8 +187,8 @@ impl Storage for Remote {
         })
     }
 
-    fn is_taken(&self, path: &Path) -> bool {
-        if is_address(path) { self.object(path).is_ok() } else { self.disk.is_taken(path) }
+    fn link(&self, path: &Path) -> Option<PathBuf> {
+        if is_address(path) { None } else { self.disk.link(path) }
     }
 
     fn is_regular(&self, path: &Path) -> bool {

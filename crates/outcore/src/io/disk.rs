@@ -119,8 +119,9 @@ impl Storage for Disk {
         Ok(described(path.to_path_buf(), &fs::metadata(path)?))
     }
 
-    fn is_taken(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok()
+    fn link(&self, path: &Path) -> Option<PathBuf> {
+        let target = fs::read_link(path).ok()?;
+        Some(path.parent().unwrap_or(Path::new("")).join(target))
     }
 
     fn is_regular(&self, path: &Path) -> bool {

@@ -262,7 +262,7 @@ impl Files {
 
     /// Whether there is anything of this name, if only a link to nothing.
     pub(crate) fn is_taken(&self, path: &Path) -> bool {
-        self.storage.is_taken(path)
+        self.storage.entry(path).is_ok() || self.storage.link(path).is_some()
     }
 
     /// Whether `path` is a regular file.

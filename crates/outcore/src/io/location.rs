@@ -14,6 +14,9 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
+/// Links that are followed one after the other before they count as a circle, as the system does.
+const LINKS_MAX: usize = 40;
+
 /// What a path leads to, through any links and names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
@@ -51,12 +54,22 @@ pub(crate) struct Location {
     found: Option<Identity>,
     within: Rc<Within>,
     names: PathBuf,
+    /// Where a link to nothing leads.
+    target: Option<Box<Self>>,
 }
 
 impl Location {
     /// Whether both are the same file or directory, or would be.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.finds(other) || self.is_beside(other) && self.names == other.names
+        let is_named = |one: &Self, other: &Self| {
+            one.finds(other) || one.is_beside(other) && one.names == other.names
+        };
+        self.ends().any(|one| other.ends().any(|other| is_named(one, other)))
+    }
+
+    /// Iterates over this place and the one that a link to nothing leads to.
+    fn ends(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.target.as_deref())
     }
 
     /// Whether both find the same file or directory.
@@ -95,6 +108,17 @@ impl<'a> Locator<'a> {
 
     /// Returns the place of a path.
     pub(crate) fn locate(&self, path: &Path) -> Location {
+        let mut place = self.named(path);
+        if place.found.is_none() {
+            let link = |path: &PathBuf| self.files.storage.link(path);
+            let links = std::iter::successors(link(&path.to_path_buf()), link);
+            place.target = links.take(LINKS_MAX).last().map(|end| Box::new(self.named(&end)));
+        }
+        place
+    }
+
+    /// Returns the place with the name of a path.
+    fn named(&self, path: &Path) -> Location {
         let found = self.files.storage.identity(path);
         // `..` is a directory, whose name is known only to the storage.
         let full = match path.file_name() {
@@ -108,7 +132,7 @@ impl<'a> Locator<'a> {
         let mut known = self.known.borrow_mut();
         let (within, names) =
             known.entry(parent.to_path_buf()).or_insert_with(|| self.within(parent));
-        Location { found, within: within.clone(), names: plain(&names.join(name)) }
+        Location { found, within: within.clone(), names: plain(&names.join(name)), target: None }
     }
 
     fn within(&self, directory: &Path) -> (Rc<Within>, PathBuf) {
@@ -141,6 +165,9 @@ mod tests {
         symlink("a", at("link")).unwrap();
         symlink("a/deep", at("down")).unwrap();
         symlink("a/file", at("soft")).unwrap();
+        symlink("link/none", at("broken")).unwrap();
+        symlink("broken", at("to-broken")).unwrap();
+        symlink("circle", at("circle")).unwrap();
         let files = Files::default();
         let locator = Locator::new(&files);
         let place = |path: &str| locator.locate(&at(path));
@@ -156,11 +183,14 @@ mod tests {
             ("a/none/more", "link/./none/more"),
             ("a", "link/deep/.."),
             ("a", "link"),
+            ("a/none", "broken"),
+            ("broken", "to-broken"),
         ] {
             assert!(place(one).is_same(&place(other)), "{one} {other}");
             assert!(place(other).is_same(&place(one)), "{one} {other}");
         }
-        for (one, other) in [("a/none", "none"), ("a/none", "a/other"), ("a", "a/deep")] {
+        let differ = [("a/none", "none"), ("a/none", "a/other"), ("a", "a/deep"), ("a", "circle")];
+        for (one, other) in differ {
             assert!(!place(one).is_same(&place(other)), "{one} {other}");
         }
         for (inner, outer) in [

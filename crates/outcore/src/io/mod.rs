@@ -205,9 +205,9 @@ pub trait Storage: Send + Sync {
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
     /// Describes a path; `NotFound` if it does not exist.
     fn entry(&self, path: &Path) -> io::Result<Entry>;
-    /// Whether there is anything of this name, if only a link to nothing.
-    fn is_taken(&self, path: &Path) -> bool {
-        self.entry(path).is_ok()
+    /// Returns where a symbolic link leads, whether or not anything is there; `None` if the path is no link.
+    fn link(&self, _path: &Path) -> Option<PathBuf> {
+        None
     }
     /// Whether a path can be read at any position (is a regular file).
     fn is_regular(&self, path: &Path) -> bool;

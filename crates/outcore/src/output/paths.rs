@@ -217,11 +217,13 @@ impl<'a> Places<'a> {
         for input in self.with(&[Role::Input, Role::Graph]).filter(holds).chain(&self.in_graphs) {
             let replaces = |output: &&Placed<'_>| {
                 let options = (&input.used.option, &output.used.option);
-                let roles = (input.used.role, output.used.role);
+                // Refused as inside the graph.
+                let is_within = input.used.role == Role::Graph
+                    && input.is_whole
+                    && output.used.role == Role::Workplace;
                 output.at.finds(&input.at)
+                    && !is_within
                     && options != (&Some(MATCH), &Some(OUTPUT))
-                    // Refused as inside the graph.
-                    && roles != (Role::Graph, Role::Workplace)
             };
             if let Some(output) = self.outputs().find(replaces) {
                 return Err(is_input(input, output.used));
