@@ -221,9 +221,7 @@ impl<'a> Places<'a> {
                 let is_within = input.used.role == Role::Graph
                     && input.is_whole
                     && output.used.role == Role::Workplace;
-                output.at.finds(&input.at)
-                    && !is_within
-                    && options != (&Some(MATCH), &Some(OUTPUT))
+                output.at.finds(&input.at) && !is_within && options != (&Some(MATCH), &Some(OUTPUT))
             };
             if let Some(output) = self.outputs().find(replaces) {
                 return Err(is_input(input, output.used));

@@ -2,7 +2,6 @@
 
 use super::{Case, FOUND, bad, finds};
 
-
 pub(super) fn texts() -> Vec<Case> {
     let of = |name: &'static str, text: &'static str, message: &'static str| {
         Case::of(name, "edges.txt", text, bad(message))
@@ -49,17 +48,23 @@ pub(super) fn texts() -> Vec<Case> {
         of("Stockholm", "# STOCKHOLM 1.0\na ACGT\nb ACGA\n//\n", "Stockholm"),
         of("Clustal", "CLUSTAL W (1.8)\n\na ACGT\nb ACGA\n", "Clustal"),
         of("GenBank", "LOCUS       X 5028 bp\nDEFINITION  x\n", "is GenBank"),
-        of(
+        Case::of(
             "distances of PHYLIP",
+            "edges.txt",
             "    3\na  0.0 0.1 0.2\nb  0.1 0.0 0.3\nc  0.2 0.3 0.0\n",
-            "of its 4 columns are the edge",
+            super::asks("of its 4 columns are the edge"),
         ),
         of("OBO", "format-version: 1.2\n[Term]\nid: GO:1\n", "is OBO"),
         of("N-Triples", "<http://a> <http://b> <http://c> .\n", "is N-Triples"),
         of("Turtle", "@prefix a: <http://x> .\na:x a:y a:z .\n", "is Turtle"),
         of("ARFF", "@relation a\n@attribute b numeric\n@data\n1,2\n", "is ARFF"),
         of("YAML", "edges:\n  - [a, b]\n", "line has 1 column"),
-        of("settings", "[graph]\nname = x\n", "line has 1 column"),
+        Case::of(
+            "settings",
+            "edges.txt",
+            "[graph]\nname = x\n",
+            super::asks("different numbers of columns"),
+        ),
         of("LaTeX", "\\documentclass{article}\n\\begin{document}\n", "is LaTeX"),
         of("RTF", "{\\rtf1\\ansi a b}", "is RTF"),
         of("script", "#!/bin/sh\necho a b\n", "is a program"),

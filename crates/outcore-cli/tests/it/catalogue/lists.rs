@@ -44,7 +44,12 @@ fn markets() -> Vec<Case> {
             bad("declares 1 entries, but has 2"),
         ),
         market("no entries", pattern, "3 3 0\n", bad("the input holds no edges")),
-        market("rectangle", pattern, "2 3 1\n1 3\n", finds("column:1|column:2|column:3 row:1|row:2")),
+        market(
+            "rectangle",
+            pattern,
+            "2 3 1\n1 3\n",
+            finds("column:1|column:2|column:3 row:1|row:2"),
+        ),
         market("no size", pattern, "", bad("the input holds no edges")),
         market("words for a size", pattern, "x y z\n", bad("has no valid size line")),
         market(

@@ -139,7 +139,7 @@ impl<'a> Split<'a> {
 }
 
 /// Returns the kind of most values that are not missing.
-pub(crate) fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Kind {
+fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Kind {
     let (mut numbers, mut others) = (0u64, 0u64);
     for value in values.filter(|value| !is_missing(value)) {
         *if is_number(value) { &mut numbers } else { &mut others } += 1;

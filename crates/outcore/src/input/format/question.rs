@@ -1,6 +1,6 @@
 //! Questions: errors of a file whose columns could mean several things. They show the columns, and what to type.
 
-use super::names::{Choice, Kind};
+use super::names::{Choice, Chosen, Kind};
 use super::recognize::Reading;
 use super::understood::shown_name;
 use crate::error::opt::{
@@ -43,6 +43,11 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
             "use {yes} if its first line names the columns, {no} if it is an edge"
         ));
         return Some(with_columns(error, view));
+    }
+    let is_known = |chosen: &Chosen| chosen.by_name || chosen.format.is_some();
+    let is_certain = view.choice.chosen().is_some_and(is_known);
+    if view.share <= 0.5 && view.rows.len() > 2 && !is_certain && options.rows == Rows::Edges {
+        return Some(with_columns(ends(&file, view, options), view));
     }
     let error = match &view.choice {
         Choice::Use(_) => return None,

@@ -14,7 +14,6 @@
 mod columns;
 mod ipc;
 mod parquet;
-mod sample;
 mod values;
 
 use super::decompress::Input;
@@ -22,7 +21,7 @@ use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
 use super::format::names::{self, Columns as Names, Kind};
 use super::format::question::{self, View};
 use super::format::understood::Roles;
-use super::format::{bad_input, check_distinct, kind_of, kinds_of, twice};
+use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
     ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
@@ -75,10 +74,6 @@ impl PartialEq for TableStream {
 
 impl Eq for TableStream {}
 
-/// Columns and rows whose values are looked at.
-const COLUMNS_SEEN: usize = 64;
-const ROWS_SEEN: usize = 100;
-
 /// Kind of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TableKind {
@@ -129,8 +124,7 @@ impl TableFormat {
                 );
             }
             let opened = parquet::ParquetFile::open(files, path)?;
-            let mut format =
-                Self::of(TableKind::Parquet, &opened.schema(), path, options, Some(files))?;
+            let mut format = Self::of(TableKind::Parquet, &opened.schema(), path, options)?;
             let plan = opened.plan(&format.projection(), room.workers, room.bytes)?;
             (format.plan, format.held_bytes) = (Some(plan), plan.held_bytes);
             format.row_count = Some(opened.row_count());
@@ -141,8 +135,7 @@ impl TableFormat {
         }
         let beginning = ipc::Beginning::peek(input, path)?;
         let schema = beginning.schema(input, path)?;
-        let seen = (files.is_regular(path) && !is_compressed).then_some(files);
-        let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options, seen)?;
+        let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options)?;
         format.held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
         Ok(Some(format))
     }
@@ -152,18 +145,11 @@ impl TableFormat {
         let path = Path::new(STREAM_NAME);
         let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
         let schema = stream.schema().ok_or_else(read)?;
-        Self::of(TableKind::Stream, &schema, path, options, None)
+        Self::of(TableKind::Stream, &schema, path, options)
     }
 
-    /// Chooses the columns; `files` are given if the table is a file whose values can be looked at.
-    fn of(
-        kind: TableKind,
-        schema: &Schema,
-        path: &Path,
-        options: &InputOptions,
-        files: Option<&Files>,
-    ) -> Result<Self> {
-        let (columns, two_mode) = choose_columns(schema, path, options, files)?;
+    fn of(kind: TableKind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
+        let (columns, two_mode) = choose_columns(schema, path, options)?;
         let names = names_of(schema);
         let prefixes = two_mode.then(|| kinds_of([0, 1].map(|at| columns[at].1.as_bytes())));
         let roles = Roles {
@@ -346,7 +332,6 @@ fn choose_columns(
     schema: &Schema,
     path: &Path,
     options: &InputOptions,
-    files: Option<&Files>,
 ) -> Result<(Vec<(usize, String)>, bool)> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
@@ -366,14 +351,7 @@ fn choose_columns(
         }
         None if names.len() < 2 => Vec::new(),
         None => {
-            let shown: Vec<usize> = (0..names.len().min(COLUMNS_SEEN)).collect();
-            let rows = match files {
-                Some(files) => sample::sample_rows(files, path, &shown, ROWS_SEEN)?,
-                None => Vec::new(),
-            };
-            let rows: Vec<Vec<&[u8]>> =
-                rows.iter().map(|row| row.iter().map(|value| value.as_bytes()).collect()).collect();
-            let (names, kinds) = (names_of(schema), kinds_of_columns(schema, &rows));
+            let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
             let (transform, weighted) = (options.weight_transform, !options.ignore_weights);
             let columns =
                 Names { names: &names, kinds: &kinds, rows: options.rows, transform, weighted };
@@ -381,7 +359,7 @@ fn choose_columns(
             let view = View {
                 names: &names,
                 kinds: &kinds,
-                rows: &rows,
+                rows: &[],
                 share: 1.0,
                 choice: &choice,
                 is_header_unclear: false,
@@ -469,17 +447,18 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
     schema.fields().iter().map(|field| field.name().as_bytes()).collect()
 }
 
-/// Returns the kinds of the columns: by their types, of text by its values.
-fn kinds_of_columns(schema: &Schema, rows: &[Vec<&[u8]>]) -> Vec<Kind> {
-    let kind = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
-        let of_values = || kind_of(rows.iter().filter_map(|row| row.get(at).copied()));
+/// Returns the kinds of the columns by their types. Text that is named like a weight is one: rows that hold no number are
+/// bad rows.
+fn kinds_of_columns(schema: &Schema) -> Vec<Kind> {
+    let kind = |field: &Arc<arrow_schema::Field>| {
+        let is_named = || names::is_weight(field.name().as_bytes());
         match field.data_type() {
             kind if values::is_number(kind) => Kind::Number,
-            kind if values::is_weight(kind) && of_values() == Kind::Number => Kind::Number,
+            kind if values::is_weight(kind) && is_named() => Kind::Number,
             _ => Kind::Text,
         }
     };
-    schema.fields().iter().enumerate().map(kind).collect()
+    schema.fields().iter().map(kind).collect()
 }
 
 /// Task of reading a table.

@@ -315,30 +315,6 @@ impl ParquetFile {
     }
 }
 
-/// Opens a file to read the first rows of one column: returns the column, and a function that returns its next batch.
-pub(super) fn first_batches(
-    files: &Files,
-    path: &Path,
-    column: usize,
-) -> Result<(Field, impl FnMut() -> Result<Option<RecordBatch>>)> {
-    let mut file = ParquetFile::open(files, path)?;
-    file.pages.limit = file.plan(&[column], 1, 0)?.page_limit;
-    let field = file.schema().field(column).clone();
-    let (path, mut groups, mut batches) = (path.to_path_buf(), 0..file.groups().len(), None);
-    let next = move || loop {
-        if batches.is_none() {
-            let Some(group) = groups.next() else { return Ok(None) };
-            batches = Some(file.batches(group, 0, &[column])?);
-        }
-        let batch = caught(&path, || Ok(batches.as_mut().and_then(Iterator::next)))?;
-        match batch {
-            Some(batch) => return batch.map(Some).map_err(|error| file.pages.error(error)),
-            None => batches = None,
-        }
-    };
-    Ok((field, next))
-}
-
 /// Returns the schema with text as views, which refer to pages instead of copying them.
 fn views(schema: &Schema) -> SchemaRef {
     let as_view = |field: &Arc<Field>| match field.data_type() {
