@@ -7,7 +7,7 @@ use crate::object::{self, Object};
 use crate::object_address::{self, Address};
 use crate::waiting::Waiting;
 use object_store::path::Path as Key;
-use outcore::io::{Device, Disk, Entry, File, Identity, Lock, Mode, Stop, Storage};
+use outcore::io::{Device, Disk, Entry, File, FileIdentity, Lock, Mode, Stop, Storage};
 use outcore::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::io;
@@ -195,9 +195,9 @@ impl Storage for Remote {
         if is_address(path) { self.object(path).is_ok() } else { self.disk.is_regular(path) }
     }
 
-    fn identity(&self, path: &Path) -> Option<Identity> {
+    fn identity(&self, path: &Path) -> Option<FileIdentity> {
         match is_address(path) {
-            true => Some(Identity::Path(path.to_path_buf())),
+            true => Some(FileIdentity::Path(path.to_path_buf())),
             false => self.disk.identity(path),
         }
     }

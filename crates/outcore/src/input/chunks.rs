@@ -51,6 +51,7 @@ pub(super) fn parse_all(
 }
 
 /// Message from the reading thread.
+#[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
 pub(super) enum Message {
     /// Chunk with its text and its place only.
     Chunk(ParsedChunk),
@@ -188,7 +189,11 @@ impl Reader {
         while number < nodes.count {
             let mut chunk = self.spare();
             let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
-            (text.clear(), names.clear(), weights.clear(), faults.clear(), cells.clear());
+            text.clear();
+            names.clear();
+            weights.clear();
+            faults.clear();
+            cells.clear();
             let end = (number + most).min(nodes.count);
             for node in number + 1..=end {
                 let offset = text.len();

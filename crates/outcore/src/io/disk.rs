@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "files are opened here")]
 
 use super::wait::Waited;
-use super::{Device, Entry, File, Identity, Lock, Mode, Stop, Storage};
+use super::{Device, Entry, File, FileIdentity, Lock, Mode, Stop, Storage};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ impl Storage for Disk {
         path != Path::new("-") && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
     }
 
-    fn identity(&self, path: &Path) -> Option<Identity> {
+    fn identity(&self, path: &Path) -> Option<FileIdentity> {
         identity(path)
     }
 
@@ -406,15 +406,15 @@ fn open_new(options: &OpenOptions, path: &Path) -> io::Result<fs::File> {
 }
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::metadata(path).ok()?;
-    Some(Identity::Number(found.dev(), found.ino()))
+    Some(FileIdentity::Number(found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
-    fs::canonicalize(path).ok().map(Identity::Path)
+fn identity(path: &Path) -> Option<FileIdentity> {
+    fs::canonicalize(path).ok().map(FileIdentity::Path)
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ const LINKS_MAX: usize = 40;
 
 /// What a path leads to, through any links and names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Identity {
+pub enum FileIdentity {
     /// Numbers of a device and of a file on it.
     Number(u64, u64),
     /// Path, where the storage has one for each file.
@@ -41,18 +41,18 @@ pub(super) fn plain(path: &Path) -> PathBuf {
 
 /// Existing directories that a path is in.
 #[derive(Debug, Default)]
-struct Within {
+struct Containment {
     /// Path of the innermost one, without links.
     path: PathBuf,
     /// Identities, innermost first.
-    all: Vec<Identity>,
+    all: Vec<FileIdentity>,
 }
 
 /// Place that a path leads to.
 #[derive(Debug)]
 pub(crate) struct Location {
-    found: Option<Identity>,
-    within: Rc<Within>,
+    found: Option<FileIdentity>,
+    within: Rc<Containment>,
     names: PathBuf,
     /// Where a link to nothing leads.
     target: Option<Box<Self>>,
@@ -98,7 +98,7 @@ impl Location {
 pub(crate) struct Locator<'a> {
     files: &'a Files,
     /// Existing directories that a directory is in or is itself, and the names below them.
-    known: RefCell<HashMap<PathBuf, (Rc<Within>, PathBuf)>>,
+    known: RefCell<HashMap<PathBuf, (Rc<Containment>, PathBuf)>>,
 }
 
 impl<'a> Locator<'a> {
@@ -135,7 +135,7 @@ impl<'a> Locator<'a> {
         Location { found, within: within.clone(), names: plain(&names.join(name)), target: None }
     }
 
-    fn within(&self, directory: &Path) -> (Rc<Within>, PathBuf) {
+    fn within(&self, directory: &Path) -> (Rc<Containment>, PathBuf) {
         let storage = &self.files.storage;
         let found = directory.ancestors().find_map(|existing| {
             let is_current = existing.as_os_str().is_empty();
@@ -145,7 +145,7 @@ impl<'a> Locator<'a> {
         });
         let Some((path, names)) = found else { return (Rc::default(), directory.to_path_buf()) };
         let all = path.ancestors().filter_map(|above| storage.identity(above)).collect();
-        (Rc::new(Within { path, all }), names.to_path_buf())
+        (Rc::new(Containment { path, all }), names.to_path_buf())
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 #[doc(hidden)]
 pub use disk::{available_memory_bytes, is_ignored};
 pub use files::{Counters, Files, StoredFile};
-pub use location::Identity;
+pub use location::FileIdentity;
 pub(crate) use location::{Location, Locator};
 #[doc(hidden)]
 pub use memory::share_freed_memory;
@@ -213,8 +213,8 @@ pub trait Storage: Send + Sync {
     fn is_regular(&self, path: &Path) -> bool;
     /// Returns what identifies the file or directory that a path leads to, through any links and names; `None` if nothing
     /// is there.
-    fn identity(&self, path: &Path) -> Option<Identity> {
-        self.canonical(path).ok().map(Identity::Path)
+    fn identity(&self, path: &Path) -> Option<FileIdentity> {
+        self.canonical(path).ok().map(FileIdentity::Path)
     }
     /// Returns the path of an existing file or directory without links, `.` and `..`.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {

@@ -2,7 +2,7 @@
 //! names are long, so memory is about 10 MiB, independent of the graph and its names. Encoding is by the Apache Arrow
 //! libraries.
 
-use super::table::{Column, Kind, Value, text_of};
+use super::table::{OutputColumn, Value, ValueKind, text_of};
 use super::{Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
@@ -121,11 +121,11 @@ enum Values {
 }
 
 impl Values {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ValueKind) -> Self {
         match kind {
-            Kind::Text => Self::Text(StringBuilder::new()),
-            Kind::Number => Self::Numbers(Int64Builder::new()),
-            Kind::Real => Self::Reals(Float64Builder::new()),
+            ValueKind::Text => Self::Text(StringBuilder::new()),
+            ValueKind::Number => Self::Numbers(Int64Builder::new()),
+            ValueKind::Real => Self::Reals(Float64Builder::new()),
         }
     }
 
@@ -177,14 +177,14 @@ impl ColumnsWriter {
         sink: Sink,
         path: &Path,
         is_parquet: bool,
-        columns: &[Column],
+        columns: &[OutputColumn],
     ) -> Result<Self> {
         let shared = SharedSink::new(sink);
-        let field = |Column { name, kind, is_optional }: &Column| {
+        let field = |OutputColumn { name, kind, is_optional }: &OutputColumn| {
             let kind = match kind {
-                Kind::Text => DataType::Utf8,
-                Kind::Number => DataType::Int64,
-                Kind::Real => DataType::Float64,
+                ValueKind::Text => DataType::Utf8,
+                ValueKind::Number => DataType::Int64,
+                ValueKind::Real => DataType::Float64,
             };
             Field::new(name, kind, *is_optional)
         };

@@ -165,7 +165,7 @@ impl Used {
 }
 
 /// Path and its place, or that of a file in the directory that it names.
-struct Placed<'a> {
+struct PlacedPath<'a> {
     used: &'a Used,
     at: Location,
     is_whole: bool,
@@ -174,9 +174,9 @@ struct Placed<'a> {
 /// Places of all paths, and of the files in the graphs among them.
 struct Places<'a> {
     files: &'a Files,
-    all: Vec<Placed<'a>>,
+    all: Vec<PlacedPath<'a>>,
     /// Files in graphs that are read, each with its graph.
-    in_graphs: Vec<Placed<'a>>,
+    in_graphs: Vec<PlacedPath<'a>>,
     nowhere: Location,
 }
 
@@ -187,10 +187,10 @@ impl<'a> Places<'a> {
         let local = all.iter().filter(|used| !files.is_read_only(&used.path));
         let place = |used: &'a Used, path: &Path, is_whole| {
             let at = locator.locate(path);
-            Placed { used, at, is_whole }
+            PlacedPath { used, at, is_whole }
         };
         let all: Vec<_> = local.map(|used| place(used, used.real_path(), true)).collect();
-        let in_graph = |graph: &Placed<'a>| {
+        let in_graph = |graph: &PlacedPath<'a>| {
             let entries = files.list(&graph.used.path).unwrap_or_default();
             let places = entries.iter().map(|entry| place(graph.used, &entry.path, false));
             places.collect::<Vec<_>>()
@@ -200,22 +200,22 @@ impl<'a> Places<'a> {
         Self { files, all, in_graphs, nowhere: locator.locate(Path::new("/dev/null")) }
     }
 
-    fn with(&self, roles: &'static [Role]) -> impl Iterator<Item = &Placed<'a>> {
+    fn with(&self, roles: &'static [Role]) -> impl Iterator<Item = &PlacedPath<'a>> {
         self.all.iter().filter(move |placed| roles.contains(&placed.used.role))
     }
 
-    fn outputs(&self) -> impl Iterator<Item = &Placed<'a>> {
+    fn outputs(&self) -> impl Iterator<Item = &PlacedPath<'a>> {
         self.with(&[Role::File, Role::Directory, Role::Workplace])
     }
 
     /// Refuses an output that is an input.
     fn check_inputs(&self) -> Result<()> {
         // Writing to a stream does not change what is read.
-        let holds = |input: &&Placed<'_>| {
+        let holds = |input: &&PlacedPath<'_>| {
             input.used.role == Role::Graph || self.files.is_regular(input.used.real_path())
         };
         for input in self.with(&[Role::Input, Role::Graph]).filter(holds).chain(&self.in_graphs) {
-            let replaces = |output: &&Placed<'_>| {
+            let replaces = |output: &&PlacedPath<'_>| {
                 let options = (&input.used.option, &output.used.option);
                 // Refused as inside the graph.
                 let is_within = input.used.role == Role::Graph
@@ -258,7 +258,7 @@ impl<'a> Places<'a> {
         let outputs: Vec<_> = self.outputs().collect();
         for (at, output) in outputs.iter().enumerate() {
             let path = &output.used.path;
-            let is_twice = |other: &&&Placed<'_>| {
+            let is_twice = |other: &&&PlacedPath<'_>| {
                 // Where everything disappears, nothing is replaced.
                 let is_stream = [path, &other.used.path].map(|path| path == Path::new(STREAM));
                 let is_nowhere = output.at.finds(&self.nowhere) && is_stream != [true; 2];
@@ -274,7 +274,7 @@ impl<'a> Places<'a> {
 
     /// Refuses a path in an output, or among the temporary files of the job.
     fn check_nested(&self) -> Result<()> {
-        let is_taken = |outer: &&Placed<'_>| match outer.used.role {
+        let is_taken = |outer: &&PlacedPath<'_>| match outer.used.role {
             Role::Directory | Role::Temporary => true,
             // An existing directory in place of a file is refused when the file is created.
             Role::File => !self.is_directory(&outer.used.path),
@@ -282,7 +282,7 @@ impl<'a> Places<'a> {
         };
         for outer in self.all.iter().filter(is_taken) {
             let is_temporary = outer.used.role == Role::Temporary;
-            let is_inner = |inner: &&Placed<'_>| {
+            let is_inner = |inner: &&PlacedPath<'_>| {
                 let is_own = is_temporary && inner.used.role == Role::Temporary;
                 let is_there = is_temporary && inner.at.is_same(&outer.at);
                 !is_own && (inner.at.is_in(&outer.at) || is_there)
@@ -304,7 +304,7 @@ fn both(path: &Path, one: Text, other: &Used) -> Error {
 }
 
 /// Returns the error for an output that is an input, or a file in an input graph.
-fn is_input(Placed { used: input, is_whole, .. }: &Placed<'_>, output: &Used) -> Error {
+fn is_input(PlacedPath { used: input, is_whole, .. }: &PlacedPath<'_>, output: &Used) -> Error {
     if *is_whole && input.option == Some(APPEND) && output.role == Role::Directory {
         let old = input.path.display();
         let new = format!("{old}.new");

@@ -1,7 +1,7 @@
 //! Writers of rows: a node and its community, a community and its representative, or the nodes of a community; as text, or
 //! as a table where the name of the file says so.
 
-use super::table::{Column, Kind, TableWriter, Value, path_of};
+use super::table::{OutputColumn, TableWriter, Value, ValueKind, path_of};
 use super::{LineWriter, put_name};
 use crate::error::Result;
 use crate::io::Files;
@@ -34,25 +34,28 @@ pub(super) struct OutputShape {
 
 impl OutputShape {
     /// Returns the columns of a table.
-    fn columns(self) -> Vec<Column> {
+    fn columns(self) -> Vec<OutputColumn> {
         let Self { has_weights, has_stability, is_path, .. } = self;
         let given = [
-            (true, "node", Kind::Text),
-            (true, "community", Kind::Number),
-            (has_weights, "weight", Kind::Real),
-            (has_stability, "stability", Kind::Real),
-            (is_path, "path", Kind::Text),
+            (true, "node", ValueKind::Text),
+            (true, "community", ValueKind::Number),
+            (has_weights, "weight", ValueKind::Real),
+            (has_stability, "stability", ValueKind::Real),
+            (is_path, "path", ValueKind::Text),
         ];
         let given = given.into_iter().filter(|(is_written, ..)| *is_written);
-        given.map(|(_, name, kind)| Column::new(name, kind)).chain(self.group_columns()).collect()
+        given
+            .map(|(_, name, kind)| OutputColumn::new(name, kind))
+            .chain(self.group_columns())
+            .collect()
     }
 
-    fn group_columns(self) -> impl Iterator<Item = Column> {
+    fn group_columns(self) -> impl Iterator<Item = OutputColumn> {
         let count = if self.is_path { 0 } else { self.groups };
         // A group may contain no groups.
-        (1..=count).map(|at| Column {
+        (1..=count).map(|at| OutputColumn {
             is_optional: true,
-            ..Column::new(format!("group{at}"), Kind::Number)
+            ..OutputColumn::new(format!("group{at}"), ValueKind::Number)
         })
     }
 
@@ -178,8 +181,12 @@ impl RepresentativeWriter {
     /// # Errors
     /// `Io` with the path.
     pub(crate) fn create(files: &Files, path: &Path, has_header: bool) -> Result<Self> {
-        let columns = [("community", Kind::Number), ("node", Kind::Text), ("size", Kind::Number)];
-        let columns = columns.map(|(name, kind)| Column::new(name, kind));
+        let columns = [
+            ("community", ValueKind::Number),
+            ("node", ValueKind::Text),
+            ("size", ValueKind::Number),
+        ];
+        let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
         if let Some(table) = TableWriter::create(files, path, &columns)? {
             return Ok(Self(CommunityRows::Table(Box::new(table))));
         }

@@ -17,7 +17,7 @@ const LINES_BYTES: usize = 256 << 10;
 
 /// Kind of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Text,
     Number,
     /// Weight or share.
@@ -26,15 +26,15 @@ pub(super) enum Kind {
 
 /// Column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct OutputColumn {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// Whether rows can lack a value.
     pub(super) is_optional: bool,
 }
 
-impl Column {
-    pub(super) fn new(name: impl Into<String>, kind: Kind) -> Self {
+impl OutputColumn {
+    pub(super) fn new(name: impl Into<String>, kind: ValueKind) -> Self {
         Self { name: name.into(), kind, is_optional: false }
     }
 }
@@ -90,7 +90,11 @@ impl TableWriter {
     ///
     /// # Errors
     /// Those of [`refuse_absent`]; `Io` with the path.
-    pub(super) fn create(files: &Files, path: &Path, columns: &[Column]) -> Result<Option<Self>> {
+    pub(super) fn create(
+        files: &Files,
+        path: &Path,
+        columns: &[OutputColumn],
+    ) -> Result<Option<Self>> {
         refuse_absent(path)?;
         let encoder = match Ending::of(path) {
             Some(Ending::Csv) => {
@@ -162,7 +166,7 @@ fn put_csv(lines: &mut LineWriter, value: &Value<'_>) {
     match value {
         Value::Name(name) => {
             let breaks = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-            match name.first() == Some(&b'#') || name.iter().any(|byte| breaks(byte)) {
+            match name.first() == Some(&b'#') || name.iter().any(breaks) {
                 true => lines.quoted(name),
                 false => lines.bytes(name),
             }
@@ -184,7 +188,7 @@ struct JsonLines {
 }
 
 impl JsonLines {
-    fn new(sink: Sink, columns: &[Column]) -> Self {
+    fn new(sink: Sink, columns: &[OutputColumn]) -> Self {
         let keys = columns.iter().map(|column| format!("\"{}\":", column.name)).collect();
         Self { sink, keys, lines: Vec::new() }
     }

@@ -4,8 +4,8 @@
 
 use super::lines::Sample;
 use super::meant::{has_comma, is_missing, is_number, is_whole_number};
-use super::names::{self, Kind};
-use super::recognize::Reading;
+use super::names::{self, ColumnKind};
+use super::recognize::LineReading;
 use crate::error::Text;
 use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
 use crate::input::Delimiter;
@@ -18,7 +18,10 @@ const AS_ARRAY: &str =
 const RISING_ROWS: usize = 20;
 
 /// Returns what the lines are instead of edges, and what to type.
-pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'static str, Text)> {
+pub(super) fn doubt(
+    sample: &Sample<'_>,
+    reading: &LineReading<'_>,
+) -> Option<(&'static str, Text)> {
     let rows: Vec<Vec<&[u8]>> =
         reading.body().iter().filter(|row| !row.is_empty()).cloned().collect();
     let rows = &rows[..];
@@ -62,7 +65,7 @@ pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'sta
             "has numbers with a comma in its second column",
             format_args!("use {} with {} if the comma separates columns too", DELIMITER.of("','"), COLUMNS.of("1,2")).into(),
         )),
-        () if sample.comments.first().is_some_and(|first| is_single(first.line, &sample.comment)) && rows.iter().all(|row| row.len() <= 2) && reading.kinds.get(1) == Some(&Kind::Number) => Some((
+        () if sample.comments.first().is_some_and(|first| is_single(first.line, &sample.comment)) && rows.iter().all(|row| row.len() <= 2) && reading.kinds.get(1) == Some(&ColumnKind::Number) => Some((
             "looks like LGL: a node after `#`, and its neighbors on the next lines",
             format_args!("use {} if it is", FORMAT.of("lgl")).into(),
         )),
@@ -75,7 +78,10 @@ pub(super) fn doubt(sample: &Sample<'_>, reading: &Reading<'_>) -> Option<(&'sta
 }
 
 /// Returns the question about a weight that may be a time, unless its name says that it is a weight.
-pub(super) fn times(reading: &Reading<'_>, rows: &[Vec<&[u8]>]) -> Option<(&'static str, Text)> {
+pub(super) fn times(
+    reading: &LineReading<'_>,
+    rows: &[Vec<&[u8]>],
+) -> Option<(&'static str, Text)> {
     let chosen = reading.choice.chosen()?;
     let weight = chosen.weight.filter(|_| chosen.format.is_none())?;
     let is_named = reading.names.get(weight).is_some_and(|name| names::is_weight(name));

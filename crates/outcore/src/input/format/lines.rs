@@ -1,7 +1,7 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
 use super::meant::{is_missing, is_number};
-use super::names::Kind;
+use super::names::ColumnKind;
 use super::{Layout, split};
 use crate::input::{Delimiter, InputOptions};
 
@@ -110,7 +110,7 @@ fn stated_delimiter(line: &[u8]) -> Option<Delimiter> {
 
 /// Lines split by one delimiter.
 #[derive(Clone)]
-pub(super) struct Split<'a> {
+pub(super) struct SplitLines<'a> {
     pub(super) delimiter: Delimiter,
     pub(super) rows: Vec<Vec<&'a [u8]>>,
     /// Number of columns of most lines, and the share of the lines that have it.
@@ -118,7 +118,7 @@ pub(super) struct Split<'a> {
     pub(super) share: f64,
 }
 
-impl<'a> Split<'a> {
+impl<'a> SplitLines<'a> {
     pub(super) fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
         let layout = Layout::of(delimiter);
         let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(&layout, line)).collect();
@@ -133,21 +133,21 @@ impl<'a> Split<'a> {
     }
 
     /// Returns the kind of each column of `rows`, by most of its values.
-    pub(super) fn kinds(rows: &[Vec<&[u8]>], width: usize) -> Vec<Kind> {
+    pub(super) fn kinds(rows: &[Vec<&[u8]>], width: usize) -> Vec<ColumnKind> {
         (0..width).map(|at| kind_of(rows.iter().filter_map(|row| row.get(at).copied()))).collect()
     }
 }
 
 /// Returns the kind of most values that are not missing.
-fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Kind {
+fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> ColumnKind {
     let (mut numbers, mut others) = (0u64, 0u64);
     for value in values.filter(|value| !is_missing(value)) {
         *if is_number(value) { &mut numbers } else { &mut others } += 1;
     }
     match (numbers, others) {
-        (0, 0) => Kind::Empty,
-        _ if numbers > others => Kind::Number,
-        _ => Kind::Text,
+        (0, 0) => ColumnKind::Empty,
+        _ if numbers > others => ColumnKind::Number,
+        _ => ColumnKind::Text,
     }
 }
 

@@ -8,8 +8,8 @@
 //! is. <http://konect.cc/files/>
 
 use super::lines::{BYTE_ORDER_MARK, Sample};
-use super::names::{Choice, Chosen};
-use super::recognize::Reading;
+use super::names::{Chosen, ColumnChoice};
+use super::recognize::LineReading;
 use super::understood::Roles;
 use super::{InputFormat, Layout, bad_input, formats};
 use crate::error::opt::{DIRECTED, FORMAT, HEADER};
@@ -235,10 +235,10 @@ pub(super) fn konect(
 
 impl Konect {
     /// Sets the columns of a reading: source, target, and a weight if lines have one.
-    pub(super) fn apply(self, reading: &mut Reading<'_>) {
+    pub(super) fn apply(self, reading: &mut LineReading<'_>) {
         let has_weights = self.has_weights && reading.split.width > 2;
         let format = formats::FORMATS.iter().find(|format| format.name == "KONECT");
-        reading.choice = Choice::Use(Chosen {
+        reading.choice = ColumnChoice::Use(Chosen {
             source: 0,
             target: 1,
             weight: has_weights.then_some(2),

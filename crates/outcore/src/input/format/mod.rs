@@ -29,8 +29,8 @@ use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
 pub(crate) use lines::BYTE_ORDER_MARK;
 use lines::Sample;
-use names::{Choice, Chosen};
-use recognize::{HeaderAt, Reading, recognize};
+use names::{Chosen, ColumnChoice};
+use recognize::{HeaderAt, LineReading, recognize};
 use std::path::Path;
 use understood::Roles;
 
@@ -38,7 +38,7 @@ use understood::Roles;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     pub(crate) delimiter: Delimiter,
-    /// Columns, from 0.
+    /// NamedColumns, from 0.
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
@@ -227,7 +227,7 @@ pub(crate) fn detect(
 /// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.
 fn choose(
     sample: &Sample<'_>,
-    reading: &Reading<'_>,
+    reading: &LineReading<'_>,
     path: &Path,
     options: &InputOptions,
 ) -> Result<Chosen> {
@@ -244,7 +244,8 @@ fn choose(
             two_mode: options.two_mode,
         });
     }
-    let has_numbers = reading.kinds.get(2) == Some(&names::Kind::Number) && !options.ignore_weights;
+    let has_numbers =
+        reading.kinds.get(2) == Some(&names::ColumnKind::Number) && !options.ignore_weights;
     let weight = has_numbers.then_some(2);
     let first = Chosen {
         source: 0,
@@ -261,7 +262,7 @@ fn choose(
     if let Some(error) = question::columns(path, &reading.view(), options) {
         return Err(error);
     }
-    let Choice::Use(mut chosen) = reading.choice.clone() else {
+    let ColumnChoice::Use(mut chosen) = reading.choice.clone() else {
         unreachable!("all others are questions")
     };
     let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
@@ -277,7 +278,7 @@ fn choose(
 
 fn format_of(
     sample: &Sample<'_>,
-    reading: &Reading<'_>,
+    reading: &LineReading<'_>,
     chosen: &Chosen,
     path: &Path,
     options: &InputOptions,
@@ -394,7 +395,7 @@ pub(crate) fn ends_with(path: &Path, end: &str) -> bool {
 }
 
 /// Returns the names of source and target in the header, if it was recognized by them.
-fn header_names(reading: &Reading<'_>, chosen: &Chosen) -> Option<[Fingerprint; 2]> {
+fn header_names(reading: &LineReading<'_>, chosen: &Chosen) -> Option<[Fingerprint; 2]> {
     let is_known = reading.header == HeaderAt::First && chosen.by_name;
     let name = |at: usize| reading.names.get(at).map(|name| Fingerprint::of(name));
     is_known.then(|| Some([name(chosen.source)?, name(chosen.target)?]))?

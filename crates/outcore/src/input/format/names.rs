@@ -62,9 +62,9 @@ const TIME_PARTS: &str = "time date year epoch";
 const HEADER_WORDS: &str = "id name label value key first last title city country state type category description \
     email url date time year count score weight";
 
-/// Kind of the values of a column.
+/// ColumnKind of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Number,
     Text,
     Empty,
@@ -85,7 +85,7 @@ pub(crate) struct Chosen {
 
 /// What the columns of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum ColumnChoice {
     Use(Chosen),
     /// The ends are certain, but each of these columns may be the weight.
     AskWeight(Chosen, Vec<usize>),
@@ -97,7 +97,7 @@ pub(crate) enum Choice {
     AskEnds,
 }
 
-impl Choice {
+impl ColumnChoice {
     /// Returns the chosen columns, if the ends are certain.
     pub(crate) fn chosen(&self) -> Option<&Chosen> {
         match self {
@@ -113,21 +113,21 @@ impl Choice {
     }
 }
 
-/// Columns of a file to choose from.
-pub(crate) struct Columns<'a> {
+/// NamedColumns of a file to choose from.
+pub(crate) struct NamedColumns<'a> {
     /// Names, empty without a header.
     pub(crate) names: &'a [&'a [u8]],
     /// Kinds of the values.
-    pub(crate) kinds: &'a [Kind],
+    pub(crate) kinds: &'a [ColumnKind],
     pub(crate) rows: Rows,
     pub(crate) transform: WeightTransform,
     /// Whether weights are wanted.
     pub(crate) weighted: bool,
 }
 
-impl Columns<'_> {
+impl NamedColumns<'_> {
     /// Chooses the columns by their names; otherwise the only two, or the only two before a number.
-    pub(crate) fn choose(&self) -> Choice {
+    pub(crate) fn choose(&self) -> ColumnChoice {
         let words: Vec<String> = self.names.iter().map(|name| plain_word(name)).collect();
         if self.rows != Rows::Edges {
             return self.choose_membership(&words);
@@ -143,14 +143,14 @@ impl Columns<'_> {
                 return if is_open {
                     self.with_weight(chosen, &words)
                 } else {
-                    Choice::Use(chosen)
+                    ColumnChoice::Use(chosen)
                 };
             }
         }
         let is_twice = |at: usize| words.iter().filter(|word| **word == words[at]).count() > 1;
         if let Some((source, target)) = ends_of_edges(&words) {
             if is_twice(source) || is_twice(target) {
-                return Choice::AskEnds;
+                return ColumnChoice::AskEnds;
             }
             let two_mode = is_of_two_kinds(self.names, &words, source, target);
             let chosen =
@@ -158,7 +158,7 @@ impl Columns<'_> {
             return self.with_weight(chosen, &words);
         }
         if are_of_nodes(self.names) {
-            return Choice::Nodes;
+            return ColumnChoice::Nodes;
         }
         self.choose_by_place(&words)
     }
@@ -171,32 +171,32 @@ impl Columns<'_> {
         if places.len() < 2 { all.collect() } else { places }
     }
 
-    fn choose_by_place(&self, words: &[String]) -> Choice {
+    fn choose_by_place(&self, words: &[String]) -> ColumnChoice {
         let places = self.places();
         let (source, target) = match places[..] {
             [source, target] => (source, target),
             [source, target, third]
-                if self.is_number(third) || self.kinds[third] == Kind::Empty =>
+                if self.is_number(third) || self.kinds[third] == ColumnKind::Empty =>
             {
                 (source, target)
             }
-            _ => return Choice::AskEnds,
+            _ => return ColumnChoice::AskEnds,
         };
-        if [source, target].iter().any(|&at| self.kinds[at] == Kind::Empty) {
-            return Choice::AskEnds;
+        if [source, target].iter().any(|&at| self.kinds[at] == ColumnKind::Empty) {
+            return ColumnChoice::AskEnds;
         }
-        let is_missing = |at: &usize| self.kinds[*at] == Kind::Empty;
+        let is_missing = |at: &usize| self.kinds[*at] == ColumnKind::Empty;
         let missing = places.get(2).copied().filter(is_missing).filter(|_| self.weighted);
         let chosen =
             Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
         match missing {
             // A weight that is missing everywhere is an error.
-            Some(weight) => Choice::Use(Chosen { weight: Some(weight), ..chosen }),
+            Some(weight) => ColumnChoice::Use(Chosen { weight: Some(weight), ..chosen }),
             None => self.with_weight(chosen, words),
         }
     }
 
-    fn choose_membership(&self, words: &[String]) -> Choice {
+    fn choose_membership(&self, words: &[String]) -> ColumnChoice {
         let places = self.places();
         let named = match self.rows {
             Rows::Edges | Rows::Nodes => None,
@@ -206,29 +206,36 @@ impl Columns<'_> {
             [node, community] => Some((node, community)),
             _ => None,
         });
-        let Some((source, target)) = ends else { return Choice::AskEnds };
+        let Some((source, target)) = ends else { return ColumnChoice::AskEnds };
         let by_name = named.is_some();
-        Choice::Use(Chosen { source, target, weight: None, by_name, format: None, two_mode: false })
+        ColumnChoice::Use(Chosen {
+            source,
+            target,
+            weight: None,
+            by_name,
+            format: None,
+            two_mode: false,
+        })
     }
 
     fn is_number(&self, at: usize) -> bool {
-        self.kinds.get(at) == Some(&Kind::Number)
+        self.kinds.get(at) == Some(&ColumnKind::Number)
     }
 
     /// Adds the weight: the column of that name; the only number that is a similarity; the only number.
-    fn with_weight(&self, chosen: Chosen, words: &[String]) -> Choice {
+    fn with_weight(&self, chosen: Chosen, words: &[String]) -> ColumnChoice {
         if !self.weighted {
-            return Choice::Use(chosen);
+            return ColumnChoice::Use(chosen);
         }
         let word = |at: usize| words.get(at).map_or("", String::as_str);
         let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
         let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
-        let with = |at: usize| Choice::Use(Chosen { weight: Some(at), ..chosen.clone() });
+        let with = |at: usize| ColumnChoice::Use(Chosen { weight: Some(at), ..chosen.clone() });
         let is_sure = |&at: &usize| is_one_of(WEIGHT_WORDS, word(at));
         match all.iter().copied().filter(is_sure).collect::<Vec<_>>()[..] {
             [] => {}
             [sure] => return with(sure),
-            ref several => return Choice::AskWeight(chosen, several.to_vec()),
+            ref several => return ColumnChoice::AskWeight(chosen, several.to_vec()),
         }
         let is_other = |at: usize| {
             let ends = OTHER_ENDS.split_whitespace().any(|end| word(at).ends_with(end));
@@ -244,12 +251,12 @@ impl Columns<'_> {
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
         match (&near[..], &similar[..], &far[..]) {
             (_, _, &[only]) if turns => with(only),
-            ([], _, []) => Choice::Use(chosen),
+            ([], _, []) => ColumnChoice::Use(chosen),
             ([], _, &[only]) if self.transform == WeightTransform::None => {
-                Choice::AskTransform(Chosen { weight: Some(only), ..chosen })
+                ColumnChoice::AskTransform(Chosen { weight: Some(only), ..chosen })
             }
             (_, &[only], _) | (&[only], _, _) | ([], _, &[only]) => with(only),
-            _ => Choice::AskWeight(chosen, numbers),
+            _ => ColumnChoice::AskWeight(chosen, numbers),
         }
     }
 }
@@ -261,10 +268,10 @@ pub fn choose_columns(
     numbers: &[bool],
 ) -> Option<(usize, usize, Option<usize>, bool)> {
     let is_number = |at: usize| numbers.get(at).copied().unwrap_or(false);
-    let kind = |at: usize| if is_number(at) { Kind::Number } else { Kind::Text };
-    let kinds: Vec<Kind> = (0..names.len()).map(kind).collect();
+    let kind = |at: usize| if is_number(at) { ColumnKind::Number } else { ColumnKind::Text };
+    let kinds: Vec<ColumnKind> = (0..names.len()).map(kind).collect();
     let (rows, transform) = (Rows::Edges, WeightTransform::None);
-    let choice = Columns { names, kinds: &kinds, rows, transform, weighted: true }.choose();
+    let choice = NamedColumns { names, kinds: &kinds, rows, transform, weighted: true }.choose();
     choice.chosen().map(|found| (found.source, found.target, found.weight, found.by_name))
 }
 

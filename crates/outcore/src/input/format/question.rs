@@ -1,7 +1,7 @@
 //! Questions: errors of a file whose columns could mean several things. They show the columns, and what to type.
 
-use super::names::{Choice, Chosen, Kind};
-use super::recognize::Reading;
+use super::names::{Chosen, ColumnChoice, ColumnKind};
+use super::recognize::LineReading;
 use super::understood::shown_name;
 use crate::error::opt::{
     COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
@@ -20,21 +20,21 @@ const VALUES_SHOWN: usize = 2;
 /// Maximum number of commands that are proposed.
 const COMMANDS_SHOWN: usize = 3;
 
-/// Columns of a file and what they were recognized as, in text or in a table.
-pub(crate) struct View<'a> {
+/// NamedColumns of a file and what they were recognized as, in text or in a table.
+pub(crate) struct ColumnView<'a> {
     pub(crate) names: &'a [&'a [u8]],
-    pub(crate) kinds: &'a [Kind],
+    pub(crate) kinds: &'a [ColumnKind],
     /// Some rows after the header.
     pub(crate) rows: &'a [Vec<&'a [u8]>],
     /// Share of the rows with as many columns as most.
     pub(crate) share: f64,
-    pub(crate) choice: &'a Choice,
+    pub(crate) choice: &'a ColumnChoice,
     /// Whether the first line may be a header or an edge.
     pub(crate) is_header_unclear: bool,
 }
 
 /// Returns the question about the columns of a file, unless they are certain.
-pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> Option<Error> {
+pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions) -> Option<Error> {
     let file = path.display();
     if view.is_header_unclear && view.choice.chosen().is_some() {
         let message = format!("`{file}` may begin with a header, or with an edge");
@@ -50,8 +50,8 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
         return Some(with_columns(ends(&file, view, options), view));
     }
     let error = match &view.choice {
-        Choice::Use(_) => return None,
-        Choice::AskWeight(chosen, numbers) => {
+        ColumnChoice::Use(_) => return None,
+        ColumnChoice::AskWeight(chosen, numbers) => {
             let ends = [chosen.source, chosen.target];
             let count = numbers.len();
             let message = format!("`{file}` has {count} columns that may be the weight");
@@ -59,7 +59,7 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
             let error = Error::usage(message);
             hint(error, commands.take(COMMANDS_SHOWN).chain([IGNORE_WEIGHTS]))
         }
-        Choice::AskTransform(chosen) => {
+        ColumnChoice::AskTransform(chosen) => {
             let at = chosen.weight.unwrap_or_default();
             let name = view
                 .names
@@ -74,7 +74,7 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
                 "use {inverse} for distances, {log} for E-values and P-values, {IGNORE_WEIGHTS}, or {as_is} to take it as it is"
             ))
         }
-        Choice::Nodes => {
+        ColumnChoice::Nodes => {
             let message =
                 format!("`{file}` is a table of nodes according to its header, not of edges");
             let error = Error::usage(message);
@@ -83,12 +83,12 @@ pub(crate) fn columns(path: &Path, view: &View<'_>, options: &InputOptions) -> O
                 columns_of(view, &[0, 1])
             )));
         }
-        Choice::AskEnds => ends(&file, view, options),
+        ColumnChoice::AskEnds => ends(&file, view, options),
     };
     Some(with_columns(error, view))
 }
 
-fn ends(file: &impl std::fmt::Display, view: &View<'_>, options: &InputOptions) -> Error {
+fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOptions) -> Error {
     if options.rows != Rows::Edges {
         let message = format!("`{file}` does not say which columns are the node and its community");
         return hint(Error::usage(message), [Opt::new("community-columns").of("1,2")].into_iter());
@@ -112,7 +112,7 @@ fn ends(file: &impl std::fmt::Display, view: &View<'_>, options: &InputOptions) 
 }
 
 /// Returns whether the second of three columns is a sign, or words that name no node while the others share names.
-fn is_relation(view: &View<'_>) -> bool {
+fn is_relation(view: &ColumnView<'_>) -> bool {
     let rows = view.rows;
     let column = |at: usize| {
         rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
@@ -127,14 +127,14 @@ fn is_relation(view: &View<'_>) -> bool {
 }
 
 /// Returns likely columns: those that share names, otherwise the first ones of text; without and with a weight.
-fn commands(view: &View<'_>) -> Vec<Opt> {
+fn commands(view: &ColumnView<'_>) -> Vec<Opt> {
     let count = view.kinds.len().min(COLUMNS_SHOWN);
     let rows = view.rows;
     let column = |at: usize| {
         rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
     };
     let of_text: Vec<usize> =
-        (0..count).filter(|&at| view.kinds.get(at) == Some(&Kind::Text)).collect();
+        (0..count).filter(|&at| view.kinds.get(at) == Some(&ColumnKind::Text)).collect();
     let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |two| (one, two)));
     let shares = |&(one, two): &(usize, usize)| {
         view.kinds.get(one) == view.kinds.get(two)
@@ -150,7 +150,7 @@ fn commands(view: &View<'_>) -> Vec<Opt> {
     let mut found = Vec::new();
     for (one, two) in ends {
         let is_weight =
-            |&at: &usize| at != one && at != two && view.kinds.get(at) == Some(&Kind::Number);
+            |&at: &usize| at != one && at != two && view.kinds.get(at) == Some(&ColumnKind::Number);
         found.push(columns_of(view, &[one, two]));
         found.extend((0..count).rev().find(is_weight).map(|at| columns_of(view, &[one, two, at])));
     }
@@ -159,7 +159,7 @@ fn commands(view: &View<'_>) -> Vec<Opt> {
 }
 
 /// Returns `--columns` for these columns, by name where the header has one.
-fn columns_of(view: &View<'_>, columns: &[usize]) -> Opt {
+fn columns_of(view: &ColumnView<'_>, columns: &[usize]) -> Opt {
     let is_plain = |name: &&[u8]| {
         !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
@@ -194,7 +194,7 @@ fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
 }
 
 /// Adds a note for each column, with some of its values.
-fn with_columns(mut error: Error, view: &View<'_>) -> Error {
+fn with_columns(mut error: Error, view: &ColumnView<'_>) -> Error {
     let count = view.kinds.len();
     for at in 0..count.min(COLUMNS_SHOWN) {
         error = error.note(describe_column(view, at));
@@ -206,7 +206,7 @@ fn with_columns(mut error: Error, view: &View<'_>) -> Error {
 }
 
 /// Returns a column's number, name and first values.
-pub(super) fn describe_column(view: &View<'_>, at: usize) -> String {
+pub(super) fn describe_column(view: &ColumnView<'_>, at: usize) -> String {
     let mut text = format!("column {}", at + 1);
     if let Some(name) = view.names.get(at).filter(|name| !name.is_empty()) {
         // Writing to a string cannot fail.
@@ -225,7 +225,7 @@ pub(super) fn describe_column(view: &View<'_>, at: usize) -> String {
 }
 
 /// Returns the question which of two delimiters separates the columns.
-pub(super) fn delimiter(path: &Path, one: &Reading<'_>, other: &Reading<'_>) -> Error {
+pub(super) fn delimiter(path: &Path, one: &LineReading<'_>, other: &LineReading<'_>) -> Error {
     let names = [one, other].map(|reading| reading.split.delimiter.name());
     let message = format!(
         "columns of `{}` may be separated by a {} or a {}",
@@ -233,7 +233,7 @@ pub(super) fn delimiter(path: &Path, one: &Reading<'_>, other: &Reading<'_>) -> 
         names[0],
         names[1]
     );
-    let show = |reading: &Reading<'_>| {
+    let show = |reading: &LineReading<'_>| {
         let row = reading.split.rows.first().map(|row| row.join(&b" | "[..])).unwrap_or_default();
         let mut text = String::new();
         escape(&row[..row.len().min(80)], &mut text);

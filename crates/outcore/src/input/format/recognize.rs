@@ -5,10 +5,10 @@
 //! line that differs is a bad line. Anything else is a [question](super::question).
 
 use super::formats;
-use super::lines::{Sample, Split};
+use super::lines::{Sample, SplitLines};
 use super::meant::{has_comma, is_number, is_whole_number, is_word};
-use super::names::{self, Choice, Chosen, Columns, Kind};
-use super::question::{self, View};
+use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use super::question::{self, ColumnView};
 use crate::error::Result;
 use crate::input::{Column, Delimiter, Header, InputOptions, Rows};
 use std::path::Path;
@@ -32,29 +32,30 @@ pub(super) enum HeaderAt {
 
 /// The lines as one delimiter splits them.
 #[derive(Clone)]
-pub(super) struct Reading<'a> {
-    pub(super) split: Split<'a>,
+pub(super) struct LineReading<'a> {
+    pub(super) split: SplitLines<'a>,
     pub(super) header: HeaderAt,
     pub(super) names: Vec<&'a [u8]>,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) choice: Choice,
+    pub(super) kinds: Vec<ColumnKind>,
+    pub(super) choice: ColumnChoice,
     /// Whether the first line may be a header or an edge.
     pub(super) is_header_unclear: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> LineReading<'a> {
     fn of(sample: &Sample<'a>, delimiter: Delimiter, options: &InputOptions) -> Self {
-        let split = Split::of(sample, delimiter);
-        let asks = |names: &[&[u8]], kinds: &[Kind]| {
+        let split = SplitLines::of(sample, delimiter);
+        let asks = |names: &[&[u8]], kinds: &[ColumnKind]| {
             let (rows, transform) = (options.rows, options.weight_transform);
-            Columns { names, kinds, rows, transform, weighted: !options.ignore_weights }.choose()
+            NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
+                .choose()
         };
         if options.header == Header::Auto {
-            let kinds = Split::kinds(&split.rows, split.width);
+            let kinds = SplitLines::kinds(&split.rows, split.width);
             for (at, comment) in sample.comments.iter().enumerate().rev().take(10) {
                 let names = names_in_comment(comment.line, &sample.comment, delimiter);
                 let choice = (names.len() == split.width).then(|| asks(&names, &kinds));
-                if let Some(choice) = choice.filter(Choice::is_by_name) {
+                if let Some(choice) = choice.filter(ColumnChoice::is_by_name) {
                     let header = HeaderAt::Comment(at);
                     return Self { split, header, names, kinds, choice, is_header_unclear: false };
                 }
@@ -65,10 +66,10 @@ impl<'a> Reading<'a> {
         if has_row_names(&names, body) {
             names.insert(0, b"");
         }
-        let kinds = Split::kinds(body, names.len());
+        let kinds = SplitLines::kinds(body, names.len());
         let choice = match asks(&names, &kinds) {
             // Rows have a column that the header does not name.
-            choice if names.len() < split.width && !choice.is_by_name() => Choice::AskEnds,
+            choice if names.len() < split.width && !choice.is_by_name() => ColumnChoice::AskEnds,
             choice => choice,
         };
         let found = match options.header {
@@ -87,7 +88,7 @@ impl<'a> Reading<'a> {
                 is_header_unclear: false,
             },
             _ => {
-                let kinds = Split::kinds(&split.rows, split.width);
+                let kinds = SplitLines::kinds(&split.rows, split.width);
                 let choice = asks(&[], &kinds);
                 let is_header_unclear = found.is_none();
                 Self {
@@ -112,8 +113,14 @@ impl<'a> Reading<'a> {
         if let [Some(source), Some(target), weight] = format.places() {
             let weight = weight.filter(|_| !options.ignore_weights);
             let (by_name, format) = (false, Some(format));
-            self.choice =
-                Choice::Use(Chosen { source, target, weight, by_name, format, two_mode: false });
+            self.choice = ColumnChoice::Use(Chosen {
+                source,
+                target,
+                weight,
+                by_name,
+                format,
+                two_mode: false,
+            });
         }
     }
 
@@ -133,8 +140,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the columns for a question about them.
-    pub(super) fn view(&self) -> View<'_> {
-        View {
+    pub(super) fn view(&self) -> ColumnView<'_> {
+        ColumnView {
             names: &self.names,
             kinds: &self.kinds,
             rows: self.body(),
@@ -158,7 +165,7 @@ impl<'a> Reading<'a> {
                     3
                 }
             }
-            Choice::Nodes => 2,
+            ColumnChoice::Nodes => 2,
             _ => 1,
         }
     }
@@ -193,13 +200,13 @@ pub(super) fn recognize<'a>(
     known: Option<Delimiter>,
     path: &Path,
     options: &InputOptions,
-) -> Result<Reading<'a>> {
+) -> Result<LineReading<'a>> {
     if let Some(delimiter) = known {
-        return Ok(Reading::of(sample, delimiter, options));
+        return Ok(LineReading::of(sample, delimiter, options));
     }
-    let readings = CANDIDATES.map(|delimiter| Reading::of(sample, delimiter, options));
+    let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter, options));
     let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
-    let rank = |reading: &Reading<'_>| {
+    let rank = |reading: &LineReading<'_>| {
         // The user says which columns there are.
         let has_all = wanted > 0 && reading.column_count() >= wanted;
         (u8::from(has_all), reading.support(), reading.split.share)
@@ -257,7 +264,12 @@ fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) ->
 }
 
 /// Returns whether the first line names the columns; `None` if that is unclear.
-fn is_header(first: &[&[u8]], kinds: &[Kind], body: &[Vec<&[u8]>], by_name: bool) -> Option<bool> {
+fn is_header(
+    first: &[&[u8]],
+    kinds: &[ColumnKind],
+    body: &[Vec<&[u8]>],
+    by_name: bool,
+) -> Option<bool> {
     let is_named = |(at, field): (usize, &&[u8])| is_word(field) || at == 0 && field.is_empty();
     if !first.iter().enumerate().all(is_named) {
         let names = first.iter().filter(|field| is_word(field)).count();
@@ -271,7 +283,7 @@ fn is_header(first: &[&[u8]], kinds: &[Kind], body: &[Vec<&[u8]>], by_name: bool
         |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
     // A weight that is missing in some lines is still a number; a name is one only if all names are.
     let is_over_numbers = |at: usize| {
-        kinds.get(at) == Some(&Kind::Number)
+        kinds.get(at) == Some(&ColumnKind::Number)
             && is_word(first[at])
             && (at > 1 || body.len() > 1 && are_all(at))
     };

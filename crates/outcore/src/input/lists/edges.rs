@@ -61,7 +61,7 @@ impl<'a> WeightText<'a> {
 
 /// What was read so far.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct EntryTally {
     pub(super) entries: u64,
     /// Number of edges that the file declares.
     pub(super) declared_edges: Option<u64>,
@@ -90,7 +90,7 @@ pub(super) struct ListEdges<'a> {
     pub(super) undirected: bool,
     /// Whether the first edge has a weight, where all must be alike.
     are_weighted: Option<bool>,
-    pub(super) tally: Tally,
+    pub(super) tally: EntryTally,
     pub(super) both: Both,
 }
 
@@ -110,7 +110,7 @@ impl<'a> ListEdges<'a> {
             is_number: false,
             undirected: false,
             are_weighted: None,
-            tally: Tally::default(),
+            tally: EntryTally::default(),
             both: Both::default(),
         }
     }

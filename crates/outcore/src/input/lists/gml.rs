@@ -20,7 +20,7 @@ pub(super) fn is_graph(head: &[u8]) -> bool {
     let first = lines(head, b"#").next().and_then(|line| fields(line).next()).unwrap_or_default();
     let is_key = FIRST_KEYS.iter().any(|key| key.eq_ignore_ascii_case(first));
     let begins = |at: &usize| {
-        let is_first = head[..*at].trim_ascii_end().len() == 0 || head[at - 1] == b'\n';
+        let is_first = head[..*at].trim_ascii_end().is_empty() || head[at - 1] == b'\n';
         let list = head[at + b"graph".len()..].trim_ascii_start().strip_prefix(b"[");
         is_first && list.is_some_and(|list| list.first().is_none_or(u8::is_ascii_whitespace))
     };
@@ -28,7 +28,7 @@ pub(super) fn is_graph(head: &[u8]) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Item {
+enum GmlItem {
     Open,
     Close,
     /// Key or number.
@@ -39,17 +39,17 @@ enum Item {
 }
 
 /// Moves to the next item.
-fn next(words: &mut Words) -> Result<Item> {
+fn next(words: &mut Words) -> Result<GmlItem> {
     loop {
         let byte = words.peek()?;
         words.begin_word();
         match byte {
-            None => return Ok(Item::End),
+            None => return Ok(GmlItem::End),
             Some(byte) if byte.is_ascii_whitespace() => words.advance(1),
             Some(b'#') => words.skip_line()?,
             Some(byte @ (b'[' | b']')) => {
                 words.advance(1);
-                return Ok(if byte == b'[' { Item::Open } else { Item::Close });
+                return Ok(if byte == b'[' { GmlItem::Open } else { GmlItem::Close });
             }
             Some(b'"') => {
                 words.advance(1);
@@ -59,11 +59,11 @@ fn next(words: &mut Words) -> Result<Item> {
                     return Err(words.error("quote is not closed", "expected `\"` within 64 KiB"));
                 }
                 words.advance(1);
-                return Ok(Item::Text);
+                return Ok(GmlItem::Text);
             }
             Some(_) => {
                 words.take_until(|byte| byte.is_ascii_whitespace() || b"[]\"".contains(&byte))?;
-                return Ok(Item::Word);
+                return Ok(GmlItem::Word);
             }
         }
     }
@@ -72,16 +72,16 @@ fn next(words: &mut Words) -> Result<Item> {
 /// Moves to the next key of a list; returns `false` at its end.
 fn next_key(words: &mut Words) -> Result<bool> {
     match next(words)? {
-        Item::Word => Ok(true),
-        Item::Close => Ok(false),
-        Item::End => Err(words.error("file ends too early", CUT)),
-        Item::Open | Item::Text => Err(words.error("key is missing", "expected a word")),
+        GmlItem::Word => Ok(true),
+        GmlItem::Close => Ok(false),
+        GmlItem::End => Err(words.error("file ends too early", CUT)),
+        GmlItem::Open | GmlItem::Text => Err(words.error("key is missing", "expected a word")),
     }
 }
 
 fn open(words: &mut Words) -> Result<()> {
     match next(words)? {
-        Item::Open => Ok(()),
+        GmlItem::Open => Ok(()),
         _ => Err(words.error("list does not begin", "expected `[`")),
     }
 }
@@ -92,16 +92,16 @@ fn skip_value(words: &mut Words) -> Result<()> {
     let mut depth = 0u64;
     loop {
         match next(words)? {
-            Item::Open if is_graph => {
+            GmlItem::Open if is_graph => {
                 return Err(words.error("graphs are nested", "expected one graph"));
             }
-            Item::Open => depth += 1,
-            Item::Close if depth == 0 => {
+            GmlItem::Open => depth += 1,
+            GmlItem::Close if depth == 0 => {
                 return Err(words.error("value is missing", "expected one"));
             }
-            Item::Close => depth -= 1,
-            Item::End => return Err(words.error("file ends too early", CUT)),
-            Item::Word | Item::Text => {}
+            GmlItem::Close => depth -= 1,
+            GmlItem::End => return Err(words.error("file ends too early", CUT)),
+            GmlItem::Word | GmlItem::Text => {}
         }
         if depth == 0 {
             return Ok(());
@@ -111,12 +111,12 @@ fn skip_value(words: &mut Words) -> Result<()> {
 
 /// Values of [`KEYS`] of a node or an edge.
 #[derive(Default)]
-struct Record {
+struct GmlRecord {
     values: [Vec<u8>; KEYS.len()],
     given: [bool; KEYS.len()],
 }
 
-impl Record {
+impl GmlRecord {
     fn read(&mut self, words: &mut Words, edges: &mut ListEdges<'_>, is_edge: bool) -> Result<()> {
         self.given = Default::default();
         open(words)?;
@@ -126,13 +126,13 @@ impl Record {
                 continue;
             };
             let item = next(words)?;
-            if !matches!(item, Item::Word | Item::Text) {
+            if !matches!(item, GmlItem::Word | GmlItem::Text) {
                 return Err(
                     words.error("value is missing", "expected a number or a text in quotes")
                 );
             }
             // A text as `value` is not a weight.
-            self.given[key] = key < 4 || item == Item::Word;
+            self.given[key] = key < 4 || item == GmlItem::Word;
             if is_edge && key >= 3 && self.given[key] {
                 edges.check_weight(words, WeightText::of(words))?;
             }
@@ -154,9 +154,9 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
     let mut has_graph = false;
     loop {
         match next(words)? {
-            Item::End if has_graph => return Ok(true),
-            Item::End => return Err(words.error("file has no graph", "expected `graph [`")),
-            Item::Word if words.word().eq_ignore_ascii_case(b"graph") => {
+            GmlItem::End if has_graph => return Ok(true),
+            GmlItem::End => return Err(words.error("file has no graph", "expected `graph [`")),
+            GmlItem::Word if words.word().eq_ignore_ascii_case(b"graph") => {
                 if has_graph {
                     return Err(words.error("file has several graphs", "expected one"));
                 }
@@ -166,7 +166,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                     return Ok(false);
                 }
             }
-            Item::Word => skip_value(words)?,
+            GmlItem::Word => skip_value(words)?,
             _ => return Err(words.error("key is missing", "expected `graph [`")),
         }
     }
@@ -174,7 +174,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
 
 fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     edges.undirected = true;
-    let mut record = Record::default();
+    let mut record = GmlRecord::default();
     while next_key(words)? {
         let is_wanted = match words.word() {
             b"node" => {

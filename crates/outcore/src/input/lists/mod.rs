@@ -35,7 +35,7 @@ use super::text::transform::WeightTransform;
 use crate::error::opt::{INITIAL, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use edges::{ListEdges, Tally};
+use edges::{EntryTally, ListEdges};
 use std::path::Path;
 use words::{BYTE_ORDER_MARK, Words};
 
@@ -364,7 +364,7 @@ pub(crate) struct Read {
     pub(crate) is_whole: bool,
     /// Bytes of the file, as stored.
     pub(crate) consumed: u64,
-    tally: Tally,
+    tally: EntryTally,
     /// Edges per entry.
     share: f64,
 }
@@ -372,7 +372,7 @@ pub(crate) struct Read {
 impl Read {
     /// Returns the estimated number of edges of a file of `bytes`.
     fn estimate(&self, bytes: u64) -> f64 {
-        let Tally { entries, nodes, edges_from, declared_edges, .. } = self.tally;
+        let EntryTally { entries, nodes, edges_from, declared_edges, .. } = self.tally;
         if self.is_whole {
             return entries as f64 * self.share;
         }

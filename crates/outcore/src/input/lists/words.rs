@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const WORD_LIMIT: usize = NAME_LIMIT;
 const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
-const SHOWN_BYTES: usize = 120;
+const WORD_SHOWN_BYTES: usize = 120;
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
@@ -330,7 +330,7 @@ impl Words {
         escape(&self.word()[..from], &mut text);
         let start = text.len();
         let rest = &self.word()[from..];
-        escape(&rest[..rest.len().min(SHOWN_BYTES)], &mut text);
+        escape(&rest[..rest.len().min(WORD_SHOWN_BYTES)], &mut text);
         Place {
             path: self.path.clone(),
             line,

@@ -1,6 +1,6 @@
 //! GraphML and GEXF, by one reader of their common parts: nodes by `id`, edges by `source` and `target`. Sources: the
 //! GraphML primer and the GEXF 1.3 primer. In GraphML, the weight is the data of a key that is named `weight`, with the
-//! default of the key; in GEXF, the attribute `weight`. Otherwise it is 1. Elements are told by their names without
+//! default of the key; in GEXF, the attribute `weight`. Otherwise it is 1. Elements are reported by their names without
 //! prefix. Graphs in nodes, hyperedges, ports, and weights that change over time are refused.
 //!
 //! The XML library gets the text from the window of [`Words`]; an element or a text of more than 1 MiB, and more than
@@ -39,12 +39,12 @@ pub(super) fn begins_with(head: &[u8], element: &[u8]) -> bool {
 }
 
 /// Text for the XML library.
-struct Source<'w> {
+struct XmlSource<'w> {
     words: &'w mut Words,
     failure: Option<Error>,
 }
 
-impl Read for Source<'_> {
+impl Read for XmlSource<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let found = self.fill_buf()?;
         let count = found.len().min(into.len());
@@ -54,7 +54,7 @@ impl Read for Source<'_> {
     }
 }
 
-impl BufRead for Source<'_> {
+impl BufRead for XmlSource<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let failure = match self.words.peek() {
             Ok(_) if self.words.bytes_of_word() <= EVENT_LIMIT => return Ok(self.words.window()),
@@ -72,7 +72,7 @@ impl BufRead for Source<'_> {
 
 /// State of the reader.
 #[derive(Default)]
-struct Graph {
+struct XmlGraph {
     is_gexf: bool,
     /// Prefix of the first element; elements with another one are of another vocabulary.
     prefix: Option<String>,
@@ -98,15 +98,15 @@ struct Graph {
 }
 
 pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    read(words, edges, Graph::default())
+    read(words, edges, XmlGraph::default())
 }
 
 pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    read(words, edges, Graph { is_gexf: true, ..Graph::default() })
+    read(words, edges, XmlGraph { is_gexf: true, ..XmlGraph::default() })
 }
 
-fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: Graph) -> Result<bool> {
-    let mut reader = Reader::from_reader(Source { words, failure: None });
+fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Result<bool> {
+    let mut reader = Reader::from_reader(XmlSource { words, failure: None });
     reader.config_mut().expand_empty_elements = true;
     let mut buffer = Vec::new();
     loop {
@@ -166,7 +166,7 @@ fn require(start: &BytesStart<'_>, name: &str, words: &Words) -> Result<String> 
     })
 }
 
-impl Graph {
+impl XmlGraph {
     fn begin(
         &mut self,
         start: &BytesStart<'_>,

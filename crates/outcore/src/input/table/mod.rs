@@ -18,8 +18,8 @@ mod values;
 
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
-use super::format::names::{self, Columns as Names, Kind};
-use super::format::question::{self, View};
+use super::format::names::{self, ColumnKind, NamedColumns};
+use super::format::question::{self, ColumnView};
 use super::format::understood::Roles;
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
@@ -353,10 +353,15 @@ fn choose_columns(
         None => {
             let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
             let (transform, weighted) = (options.weight_transform, !options.ignore_weights);
-            let columns =
-                Names { names: &names, kinds: &kinds, rows: options.rows, transform, weighted };
+            let columns = NamedColumns {
+                names: &names,
+                kinds: &kinds,
+                rows: options.rows,
+                transform,
+                weighted,
+            };
             let choice = columns.choose();
-            let view = View {
+            let view = ColumnView {
                 names: &names,
                 kinds: &kinds,
                 rows: &[],
@@ -449,13 +454,13 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
 
 /// Returns the kinds of the columns by their types. Text that is named like a weight is one: rows that hold no number are
 /// bad rows.
-fn kinds_of_columns(schema: &Schema) -> Vec<Kind> {
+fn kinds_of_columns(schema: &Schema) -> Vec<ColumnKind> {
     let kind = |field: &Arc<arrow_schema::Field>| {
         let is_named = || names::is_weight(field.name().as_bytes());
         match field.data_type() {
-            kind if values::is_number(kind) => Kind::Number,
-            kind if values::is_weight(kind) && is_named() => Kind::Number,
-            _ => Kind::Text,
+            kind if values::is_number(kind) => ColumnKind::Number,
+            kind if values::is_weight(kind) && is_named() => ColumnKind::Number,
+            _ => ColumnKind::Text,
         }
     };
     schema.fields().iter().map(kind).collect()

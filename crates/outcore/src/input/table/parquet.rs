@@ -14,7 +14,7 @@ use crate::input::taker::Taker;
 use crate::input::text::chunk::ParsedChunk;
 use crate::io::{Files, Mode, StoredFile};
 use crate::units::format_bytes;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -327,6 +327,7 @@ fn views(schema: &Schema) -> SchemaRef {
 }
 
 /// Message from a decoding thread.
+#[expect(clippy::large_enum_variant, reason = "nearly all are chunks")]
 enum Made {
     Chunk(ParsedChunk),
     GroupEnd,

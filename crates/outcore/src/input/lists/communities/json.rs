@@ -12,14 +12,14 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// Members of an object, in the order of the text.
-struct Members(Vec<(String, Value)>);
+/// JsonMembers of an object, in the order of the text.
+struct JsonMembers(Vec<(String, Value)>);
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for JsonMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct OfMap;
         impl<'de> Visitor<'de> for OfMap {
-            type Value = Members;
+            type Value = JsonMembers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -28,12 +28,12 @@ impl<'de> Deserialize<'de> for Members {
             fn visit_map<A: MapAccess<'de>>(
                 self,
                 mut map: A,
-            ) -> std::result::Result<Members, A::Error> {
+            ) -> std::result::Result<JsonMembers, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(JsonMembers(members))
             }
         }
         deserializer.deserialize_map(OfMap)
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 /// Names of the members that are a node and its community.
-struct Roles {
+struct JsonRoles {
     node: String,
     community: String,
     /// Whether communities are the first parts of paths.
@@ -52,14 +52,14 @@ struct Roles {
 pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     let mut roles = None;
     while next_text(words)? {
-        let Ok(Members(members)) = serde_json::from_slice(words.word()) else {
+        let Ok(JsonMembers(members)) = serde_json::from_slice(words.word()) else {
             return Err(words
                 .error("line is not an object", "expected `{\"node\": ..., \"community\": ...}`"));
         };
         if roles.is_none() {
             roles = Some(roles_of(&members, words, edges)?);
         }
-        let Some(Roles { node, community, are_paths }) = &roles else { continue };
+        let Some(JsonRoles { node, community, are_paths }) = &roles else { continue };
         let name = text_of(&members, node, words)?;
         let found = text_of(&members, community, words)?;
         let found = match are_paths {
@@ -90,7 +90,11 @@ fn text_of(members: &[(String, Value)], wanted: &str, words: &Words) -> Result<S
     }
 }
 
-fn roles_of(members: &[(String, Value)], words: &Words, edges: &ListEdges<'_>) -> Result<Roles> {
+fn roles_of(
+    members: &[(String, Value)],
+    words: &Words,
+    edges: &ListEdges<'_>,
+) -> Result<JsonRoles> {
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let path = words.path().display();
@@ -122,5 +126,5 @@ fn roles_of(members: &[(String, Value)], words: &Words, edges: &ListEdges<'_>) -
     };
     let (node, community) = (names[*node].to_owned(), names[*community].to_owned());
     let are_paths = community == "path" && edges.task.format.columns.is_none();
-    Ok(Roles { node, community, are_paths })
+    Ok(JsonRoles { node, community, are_paths })
 }

@@ -7,10 +7,10 @@ use super::names::{Item, next_name};
 use super::shape::{delimiter_of, is_cluster, is_path, modules_of, starts_with};
 use crate::error::Result;
 
-type Wanted = Result<bool>;
+type WantsMore = Result<bool>;
 
 /// Reads a community per line. Names between bytes may be quoted, as `--rows community` writes them.
-pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
     let mut quoted = Vec::new();
     let (mut community, mut is_begun) = (0u64, false);
@@ -36,7 +36,7 @@ pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
 }
 
 /// Reads a node and its path per line: the community is the first part of the path.
-pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
     let mut quoted = Vec::new();
     let mut is_first = true;
@@ -77,7 +77,7 @@ fn skip_comments(words: &mut Words, edges: &ListEdges<'_>) -> Result<()> {
 }
 
 /// Reads the clusters of an mcl matrix: each cluster, the numbers of its nodes, and `$`.
-pub(super) fn matrix(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn matrix(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     loop {
         if !mcl::next_word(words)? {
             return Err(words.error("file has no matrix", "expected `(mclmatrix`"));
@@ -112,7 +112,7 @@ pub(super) fn matrix(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
 
 /// Reads modules: after `*Vertices`, that of each node, which are numbered from 1; otherwise in the columns that a
 /// comment names, as Infomap writes them.
-pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     let mut columns = None;
     let mut declared = None;
     let mut node = 0u64;
@@ -173,7 +173,11 @@ pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
 }
 
 /// Reads a line with the node and its module in these columns; its first word has been read.
-fn module_in(words: &mut Words, edges: &mut ListEdges<'_>, [node, module]: [usize; 2]) -> Wanted {
+fn module_in(
+    words: &mut Words,
+    edges: &mut ListEdges<'_>,
+    [node, module]: [usize; 2],
+) -> WantsMore {
     let mut name = Vec::new();
     let mut found = None;
     for at in 0..=node.max(module) {
@@ -194,7 +198,7 @@ fn module_in(words: &mut Words, edges: &mut ListEdges<'_>, [node, module]: [usiz
 }
 
 /// Reads the nodes of a tree of Infomap, up to its links: the community is the module that holds the node.
-pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     while words.next_line(Some(b'#'))? {
         if words.word().starts_with(b"*") {
             // Links between modules follow.
@@ -224,7 +228,7 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
 }
 
 /// Reads clusters of CD-HIT: `>Cluster 0`, then `0\t297aa, >name... *` for each sequence.
-pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     let mut cluster = None;
     while next_text(words)? {
         let line = words.word();
@@ -252,7 +256,7 @@ pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
 
 /// Reads records of UCLUST: `S` and `H` have the number of a cluster in column 2 and the label of a sequence of it in
 /// column 9. Others repeat these, or are sequences without a cluster.
-pub(super) fn uc(words: &mut Words, edges: &mut ListEdges<'_>) -> Wanted {
+pub(super) fn uc(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
     while next_text(words)? {
         let fields: Vec<&[u8]> = words.word().split(|&byte| byte == b'\t').collect();
         match fields[..] {

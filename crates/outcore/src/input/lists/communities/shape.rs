@@ -35,7 +35,7 @@ impl<'a> Lines<'a> {
             let is_skipped = !comment.is_empty() && text.starts_with(comment);
             if found.lines.is_empty() && (is_comment || is_skipped) {
                 found.comments.push(text);
-            } else if !text.is_empty() && !(is_cut && !found.lines.is_empty()) {
+            } else if !text.is_empty() && (!is_cut || found.lines.is_empty()) {
                 found.lines.push(text);
             }
         }
