@@ -12,6 +12,7 @@ use outcore::error::Text;
 use outcore::error::opt::{
     EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, OUTPUT, REPORT, TOLERANCE, WEIGHTED,
 };
+use outcore::graph::NodeNames;
 use outcore::input::TableStream;
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
@@ -76,12 +77,14 @@ pub(crate) fn build(
     files: &Files,
     arguments: &args::Build,
     stream: Option<TableStream>,
+    names: Option<NodeNames>,
     observer: &dyn Observer,
 ) -> Result<Report> {
     let inputs = input::expand(files, &arguments.edges)?;
     let args::Build { input, resources, output, restart, .. } = arguments;
     let mut options = job_options(files, inputs, input, resources, output, *restart)?;
     options.input.stream = stream;
+    options.names = names;
     options.append.clone_from(&arguments.append);
     options.adopt(files, &input.given)?;
     let read: Vec<PathBuf> = options.read_paths(files).collect();
@@ -217,6 +220,7 @@ fn job_options(
         work_dir: work_dir(files, resources, output),
         restart,
         append: None,
+        names: None,
     })
 }
 

@@ -15,7 +15,9 @@ mod extend;
 
 use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
-use super::manifest::{BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary};
+use super::manifest::{
+    BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames,
+};
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
 use crate::io::Files;
@@ -34,6 +36,7 @@ pub struct GraphWriter {
     directory: PathBuf,
     options: GraphOptions,
     rules: Option<EdgeRules>,
+    names: Option<NodeNames>,
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
@@ -127,6 +130,7 @@ impl GraphWriter {
             directory: directory.to_path_buf(),
             options: options.clone(),
             rules: None,
+            names: None,
             limits,
             pending: None,
             pending_sum: 0.0,
@@ -143,10 +147,10 @@ impl GraphWriter {
         })
     }
 
-    /// Records how edges became arcs.
+    /// Records how edges became arcs, and what names mean.
     #[must_use]
-    pub(crate) fn recording(mut self, rules: EdgeRules) -> Self {
-        self.rules = Some(rules);
+    pub(crate) fn recording(mut self, rules: EdgeRules, names: Option<NodeNames>) -> Self {
+        (self.rules, self.names) = (Some(rules), names);
         self
     }
 
@@ -328,7 +332,7 @@ impl GraphWriter {
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(
             &self.options,
-            self.rules,
+            (self.rules, self.names),
             &self.limits,
             &totals,
             self.combined_count,
