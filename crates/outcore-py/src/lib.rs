@@ -94,7 +94,7 @@ mod _outcore {
     #[pymodule_export]
     use super::tables::{
         Batches, Numbers, Pairs, read_communities, read_labels, read_pairs, read_rows,
-        table_batches,
+        read_stability, table_batches,
     };
     #[pymodule_export]
     use super::{call, choose_columns, options, run, table_endings};
