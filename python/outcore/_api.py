@@ -9,17 +9,22 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from outcore._call import arguments, call
 from outcore._communities import Communities
 from outcore._graph import Graph
 from outcore._progress import ProgressOption
 from outcore._report import Plan, Report, Score
-from outcore._sources import Edges, EdgeSource, StrPath, edges_of
+from outcore._sources import Edges, EdgeSource, Nodes, StrPath, edges_of
 from outcore.errors import _made
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from outcore._options import ClusterOptions
 
 __all__ = ["build", "cluster", "plan", "score"]
 
@@ -50,6 +55,38 @@ Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagat
 
 #: Parameters that are not passed on as options of the command.
 _OWN = ("edges", "graph", "communities", "output", "progress")
+#: Parameters that take several values, each of which has a result.
+SEVERAL = ("resolution", "attenuation")
+
+
+@overload
+def cluster(
+    edges: EdgeSource,
+    *,
+    resolution: float | None = None,
+    attenuation: float | None = None,
+    **options: Unpack[ClusterOptions],
+) -> Communities: ...
+
+
+@overload
+def cluster(
+    edges: EdgeSource,
+    *,
+    resolution: Iterable[float],
+    attenuation: float | None = None,
+    **options: Unpack[ClusterOptions],
+) -> dict[float, Communities]: ...
+
+
+@overload
+def cluster(
+    edges: EdgeSource,
+    *,
+    resolution: float | None = None,
+    attenuation: Iterable[float],
+    **options: Unpack[ClusterOptions],
+) -> dict[float, Communities]: ...
 
 
 def cluster(
@@ -58,7 +95,7 @@ def cluster(
     output: StrPath | None = None,
     method: Method = "map-equation",
     seed: int = 0,
-    resolution: float | None = None,
+    resolution: float | Iterable[float] | None = None,
     max_size: int | None = None,
     well_connected: bool | str | int | None = None,
     initial: StrPath | None = None,
@@ -86,7 +123,7 @@ def cluster(
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",
     nodes: StrPath | None = None,
-    attenuation: float | None = None,
+    attenuation: float | Iterable[float] | None = None,
     attenuation_rule: Literal["hops", "change"] | None = None,
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
@@ -108,7 +145,7 @@ def cluster(
     profile: StrPath | None = None,
     restart: bool = False,
     progress: ProgressOption = "auto",
-) -> Communities:
+) -> Communities | dict[float, Communities]:
     """Find communities in a graph of any size, within a memory limit.
 
     Parameters
@@ -122,16 +159,18 @@ def cluster(
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
         such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
-        together with the returned object.
+        together with the returned object. The name of each of several results has the value of the option before its
+        ending: ``c.0.5.tsv`` and so on for ``c.tsv``.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
         maximizes modularity, ``cpm`` is the constant Potts model and needs `resolution`, ``label-propagation`` takes
         the label with the most weight among the neighbors, and ``components`` finds connected components.
     seed : int
         Seed of all random choices. The same seed gives the same communities, independent of memory and threads.
-    resolution : float, optional
+    resolution : float or iterable of float, optional
         Resolution of modularity (1 by default), or of the constant Potts model: the minimum density of a community, in
-        units of the mean edge weight. Larger values give smaller communities.
+        units of the mean edge weight. Larger values give smaller communities. Several values give several results from
+        one reading of the edges: that of the largest as if alone, the others from its groups, which they do not divide.
     max_size : int, optional
         Maximum number of nodes in a community; not for components.
     well_connected : bool, str or int, optional
@@ -199,9 +238,9 @@ def cluster(
     nodes : path, optional
         File of nodes, which may have no edge: a name per line, the column that a header or a table calls ``id``,
         ``node`` or ``name``, or FASTA.
-    attenuation : float, optional
-        Share of its votes that a label loses with each hop from its origin, 0 to 1; 0 by default. This and the
-        following parameters up to `like` are for label propagation.
+    attenuation : float or iterable of float, optional
+        Share of its votes that a label loses with each hop from its origin, 0 to 1; 0 by default. Several values give
+        several results. This and the following parameters up to `like` are for label propagation.
     attenuation_rule : {"hops", "change"}, optional
         Remaining share of a vote: ``hops``, the default, is 1 - D x hops; ``change`` is 1 - (p x hops)^D, where D is
         the attenuation and p the share of nodes that changed in the previous sweep.
@@ -256,8 +295,9 @@ def cluster(
 
     Returns
     -------
-    Communities
-        Result, stored on disk.
+    Communities or dict of Communities
+        Result, stored on disk; if `resolution` or `attenuation` is a sequence, a dictionary with the result for each of
+        its values, in their order.
 
     Raises
     ------
@@ -276,6 +316,9 @@ def cluster(
     <Communities: 34 nodes in 4 communities, modularity 0.42>
     >>> communities["1"] == communities["2"]
     True
+    >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", resolution=[0.8, 1, 2])
+    >>> {value: communities.community_count for value, communities in found.items()}
+    {0.8: 2, 1.0: 3, 2.0: 7}
     >>> outcore.cluster([("a", "b"), ("b", "c"), ("x", "y")], method="components").to_pandas()
       node  community
     0    a          0
@@ -289,10 +332,13 @@ def cluster(
 
 
 def _cluster(
-    edges: EdgeSource, output: StrPath | None, options: Mapping[str, Any], progress: ProgressOption
-) -> Communities:
-    for name in ("resolution", "attenuation"):
-        _refuse_several(name, options[name])
+    edges: EdgeSource, output: StrPath | None, options: dict[str, Any], progress: ProgressOption
+) -> Communities | dict[float, Communities]:
+    values = None
+    for name in SEVERAL:
+        found = values_of(name, options[name])
+        if found is not None:
+            values = options[name] = found
     source = edges_of(edges, options["columns"])
     if isinstance(edges, Graph):
         options = _without_defaults(options)
@@ -302,37 +348,69 @@ def _cluster(
         os.makedirs(owned, exist_ok=True)
         output = os.path.join(owned, "communities.tsv")
     try:
-        report = Report(call(["cluster", f"--output={os.fspath(output)}"], source, options, progress))
+        report = call(["cluster", f"--output={os.fspath(output)}"], source, options, progress)
     except BaseException:
         if owned is not None:
             # Fails if progress was saved in it.
             with contextlib.suppress(OSError):
                 os.rmdir(owned)
         raise
+    results = [_result(path, one, source.nodes, owned) for path, one in _each(os.fspath(output), report)]
+    if owned is not None:
+        os.rmdir(owned)
+    return results[0] if values is None else dict(zip(values, results, strict=True))
+
+
+def _each(output: str, report: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the file and the report of each result of a job."""
+    results = report.pop("results", None)
+    if not results:
+        return [(output, report)]
+    found = []
+    for result in results:
+        # The report shows paths that are not text differently, but their directory is known.
+        path = os.path.join(os.path.dirname(output), os.path.basename(result.pop("output")))
+        found.append((path, {**report, "output": path, "communities": result}))
+    return found
+
+
+def _result(path: str, report: dict[str, Any], nodes: Nodes, owned: str | None) -> Communities:
+    """Return a result; if its directory is owned, in another one that is removed together with it."""
     if owned is None:
-        return Communities(output, report, source.nodes)
+        return Communities(path, Report(report), nodes)
     # The same call may be repeated while this result is in use.
     own = tempfile.mkdtemp(prefix=".outcore-", dir=os.path.dirname(owned))
-    path = os.path.join(own, "communities.tsv")
-    os.replace(output, path)
-    os.rmdir(owned)
-    communities = Communities(path, report, source.nodes)
+    moved = os.path.join(own, "communities.tsv")
+    os.replace(path, moved)
+    communities = Communities(moved, Report({**report, "output": moved}), nodes)
     weakref.finalize(communities, shutil.rmtree, own, ignore_errors=True)
     return communities
 
 
-def _refuse_several(name: str, value: object) -> None:
-    """Raise an error for several values: the command writes a file for each, but a call returns one result."""
+def values_of(name: str, value: object) -> list[float] | None:
+    """Return the values of an option that takes several; None if it has a single one or none."""
     if value is None or isinstance(value, Real):
-        return
-    raise _made(
-        {
-            "kind": "usage",
-            "message": f"`{name}` takes one number, not `{type(value).__name__}`: a call returns one result",
-            "hint": "build the graph once and call for each value: "
-            f"`[outcore.cluster(graph, {name}=value) for value in values]`",
-        }
-    )
+        return None
+    try:
+        # Text is iterable, but is a value of the command.
+        values = None if isinstance(value, (str, bytes)) else [float(one) for one in value]  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        values = None
+    if values is None:
+        raise _refused(
+            f"`{name}` takes a number, or several in a list, not {repr(value)[:60]}", f"use `{name}=[0.5, 1, 2]`"
+        )
+    if not values:
+        raise _refused(f"`{name}` is empty, so there would be no result", f"leave it out, or use `{name}=[0.5, 1, 2]`")
+    repeated = next((one for at, one in enumerate(values) if one in values[:at]), None)
+    if repeated is not None:
+        raise _refused(f"`{name}` has the value {repeated:g} twice", "give each value once: each has one result")
+    return values
+
+
+def _refused(message: str, hint: str) -> BaseException:
+    """Return the error for a value of an option."""
+    return _made({"kind": "usage", "message": message, "hint": hint})
 
 
 def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:

@@ -41,12 +41,13 @@ def call(
     options: Mapping[str, Any],
     progress: ProgressOption,
 ) -> dict[str, Any]:
-    """Run a command of the engine and return its report."""
+    """Run a command of the engine and return its report; a graph that it builds records the order of the nodes."""
     shown, listener = listen(progress)
     inputs = ["--", *edges.paths] if edges else []
     table = edges.table if edges else None
+    names = edges.nodes.recorded() if edges and table is not None else None
     try:
-        answer = _outcore.call([*command, *arguments(options), *shown, *inputs], table, listener)
+        answer = _outcore.call([*command, *arguments(options), *shown, *inputs], table, names, listener)
     except Exception as error:
         raised = edges.failure.take() if edges and edges.failure else None
         if raised is None:

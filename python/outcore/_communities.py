@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from outcore import _outcore
 from outcore._report import Report, table
-from outcore._sources import Nodes, StrPath
+from outcore._sources import Nodes, StrPath, recorded_rows
+from outcore.errors import _made
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,34 +22,46 @@ if TYPE_CHECKING:
 
 __all__ = ["Communities"]
 
+#: Formats other than text, by the endings of their names.
+_FORMATS = {
+    ".parquet": "Parquet",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
+    ".csv": "CSV",
+}
 _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
 
 
-def _last_share(row: list[str]) -> dict[str, float]:
-    """Return the stability of a line of text: its last column, with a point, after node and community."""
-    return {"stability": float(row[-1])} if len(row) > 2 and "." in row[-1] else {}
+def _format_of(path: str) -> str:
+    """Return the format that the ending of a name stands for."""
+    return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
 
 
-def _stability_of_table(path: str, ending: str) -> Iterator[tuple[str, float]]:
+def _stability_of_table(path: str, is_parquet: bool) -> npt.NDArray[np.float64] | None:
+    """Return the column `stability` of a table, if it has one."""
+    import numpy as np
     import pyarrow as pa
 
-    if ending == ".parquet":
+    if is_parquet:
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(path)
-        batches = file.iter_batches(columns=["node", "stability"]) if "stability" in file.schema_arrow.names else None
+        if "stability" not in file.schema_arrow.names:
+            return None
+        parts = [batch["stability"] for batch in file.iter_batches(columns=["stability"])]
     else:
         opened = pa.ipc.open_file(path)
-        has = "stability" in opened.schema.names
-        batches = (opened.get_batch(at) for at in range(opened.num_record_batches)) if has else None
-    if batches is None:
-        raise ValueError(_NO_STABILITY)
-    for batch in batches:
-        yield from zip(batch["node"].to_pylist(), batch["stability"].to_pylist(), strict=True)
+        if "stability" not in opened.schema.names:
+            return None
+        parts = [opened.get_batch(at)["stability"] for at in range(opened.num_record_batches)]
+    return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
 
 
 class Communities:
     """Communities of the nodes of a graph, as a file of ``node<TAB>community`` or a table with these columns.
+
+    :func:`outcore.cluster` returns it; ``outcore.Communities(path)`` opens a file that this function or the command has
+    written, in any form: text, also with a header, levels and further columns, CSV, JSON lines, Parquet, Arrow.
 
     The object maps nodes to communities: ``communities[node]`` and ``node in communities`` work, its length is the
     number of nodes with a community, and iteration yields pairs, so that ``dict(communities)`` is a dictionary.
@@ -63,29 +74,63 @@ class Communities:
     Pairs and rows of tables have the order of the file, in which nodes first appear in the input. Only `labels` has the
     order of the rows of a matrix, or of the nodes of a graph of another library.
 
+    Parameters
+    ----------
+    path : path
+        File of communities.
+    rows : {"node", "community", "pair"}
+        What a line is, as in the option ``--rows`` of the command: a node and its community, all nodes of a community,
+        or a representative and a node.
+
     Attributes
     ----------
     path : str
         Path of the file. Unless requested by ``output``, the file is removed together with this object.
     report : Report
-        Report of the job.
+        Report of the job; empty if the file was opened by its path.
+
+    Examples
+    --------
+    >>> import outcore, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "communities.parquet")
+    >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", output=path)
+    >>> opened = outcore.Communities(path)
+    >>> dict(opened) == dict(found), opened["1"], len(opened), opened.community_count
+    (True, 1, 34, 4)
     """
 
-    def __init__(self, path: StrPath, report: Report, nodes: Nodes | None = None) -> None:
+    def __init__(
+        self,
+        path: StrPath,
+        report: Report | None = None,
+        nodes: Nodes | None = None,
+        *,
+        rows: Literal["node", "community", "pair"] = "node",
+    ) -> None:
         self.path = os.fspath(path)
-        self.report = report
+        self.report = report or Report({})
         self._nodes = nodes or Nodes()
-        self._lookup = _outcore.Lookup(self.path)
+        self._form = rows
+        self._lookup = _outcore.Lookup(self.path, rows)
+        if report is None:
+            # An error about the form of the file belongs here, not to the first use.
+            _outcore.read_communities(self.path, rows, "text")
 
     @property
     def node_count(self) -> int:
-        """Number of nodes of the graph."""
+        """Number of nodes of the graph; of a file opened by its path, of the nodes in it."""
+        if not self.report:
+            return len(self._in_file())
         count: int = self.report["graph"]["node_count"]
         return count
 
     @property
     def community_count(self) -> int:
         """Number of communities."""
+        if not self.report:
+            import numpy as np
+
+            return len(np.unique(self._in_file()))
         return int(self._found["community_count"])
 
     @property
@@ -95,13 +140,15 @@ class Communities:
 
     def __len__(self) -> int:
         """Return the number of nodes with a community: all of the graph but those that `min_size` leaves out."""
+        if not self.report:
+            return self.node_count
         presented = self._found.get("presented") or {"small": "singletons"}
         dropped = presented["small_node_count"] if presented["small"] == "drop" else 0
         return self.node_count - int(dropped)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return a stream of batches with the columns `node` and `community`."""
-        batches = _outcore.read_communities(self.path, self._nodes.kind)
+        batches = _outcore.read_communities(self.path, self._form, self._nodes.kind)
         return batches.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
@@ -122,19 +169,32 @@ class Communities:
         return pl.DataFrame(self)
 
     @property
+    def _rows(self) -> range | list[object] | None:
+        """Nodes in the order of `labels`; None if that is the order of the file."""
+        if self._nodes.rows is not None:
+            return self._nodes.rows
+        return recorded_rows((self.report.get("graph") or {}).get("names"))
+
+    @property
     def labels(self) -> npt.NDArray[np.int64]:
         """Community of every node, 8 bytes per node.
 
         For a matrix, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number `i`. A label
-        is -1 where `min_size` left out the node. For other sources, labels have the order of the file.
+        is -1 where `min_size` left out the node. A graph on disk that was made of such a source records that its names
+        are row numbers. For other sources, labels have the order of the file.
+
+        Raises
+        ------
+        outcore.UsageError
+            If the graph was made of a graph of another library with names, whose order it does not record.
         """
         import numpy as np
 
-        rows = self._nodes.rows
+        rows = self._rows
         if rows is None:
             return self._in_file()
         if isinstance(rows, range):
-            return np.asarray(_outcore.read_rows(self.path, len(rows)))
+            return np.asarray(_outcore.read_rows(self.path, self._form, len(rows)))
         found = self._by_text()
         return np.fromiter((found.get(str(name), -1) for name in rows), np.int64, len(rows))
 
@@ -152,32 +212,37 @@ class Communities:
         """
         import numpy as np
 
-        rows = self._nodes.rows
+        rows = self._rows
+        shares = self._stability()
         if rows is None:
-            return np.array([share for _, share in self._stability()])
-        found = dict(self._stability())
+            return shares
+        found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
         return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
 
-    def _stability(self) -> Iterator[tuple[str, float]]:
-        """Iterate over pairs of the name and the stability of a node, in the order of the file."""
-        ending = os.path.splitext(self.path)[1].lower()
-        if ending in (".parquet", ".arrow"):
-            yield from _stability_of_table(self.path, ending)
-            return
-        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            for line in file if ending == ".jsonl" else csv.reader(file, delimiter="\t"):
-                row: dict[str, Any] = (
-                    json.loads(line) if isinstance(line, str) else {"node": line[0], **_last_share(line)}
-                )
-                if "stability" not in row:
-                    raise ValueError(_NO_STABILITY)
-                yield row["node"], row["stability"]
+    def _stability(self) -> npt.NDArray[np.float64]:
+        """Return the stability of every node in the order of the file."""
+        import numpy as np
+
+        with open(self.path, "rb") as file:
+            head = file.read(8)
+            file.seek(max(os.path.getsize(self.path) - 6, 0))
+            tail = file.read()
+        # Text may begin with a node of this name.
+        is_parquet = head.startswith(b"PAR1") and tail.endswith(b"PAR1")
+        if is_parquet or (head == b"ARROW1\0\0" and tail == b"ARROW1"):
+            shares = _stability_of_table(self.path, is_parquet)
+        else:
+            found = _outcore.read_stability(self.path) if self._form == "node" else None
+            shares = None if found is None else np.array(found)
+        if shares is None:
+            raise ValueError(_NO_STABILITY)
+        return shares
 
     def _in_file(self) -> npt.NDArray[np.int64]:
         """Return the community of every node in the order of the file, without a copy."""
         import numpy as np
 
-        return np.asarray(_outcore.read_labels(self.path))
+        return np.asarray(_outcore.read_labels(self.path, self._form))
 
     def _by_text(self) -> dict[str, int]:
         """Return the communities of nodes by the text of their names."""
@@ -199,7 +264,7 @@ class Communities:
         """
         import numpy as np
 
-        sums = np.bincount(self._in_file(), [share for _, share in self._stability()])
+        sums = np.bincount(self._in_file(), self._stability())
         return np.asarray(sums / self.sizes())
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
@@ -207,7 +272,7 @@ class Communities:
         return self._pairs(None)
 
     def _pairs(self, community: int | None) -> Iterator[tuple[Any, int]]:
-        for pairs in _outcore.read_pairs(self.path, self._nodes.kind, community):
+        for pairs in _outcore.read_pairs(self.path, self._form, self._nodes.kind, community):
             for name, number in pairs:
                 yield name if isinstance(name, int) else name.decode("utf-8", "surrogateescape"), number
 
@@ -236,8 +301,24 @@ class Communities:
         return [node for node, _ in self._pairs(community)]
 
     def write(self, path: StrPath) -> None:
-        """Copy the file to `path` atomically."""
+        """Copy the file to `path` atomically.
+
+        Raises
+        ------
+        outcore.UsageError
+            If the name ends like that of another format: the file is copied, not converted.
+        """
         whole = os.path.abspath(path)
+        if _format_of(whole) != _format_of(self.path):
+            raise _made(
+                {
+                    "kind": "usage",
+                    "message": f"`{os.fspath(path)}` is to be {_format_of(whole)}, but the result is "
+                    f"{_format_of(self.path)}, and is copied as it is",
+                    "hint": f'use `outcore.cluster(..., output="{os.path.basename(whole)}")`, `.to_pandas()` and its '
+                    "writers, or another name",
+                }
+            )
         with tempfile.TemporaryDirectory(prefix=".outcore-", dir=os.path.dirname(whole)) as own:
             shutil.copyfile(self.path, os.path.join(own, "part"))
             os.replace(os.path.join(own, "part"), whole)
@@ -264,11 +345,15 @@ class Communities:
         return igraph.VertexClustering(graph, [found[str(name)] for name in names])
 
     def __repr__(self) -> str:
+        if not self.report:
+            return f"<Communities: {self.path!r}>"
         found = self._found
         quality = f"modularity {found['modularity']:.2f}"
         return f"<Communities: {self.node_count} nodes in {self.community_count} communities, {quality}>"
 
     def _repr_html_(self) -> str:
+        if not self.report:
+            return table(["communities", ""], [["file", self.path]])
         found = self._found
         rows = [
             ["nodes", f"{self.node_count:,}"],

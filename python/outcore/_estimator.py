@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from outcore._api import cluster
+from outcore._api import SEVERAL, cluster, values_of
 from outcore._communities import Communities
+from outcore.errors import _made
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,7 @@ class Clusterer:
     Parameters
     ----------
     **options
-        Options of :func:`outcore.cluster`.
+        Options of :func:`outcore.cluster`, with one value each.
 
     Attributes
     ----------
@@ -54,6 +55,11 @@ class Clusterer:
 
     def fit(self, matrix: Any, y: object = None) -> Clusterer:
         """Find communities of the rows of a square matrix of weights."""
+        for name in SEVERAL:
+            if values_of(name, self.options.get(name)) is not None:
+                message = f"`Clusterer` has one result, so `{name}` must be one number"
+                hint = f"use `outcore.cluster(matrix, {name}=[...])`, which returns a dictionary"
+                raise _made({"kind": "usage", "message": message, "hint": hint})
         self.communities_ = cluster(matrix, **self.options)
         self.labels_ = self.communities_.labels
         return self

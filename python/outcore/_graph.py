@@ -122,8 +122,8 @@ class Graph:
         >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
         >>> communities = outcore.cluster(graph, method="modularity")
         >>> inside = graph.subgraph(communities.members(0))
-        >>> outcore.cluster(inside, method="modularity").community_count
-        2
+        >>> outcore.cluster(inside, method="modularity", resolution=1.5).community_count
+        5
         """
         return _Subgraph(self._file, {os.fsencode(str(node)) for node in nodes})
 

@@ -8,6 +8,7 @@ The engine sees names only as text; `Nodes` records their original types.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 from outcore import _outcore
 from outcore.errors import _made
 
-__all__ = ["EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of"]
+__all__ = ["EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of", "recorded_rows"]
 
 BATCH_EDGES = 1 << 16
 
@@ -52,6 +53,30 @@ class Nodes:
 
     kind: Literal["text", "int64", "uint64"] = "text"
     rows: range | list[object] | None = None
+
+    def recorded(self) -> str | None:
+        """Return what a graph records of the order of the nodes, as JSON: the number of rows that are the names."""
+        if self.rows is None:
+            return None
+        rows = isinstance(self.rows, range) or all(str(name) == str(at) for at, name in enumerate(self.rows))
+        return json.dumps({"rows": len(self.rows)} if rows else "unordered")
+
+
+def recorded_rows(names: object) -> range | None:
+    """Return the nodes in the order that a graph has recorded; None if results have the order of the file."""
+    if names is None:
+        return None
+    if isinstance(names, dict) and "rows" in names:
+        return range(names["rows"])
+    raise _made(
+        {
+            "kind": "usage",
+            "message": "the graph does not record the order that its nodes had before: it was made of a graph with "
+            "names, or edges with other names were added to it",
+            "hint": "use `communities[name]`, `dict(communities)` or `communities.to_pandas()`; of a graph in memory "
+            "`communities.to_networkx(graph)` or `communities.to_igraph(graph)`",
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -256,9 +281,20 @@ def _are_integers(names: Sequence[Any]) -> bool:
 
 def _rows_of(matrix: Any) -> Any:
     """Return a square matrix in compressed sparse row format."""
-    if getattr(matrix, "ndim", 0) != 2 or matrix.shape[0] != matrix.shape[1]:
+    if getattr(matrix, "ndim", 0) != 2:
         raise _unusable(matrix)
-    if matrix.shape[0] == 0:
+    rows, columns = matrix.shape
+    if rows != columns:
+        pairs = "; `map(tuple, matrix)` passes its rows as edges" if columns in (2, 3) else ""
+        raise _made(
+            {
+                "kind": "usage",
+                "message": f"cannot read edges from a matrix of {rows} x {columns}: one of edges is square",
+                "hint": "use `two_mode=True` if rows and columns are nodes of two kinds; if columns are features of "
+                f"rows, pass similarities of the rows, such as `matrix @ matrix.T`{pairs}",
+            }
+        )
+    if rows == 0:
         raise _refused("the matrix has no rows", "pass a matrix with a row for each node")
     if matrix.dtype.kind not in "biuf":
         raise _refused(

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import networkx
 import outcore
 import pytest
 from conftest import planted
@@ -324,6 +325,8 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
     status, output = runner.shell("outcore build karate.tsv --append karate.graph -o more.graph -q --report r.json")
     assert status == 0, output
     found |= fields(json.loads(Path("r.json").read_text()))
+    for name, edges in (("rows", networkx.path_graph(3)), ("named", networkx.Graph([("a", "b")]))):
+        found |= fields(outcore.build(edges, f"{name}.graph").report.to_dict())
     for command in [
         "plan karate.tsv --json --spark 2,2,8GiB",
         "plan karate.tsv --json --build --append karate.graph",

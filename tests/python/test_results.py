@@ -49,6 +49,21 @@ def test_an_unnamed_file_is_removed_with_its_result(karate: Path, own_directory:
     assert [path.name for path in own_directory.iterdir()] == ["copy.tsv"]
 
 
+def test_a_copy_keeps_its_format(karate: Path, own_directory: Path) -> None:
+    found, table = outcore.cluster(karate), outcore.cluster(karate, output="c.parquet")
+    for communities, name in ((found, "c.csv"), (found, "d.parquet"), (table, "d.tsv"), (table, "d.arrow")):
+        with pytest.raises(outcore.UsageError, match="is copied as it is"):
+            communities.write(name)
+    found.write("copy.txt")
+    table.write("copy.parquet")
+    assert dict(outcore.Communities("copy.txt")) == dict(outcore.Communities("copy.parquet")) == dict(found)
+    assert {path.name for path in own_directory.iterdir() if path.is_file()} == {
+        "c.parquet",
+        "copy.txt",
+        "copy.parquet",
+    }
+
+
 def test_repeating_a_call_preserves_the_first_result(karate: Path, own_directory: Path) -> None:
     first, second = outcore.cluster(karate), outcore.cluster(karate)
     expected = list(first)
@@ -175,17 +190,6 @@ def test_nodes_that_are_left_out_are_not_counted(own_directory: Path) -> None:
     assert "x" not in communities
     alone = outcore.cluster(edges, method="components", min_size=3, small="singletons")
     assert len(alone) == len(list(alone)) == 5
-
-
-@pytest.mark.parametrize("values", [[0.5, 1], (1.0,), np.array([0.5]), "0.5,1"])
-@pytest.mark.parametrize("option", ["resolution", "attenuation"])
-def test_several_values_of_an_option_are_refused(
-    option: str, values: object, karate: Path, own_directory: Path
-) -> None:
-    with pytest.raises(outcore.UsageError, match=f"`{option}` takes one number") as raised:
-        outcore.cluster(karate, method="modularity", **{option: values})
-    assert raised.value.hint and "for value in values" in raised.value.hint
-    assert not list(own_directory.iterdir())
 
 
 def test_properties_of_a_graph_are_right(edges: list[Edge], own_directory: Path) -> None:

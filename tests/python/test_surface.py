@@ -91,6 +91,17 @@ def test_keywords_have_the_defaults_and_values_of_options(command: str) -> None:
             assert list(values) == option["values"], name
 
 
+def test_overloads_have_the_keywords_and_types_of_the_function() -> None:
+    from outcore._options import ClusterOptions
+
+    several = {"edges", *outcore._api.SEVERAL}
+    hints = typing.get_type_hints(outcore.cluster)
+    keywords = {name: hints[name] for name in inspect.signature(outcore.cluster).parameters if name not in several}
+    assert typing.get_type_hints(ClusterOptions) == keywords
+    overloads = typing.get_overloads(outcore.cluster) if sys.version_info >= (3, 11) else []
+    assert all(several <= set(inspect.signature(one).parameters) for one in overloads)
+
+
 def test_the_stub_matches_the_module() -> None:
     tree = ast.parse((ROOT / "python/outcore/_outcore.pyi").read_text())
     stub = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -123,7 +134,14 @@ def test_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(ROOT)
     tried = 0
-    for module in ("outcore", "outcore._api", "outcore._estimator", "outcore.errors"):
+    for module in (
+        "outcore",
+        "outcore._api",
+        "outcore._communities",
+        "outcore._estimator",
+        "outcore._graph",
+        "outcore.errors",
+    ):
         result = doctest.testmod(importlib.import_module(module))
         assert result.failed == 0, module
         tried += result.attempted

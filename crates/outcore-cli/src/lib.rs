@@ -101,7 +101,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
         }
         Command::Build(arguments) => {
             signals.catch()?;
-            let report = jobs::build(&files, arguments, None, terminal)?;
+            let report = jobs::build(&files, arguments, None, None, terminal)?;
             jobs::done(&report, terminal);
             Ok(())
         }

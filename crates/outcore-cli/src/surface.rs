@@ -10,6 +10,7 @@ use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
 use crate::{generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser, ValueHint};
+use outcore::graph::NodeNames;
 use outcore::input::{InputOptions, TableStream};
 use outcore::progress::{Event, Observer};
 use outcore::{Error, ErrorKind, Result};
@@ -18,7 +19,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `outcore ARGS` and returns its report, plan, score or description as JSON. The input `-` is `stream`, if
+/// Edges in memory, as the input `-`.
+pub struct Table {
+    /// Batches of edges.
+    pub stream: TableStream,
+    /// Meaning of the names of nodes, if they have an order there; a graph that is built records it.
+    pub names: Option<NodeNames>,
+}
+
+/// Runs `outcore ARGS` and returns its report, plan, score or description as JSON. The input `-` is `table`, if
 /// there is one. `--quiet` and `--progress` control what the terminal shows; `listener` receives all events, and may
 /// stop the job; `stop` stops it while it waits for a server or a pipe, when there are no events.
 ///
@@ -26,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Those of the command; `Usage` for arguments that the command does not accept.
 pub fn call(
     args: impl IntoIterator<Item = OsString>,
-    stream: Option<TableStream>,
+    table: Option<Table>,
     listener: &dyn Observer,
     stop: Arc<AtomicBool>,
 ) -> Result<String> {
@@ -38,6 +47,7 @@ pub fn call(
     cli.messages.color.write_global();
     let terminal = Terminal::new(&cli.messages, Signals::default());
     let files = remote::files(&mut cli.command, Arc::new(move || stop.load(Ordering::Relaxed)))?;
+    let (stream, names) = table.map_or((None, None), |table| (Some(table.stream), table.names));
     let both = Both { terminal: &terminal, listener };
     match &cli.command {
         Command::Cluster(arguments) => {
@@ -46,7 +56,7 @@ pub fn call(
             json(&report)
         }
         Command::Build(arguments) => {
-            let report = jobs::build(&files, arguments, stream, &both)?;
+            let report = jobs::build(&files, arguments, stream, names, &both)?;
             jobs::done(&report, &terminal);
             json(&report)
         }

@@ -12,6 +12,8 @@ mod relay;
 mod tables;
 
 use outcore::progress::Observer;
+use outcore_cli::surface::Table;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use relay::Relay;
@@ -29,20 +31,24 @@ fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
 }
 
 /// Runs `outcore ARGS` and returns its report as JSON. The input `-` is `table`, which has `__arrow_c_stream__`.
-/// `listener` is called with (event, stage or text, done, total, unit).
+/// `names` is the meaning of its names as JSON, as in `graph.json`. `listener` is called with (event, stage or text, done,
+/// total, unit).
 #[pyfunction]
-#[pyo3(signature = (args, table=None, listener=None))]
+#[pyo3(signature = (args, table=None, names=None, listener=None))]
 fn call(
     py: Python<'_>,
     args: Vec<OsString>,
     table: Option<&Bound<'_, PyAny>>,
+    names: Option<&str>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let stream = table.map(tables::import).transpose()?;
+    let names = names.map(serde_json::from_str).transpose();
+    let names = names.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let table = table.map(tables::import).transpose()?.map(|stream| Table { stream, names });
     let stop = Arc::default();
     let work = {
         let stop = Arc::clone(&stop);
-        move |observer: &dyn Observer| outcore_cli::surface::call(args, stream, observer, stop)
+        move |observer: &dyn Observer| outcore_cli::surface::call(args, table, observer, stop)
     };
     Relay::drive(py, listener, stop, work)
 }
@@ -88,7 +94,7 @@ mod _outcore {
     #[pymodule_export]
     use super::tables::{
         Batches, Numbers, Pairs, read_communities, read_labels, read_pairs, read_rows,
-        table_batches,
+        read_stability, table_batches,
     };
     #[pymodule_export]
     use super::{call, choose_columns, options, run, table_endings};

@@ -3,7 +3,7 @@
 use crate::relay::Relay;
 use outcore::Result;
 use outcore::io::Files;
-use outcore::membership::Lookup as Index;
+use outcore::membership::{Lookup as Index, WrittenRows};
 use outcore::progress::Observer;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Lookup {
     files: Files,
     path: PathBuf,
+    rows: WrittenRows,
     index: Mutex<Option<Index>>,
 }
 
 #[pymethods]
 impl Lookup {
     #[new]
-    fn new(path: PathBuf) -> Self {
-        Self { files: Files::default(), path, index: Mutex::default() }
+    fn new(py: Python<'_>, path: PathBuf, rows: &str) -> PyResult<Self> {
+        let rows = crate::errors::detached(py, || crate::tables::rows_of(rows))?;
+        Ok(Self { files: Files::default(), path, rows, index: Mutex::default() })
     }
 
     /// Returns the community of the node with this name, if there is one. The first call builds the index, as does the
@@ -51,7 +53,7 @@ impl Lookup {
             Some(built) => index.insert(built),
             None => {
                 let threads = std::thread::available_parallelism().map_or(1, usize::from);
-                index.insert(Index::build(&self.files, path, threads, observer)?)
+                index.insert(Index::build(&self.files, path, self.rows, threads, observer)?)
             }
         };
         index.community(name)

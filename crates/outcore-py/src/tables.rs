@@ -6,10 +6,9 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use outcore::input::{
-    Batch, BatchMemory, CommunityInput, EdgeReader, NameRef, ParsedChunk, TableStream,
-};
+use outcore::input::TableStream;
 use outcore::io::Files;
+use outcore::membership::{Written, WrittenBatch, WrittenRows};
 use outcore::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -87,64 +86,103 @@ impl Batches {
     }
 }
 
-/// Returns the communities in a file as batches with the columns `node` and `community`. `names` is the type of names:
-/// `text`, `int64` or `uint64`.
+/// Returns the communities in a file as batches with the columns `node` and `community`. `rows` is what its lines are:
+/// `node`, `community` or `pair`. `names` is the type of names: `text`, `int64` or `uint64`.
 #[pyfunction]
-pub(crate) fn read_communities(py: Python<'_>, path: PathBuf, names: &str) -> PyResult<Batches> {
-    let reader = detached(py, || Communities::open(path, names))?;
+pub(crate) fn read_communities(
+    py: Python<'_>,
+    path: PathBuf,
+    rows: &str,
+    names: &str,
+) -> PyResult<Batches> {
+    let reader = detached(py, || Communities::open(path, rows, names))?;
     Ok(Batches::new(reader))
 }
 
 /// Returns the communities in a file, in its order, as one array for numpy: 8 bytes per node.
 #[pyfunction]
-pub(crate) fn read_labels(py: Python<'_>, path: PathBuf) -> PyResult<Numbers> {
+pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, rows: &str) -> PyResult<Numbers> {
     let numbers = detached(py, || {
-        let mut reader = Communities::open(path, TEXT)?;
+        let mut reader = Communities::open(path, rows, TEXT)?;
         let mut numbers = Vec::new();
-        while let Some(chunk) = reader.next_chunk()? {
-            numbers.extend(chunk.names.chunks_exact(2).map(|pair| number(&chunk, &pair[1])));
+        while reader.next()? {
+            numbers.extend(reader.batch.rows().map(|(_, community)| community as i64));
         }
         numbers.shrink_to_fit();
         Ok(numbers)
     })?;
-    Ok(Numbers { numbers })
+    Ok(Numbers { numbers: Array::Whole(numbers) })
 }
 
 /// Returns the communities of nodes 0 to `count`, exclusive, in a file as one array for numpy; -1 for nodes that are
 /// not in the file.
 #[pyfunction]
-pub(crate) fn read_rows(py: Python<'_>, path: PathBuf, count: usize) -> PyResult<Numbers> {
+pub(crate) fn read_rows(
+    py: Python<'_>,
+    path: PathBuf,
+    rows: &str,
+    count: usize,
+) -> PyResult<Numbers> {
     let numbers = detached(py, || {
-        let mut reader = Communities::open(path, TEXT)?;
+        let mut reader = Communities::open(path, rows, TEXT)?;
         let mut numbers = vec![-1; count];
-        while let Some(chunk) = reader.next_chunk()? {
-            for pair in chunk.names.chunks_exact(2) {
+        while reader.next()? {
+            for (name, community) in reader.batch.rows() {
                 // A list of nodes may have added other names.
-                let row = std::str::from_utf8(chunk.name(&pair[0]))
-                    .ok()
-                    .and_then(|name| name.parse().ok());
-                if let Some(community) = row.and_then(|row: usize| numbers.get_mut(row)) {
-                    *community = number(&chunk, &pair[1]);
+                let row = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+                if let Some(found) = row.and_then(|row: usize| numbers.get_mut(row)) {
+                    *found = community as i64;
                 }
             }
         }
         Ok(numbers)
     })?;
-    Ok(Numbers { numbers })
+    Ok(Numbers { numbers: Array::Whole(numbers) })
+}
+
+/// Returns the share of the starts in which each node in a file stays with its community, in its order, as one array for
+/// numpy; nothing if the file does not have this.
+#[pyfunction]
+pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<Numbers>> {
+    let shares = detached(py, || {
+        let mut written = Written::open(&Files::default(), &path, WrittenRows::Nodes)?;
+        let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
+        if !written.has_stability() {
+            return Ok(None);
+        }
+        while written.next_batch(&mut batch)? {
+            shares.extend(batch.stability());
+        }
+        // Objects without the field have no share.
+        Ok(shares.iter().all(|share| !share.is_nan()).then_some(shares))
+    })?;
+    Ok(shares.map(|shares| Numbers { numbers: Array::Real(shares) }))
 }
 
 /// Returns the communities in a file, in its order, as an iterator over lists of (name, community); only those of
 /// `community`, if given. Names are bytes if `names` is `text`, otherwise numbers.
 #[pyfunction]
-#[pyo3(signature = (path, names, community=None))]
+#[pyo3(signature = (path, rows, names, community=None))]
 pub(crate) fn read_pairs(
     py: Python<'_>,
     path: PathBuf,
+    rows: &str,
     names: &str,
     community: Option<i64>,
 ) -> PyResult<Pairs> {
-    let reader = detached(py, || Communities::open(path, names))?;
+    let reader = detached(py, || Communities::open(path, rows, names))?;
     Ok(Pairs { reader: Mutex::new(reader), community })
+}
+
+/// Returns what the lines of a file are.
+pub(crate) fn rows_of(rows: &str) -> Result<WrittenRows> {
+    match rows {
+        "node" => Ok(WrittenRows::Nodes),
+        "community" => Ok(WrittenRows::Communities),
+        "pair" => Ok(WrittenRows::Pairs),
+        _ => Err(Error::usage(format!("`{rows}` is not what a line is"))
+            .hint("use `node`, `community` or `pair`")),
+    }
 }
 
 /// Name, as a Python object.
@@ -165,13 +203,15 @@ pub(crate) struct Pairs {
 impl Pairs {
     fn next_pairs(&self) -> Result<Option<Vec<(Name, i64)>>> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
-        let pairs = chunk.names.chunks_exact(2).map(|pair| (&pair[0], number(&chunk, &pair[1])));
+        if !reader.next()? {
+            return Ok(None);
+        }
+        let pairs = reader.batch.rows().map(|(name, community)| (name, community as i64));
         let wanted = pairs.filter(|(_, number)| self.community.is_none_or(|only| only == *number));
         let named = wanted.map(|(name, number)| {
             let name = match reader.node {
-                DataType::Utf8 => Name::Text(chunk.name(name).to_vec()),
-                _ => Name::Number(reader.integer(&chunk, name)?),
+                DataType::Utf8 => Name::Text(name.to_vec()),
+                _ => Name::Number(reader.integer(name)?),
             };
             Ok((name, number))
         });
@@ -193,7 +233,13 @@ impl Pairs {
 /// Numbers that numpy uses in place.
 #[pyclass(module = "outcore._outcore", frozen)]
 pub(crate) struct Numbers {
-    numbers: Vec<i64>,
+    numbers: Array,
+}
+
+/// Numbers of 8 bytes.
+enum Array {
+    Whole(Vec<i64>),
+    Real(Vec<f64>),
 }
 
 #[pymethods]
@@ -201,29 +247,34 @@ impl Numbers {
     /// Returns the array interface of numpy; the memory that it describes lives as long as this object.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (kind, count, place) = match &self.numbers {
+            Array::Whole(numbers) => ('i', numbers.len(), numbers.as_ptr() as usize),
+            Array::Real(numbers) => ('f', numbers.len(), numbers.as_ptr() as usize),
+        };
+        let order = if cfg!(target_endian = "little") { '<' } else { '>' };
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
-        interface.set_item("shape", (self.numbers.len(),))?;
-        interface
-            .set_item("typestr", if cfg!(target_endian = "little") { "<i8" } else { ">i8" })?;
-        interface.set_item("data", (self.numbers.as_ptr() as usize, true))?;
+        interface.set_item("shape", (count,))?;
+        interface.set_item("typestr", format!("{order}{kind}8"))?;
+        interface.set_item("data", (place, true))?;
         Ok(interface)
     }
 
     fn __len__(&self) -> usize {
-        self.numbers.len()
+        match &self.numbers {
+            Array::Whole(numbers) => numbers.len(),
+            Array::Real(numbers) => numbers.len(),
+        }
     }
 }
 
 /// Type of names that are not converted.
 const TEXT: &str = "text";
 
-/// Reader of a file of communities, on threads of its own.
+/// Reader of a file of communities.
 struct Communities {
-    reader: EdgeReader,
-    batch: Batch,
-    /// Number of chunks of the batch that were returned.
-    taken: usize,
+    written: Written,
+    batch: WrittenBatch,
     schema: SchemaRef,
     /// Type of names.
     node: DataType,
@@ -231,10 +282,8 @@ struct Communities {
 }
 
 impl Communities {
-    fn open(path: PathBuf, names: &str) -> Result<Self> {
-        let options = CommunityInput::of_result().of(&path, true);
-        let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 4 };
-        let reader = EdgeReader::open(&Files::default(), &options, memory)?;
+    fn open(path: PathBuf, rows: &str, names: &str) -> Result<Self> {
+        let written = Written::open(&Files::default(), &path, rows_of(rows)?)?;
         let node = match names {
             "int64" => DataType::Int64,
             "uint64" => DataType::UInt64,
@@ -245,42 +294,39 @@ impl Communities {
             Field::new("community", DataType::Int64, false),
         ];
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { reader, batch: Batch::default(), taken: 0, schema, node, path })
+        Ok(Self { written, batch: WrittenBatch::default(), schema, node, path })
     }
 
-    fn next_chunk(&mut self) -> Result<Option<ParsedChunk>> {
-        while self.taken == self.batch.chunks.len() {
-            self.taken = 0;
-            if !self.reader.next_batch(&mut self.batch)? {
-                return Ok(None);
-            }
-        }
-        self.taken += 1;
-        Ok(Some(std::mem::take(&mut self.batch.chunks[self.taken - 1])))
+    /// Reads the next nodes; returns whether there are any.
+    fn next(&mut self) -> Result<bool> {
+        self.written.next_batch(&mut self.batch)
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let Some(chunk) = self.next_chunk()? else { return Ok(None) };
-        let pairs = || chunk.names.chunks_exact(2);
+        if !self.next()? {
+            return Ok(None);
+        }
+        let names = || self.batch.rows().map(|(name, _)| name);
         let nodes: ArrayRef = match self.node {
             DataType::Int64 => {
-                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]).map(Some));
+                let numbers = names().map(|name| self.integer(name).map(Some));
                 Arc::new(numbers.collect::<Result<Int64Array>>()?)
             }
             DataType::UInt64 => {
-                let numbers = pairs().map(|pair| self.integer(&chunk, &pair[0]).map(Some));
+                let numbers = names().map(|name| self.integer(name).map(Some));
                 Arc::new(numbers.collect::<Result<UInt64Array>>()?)
             }
             _ => {
-                let bytes = pairs().map(|pair| pair[0].bytes as usize).sum();
-                let mut names = StringBuilder::with_capacity(chunk.names.len() / 2, bytes);
-                for pair in pairs() {
-                    names.append_value(self.text(chunk.name(&pair[0]))?);
+                let bytes = names().map(<[u8]>::len).sum();
+                let mut array = StringBuilder::with_capacity(names().len(), bytes);
+                for name in names() {
+                    array.append_value(self.text(name)?);
                 }
-                Arc::new(names.finish())
+                Arc::new(array.finish())
             }
         };
-        let communities: Int64Array = pairs().map(|pair| Some(number(&chunk, &pair[1]))).collect();
+        let communities: Int64Array =
+            self.batch.rows().map(|(_, community)| Some(community as i64)).collect();
         RecordBatch::try_new(self.schema.clone(), vec![nodes, Arc::new(communities)])
             .map(Some)
             .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))
@@ -295,19 +341,14 @@ impl Communities {
         })
     }
 
-    fn integer<T: FromStr>(&self, chunk: &ParsedChunk, name: &NameRef) -> Result<T> {
-        let text = self.text(chunk.name(name))?;
+    fn integer<T: FromStr>(&self, name: &[u8]) -> Result<T> {
+        let text = self.text(name)?;
         text.parse().map_err(|_| {
             let message =
                 format!("`{}` has a name that is not a number: {text}", self.path.display());
             Error::new(ErrorKind::BadInput, message)
         })
     }
-}
-
-/// Parses the number of a community; the reader has checked that it is a number.
-fn number(chunk: &ParsedChunk, name: &NameRef) -> i64 {
-    chunk.name(name).iter().fold(0, |number, digit| 10 * number + i64::from(digit - b'0'))
 }
 
 impl Iterator for Communities {

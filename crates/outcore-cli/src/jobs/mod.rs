@@ -12,7 +12,7 @@ use outcore::error::Text;
 use outcore::error::opt::{
     EDGES, MAX_SWEEPS, MEMORY, NODES, NORMALIZE, PROFILE, REPORT, TOLERANCE, WEIGHTED,
 };
-use outcore::graph::{Graph, GraphSummary};
+use outcore::graph::{Graph, GraphSummary, NodeNames};
 use outcore::input::{CommunityInput, TableStream};
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Report, Source};
@@ -83,12 +83,14 @@ pub(crate) fn build(
     files: &Files,
     arguments: &args::Build,
     stream: Option<TableStream>,
+    names: Option<NodeNames>,
     observer: &dyn Observer,
 ) -> Result<Report> {
     let inputs = input::expand(files, &arguments.edges)?;
     let args::Build { input, resources, output, restart, .. } = arguments;
     let mut options = job_options(files, inputs, input, resources, output, *restart)?;
     options.input.stream = stream;
+    options.names = names;
     options.append.clone_from(&arguments.append);
     options.adopt(files, &input.given)?;
     let paths = job::build_paths(&options, output);
@@ -248,6 +250,7 @@ fn job_options(
         work_dir: work_dir(files, resources, output),
         restart,
         append: None,
+        names: None,
     })
 }
 

@@ -101,6 +101,29 @@ pub(crate) struct EdgeRules {
     pub(crate) divided_by_self_scores: bool,
 }
 
+/// Meaning of the names of a graph that was made of an object in memory, whose nodes have an order of their own there.
+/// Nodes of a graph have the order of their first appearance instead, so results need this to be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeNames {
+    /// Rows of a matrix, or nodes that have no other name: numbers from 0 up to this one, exclusive.
+    Rows(u64),
+    /// Any names, whose order is not recorded.
+    Unordered,
+}
+
+impl NodeNames {
+    /// Returns the meaning of the names of a graph after nodes with other names were added; `None` is that of files, in
+    /// which nodes have no other order.
+    pub(crate) fn together(old: Option<Self>, new: Option<Self>) -> Option<Self> {
+        match (old, new) {
+            (None, None) => None,
+            (Some(Self::Rows(old)), Some(Self::Rows(new))) => Some(Self::Rows(old.max(new))),
+            _ => Some(Self::Unordered),
+        }
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -151,6 +174,9 @@ pub struct GraphSummary {
     pub degrees: Vec<Bin<u64>>,
     /// Arcs by weight, loops not counted. Empty in the same case as `degrees`.
     pub weights: Vec<Bin<f64>>,
+    /// Meaning of the names, if the graph was made of an object in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<NodeNames>,
     /// Bytes of `arcs` and `graph.json`.
     pub bytes: u64,
 }
@@ -221,6 +247,9 @@ pub(super) struct GraphManifest {
     /// How edges became arcs, if a job wrote the graph and recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rules: Option<EdgeRules>,
+    /// Meaning of the names. Absent in graphs of files, and in older ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    names: Option<NodeNames>,
     block_nodes: u64,
     pub(super) block_arcs: u64,
     pub(super) segment_arcs: u64,
@@ -241,7 +270,7 @@ pub(super) struct GraphManifest {
 impl GraphManifest {
     pub(super) fn new(
         options: &GraphOptions,
-        rules: Option<EdgeRules>,
+        (rules, names): (Option<EdgeRules>, Option<NodeNames>),
         limits: &BlockLimits,
         totals: &BlockTotals,
         combined_count: u64,
@@ -266,6 +295,7 @@ impl GraphManifest {
             duplicates: options.duplicates,
             loops_kept: options.keep_loops,
             rules,
+            names,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
             segment_arcs: limits.segment_arcs as u64,
@@ -309,6 +339,7 @@ impl GraphManifest {
             loops_kept: self.loops_kept,
             degrees: degree_bins(&self.degrees),
             weights: weight_bins(&self.weight_powers),
+            names: self.names,
             bytes,
         }
     }

@@ -79,7 +79,7 @@ pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize};
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
 pub(crate) use manifest::EdgeRules;
-pub use manifest::{Duplicates, GraphOptions, GraphSummary};
+pub use manifest::{Duplicates, GraphOptions, GraphSummary, NodeNames};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use reader::{BlockScan, Graph};
 pub(crate) use view::View;

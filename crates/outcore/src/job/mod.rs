@@ -68,7 +68,7 @@ use crate::checkpoint::report_from_scratch;
 use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
 use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Duplicates, Graph};
+use crate::graph::{Duplicates, Graph, NodeNames};
 use crate::input::InputOptions;
 use crate::io::{
     Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
@@ -116,6 +116,9 @@ pub struct JobOptions {
     pub restart: bool,
     /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It is not changed: the result is another.
     pub append: Option<PathBuf>,
+    /// Meaning of the names, if the edges are those of an object in memory whose nodes have an order. The graph records
+    /// it, for those who put results back into this order.
+    pub names: Option<NodeNames>,
 }
 
 impl JobOptions {
@@ -132,6 +135,7 @@ impl JobOptions {
             work_dir,
             restart: false,
             append: None,
+            names: None,
         }
     }
 }

@@ -15,9 +15,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::open;
+use super::{Written, WrittenBatch, WrittenRows};
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Batch, CommunityInput};
 use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
 use crate::progress::{Event, Observer, notify};
 use crate::sort::{Pair, Sorted, Sorter};
@@ -28,8 +27,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Memory of the sort.
 const SORT_BYTES: u64 = 64 * MIB;
-/// Number of chunks of text that are read ahead.
-const CHUNKS: usize = 4;
 /// Bytes that are collected before they are written.
 const WRITE_BYTES: usize = 1 << 20;
 /// Bytes of a slot: a hash, and the position of the line.
@@ -56,13 +53,14 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// Builds the index of `path` with `threads` threads, in a temporary directory next to it.
+    /// Builds the index of `path`, whose lines are `rows`, with `threads` threads, in a temporary directory next to it.
     ///
     /// # Errors
     /// The earliest bad line; `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
     pub fn build(
         files: &Files,
         path: &Path,
+        rows: WrittenRows,
         threads: usize,
         observer: &dyn Observer,
     ) -> Result<Self> {
@@ -71,12 +69,13 @@ impl Lookup {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
                 Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
             })?;
-        pool.install(|| Self::build_in_pool(files, path, threads, observer))
+        pool.install(|| Self::build_in_pool(files, path, rows, threads, observer))
     }
 
     fn build_in_pool(
         files: &Files,
         path: &Path,
+        rows: WrittenRows,
         threads: usize,
         observer: &dyn Observer,
     ) -> Result<Self> {
@@ -85,7 +84,8 @@ impl Lookup {
         let seed = RandomState::new().hash_one(0);
         let mut sorter = Sorter::new(files, scratch.path(), SORT_BYTES, threads)?;
         let names = scratch.path().join("names");
-        write_names(files, path, seed, &names, &mut sorter, observer)?;
+        let written = Written::open(files, path, rows)?;
+        write_names(files, written, seed, &names, &mut sorter, observer)?;
         let slots = scratch.path().join("slots");
         let home_count = write_slots(files, &slots, &mut sorter.finish()?, observer)?;
         let names = files.open(&names, Mode::Read)?;
@@ -153,35 +153,28 @@ fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
     Err(taken.expect("there is more than one name"))
 }
 
-/// Copies the lines of `path` to `names`; passes their hashes and positions to the sort.
+/// Copies the nodes of a file to `names`; passes their hashes and positions to the sort.
 fn write_names(
     files: &Files,
-    path: &Path,
+    mut written: Written,
     seed: u64,
     names: &Path,
     sorter: &mut Sorter<Pair>,
     observer: &dyn Observer,
 ) -> Result<()> {
-    let mut reader = open(files, path, &CommunityInput::of_result(), true, CHUNKS)?;
     let mut writer = CachedWriter::create(files, names)?;
-    let (mut batch, mut pairs) = (Batch::default(), Vec::new());
-    while reader.next_batch(&mut batch)? {
-        for chunk in &batch.chunks {
-            for line in chunk.names.chunks_exact(2) {
-                let name = chunk.name(&line[0]);
-                let digits = chunk.name(&line[1]).iter();
-                let community = digits.fold(0, |sum, digit| 10 * sum + u64::from(digit - b'0'));
-                pairs.push(Pair { key: xxh3_64_with_seed(name, seed), value: writer.position() });
-                writer.write(&length(name))?;
-                writer.write(&community.to_le_bytes())?;
-                writer.write(name)?;
-            }
-            sorter.push(&pairs)?;
-            pairs.clear();
+    let (mut batch, mut pairs) = (WrittenBatch::default(), Vec::new());
+    while written.next_batch(&mut batch)? {
+        for (name, community) in batch.rows() {
+            pairs.push(Pair { key: xxh3_64_with_seed(name, seed), value: writer.position() });
+            writer.write(&length(name))?;
+            writer.write(&community.to_le_bytes())?;
+            writer.write(name)?;
         }
-        notify(observer, Event::Advance { done: reader.done_bytes() })?;
+        sorter.push(&pairs)?;
+        pairs.clear();
+        notify(observer, Event::Advance { done: written.done_bytes() })?;
     }
-    reader.finish()?;
     writer.finish()
 }
 

@@ -19,8 +19,10 @@ mod lookup;
 mod record;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use lookup::Lookup;
+pub use written::{Written, WrittenBatch, WrittenRows};
 
 use crate::budget::Limits;
 use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MEMORY};

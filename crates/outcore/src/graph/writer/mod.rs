@@ -16,7 +16,7 @@ mod extend;
 use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
 use super::manifest::{
-    BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, too_heavy,
+    BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, too_heavy,
 };
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use crate::error::{Error, Result};
@@ -36,6 +36,7 @@ pub struct GraphWriter {
     directory: PathBuf,
     options: GraphOptions,
     rules: Option<EdgeRules>,
+    names: Option<NodeNames>,
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
@@ -129,6 +130,7 @@ impl GraphWriter {
             directory: directory.to_path_buf(),
             options: options.clone(),
             rules: None,
+            names: None,
             limits,
             pending: None,
             pending_sum: 0.0,
@@ -145,10 +147,10 @@ impl GraphWriter {
         })
     }
 
-    /// Records how edges became arcs.
+    /// Records how edges became arcs, and what names mean.
     #[must_use]
-    pub(crate) fn recording(mut self, rules: EdgeRules) -> Self {
-        self.rules = Some(rules);
+    pub(crate) fn recording(mut self, rules: EdgeRules, names: Option<NodeNames>) -> Self {
+        (self.rules, self.names) = (Some(rules), names);
         self
     }
 
@@ -333,7 +335,7 @@ impl GraphWriter {
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(
             &self.options,
-            self.rules,
+            (self.rules, self.names),
             &self.limits,
             &totals,
             self.combined_count,

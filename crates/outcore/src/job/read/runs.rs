@@ -5,7 +5,7 @@ use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, extend};
+use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NodeNames, extend};
 use crate::io::{Scratch, Sealed};
 use crate::job::resume::{RUNS, Saved};
 use crate::job::{InputReport, Job, JobOptions};
@@ -193,7 +193,11 @@ pub(crate) fn graph_writer(
         keep_loops: options.keep_loops,
     };
     let writer = GraphWriter::create(job.files, directory, &graph_options)?;
-    Ok(writer.recording(options.rules()))
+    let names = match &job.old {
+        Some(old) => NodeNames::together(old.graph.summary().names, options.names),
+        None => options.names,
+    };
+    Ok(writer.recording(options.rules(), names))
 }
 
 /// Progress of a merge. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as they are

@@ -17,7 +17,7 @@ fn disk(text: &[u8]) -> (Sim, Files) {
 }
 
 fn built(files: &Files) -> Result<Lookup> {
-    Lookup::build(files, Path::new(FILE), 2, &Silent)
+    Lookup::build(files, Path::new(FILE), WrittenRows::Nodes, 2, &Silent)
 }
 
 proptest! {
