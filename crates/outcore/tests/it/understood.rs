@@ -218,7 +218,7 @@ fn files_of_one_format_share_a_line_and_long_lists_of_formats_are_shortened() {
     let expected = [
         "/in/1 and 2 more files: comma, header, source -> target, weight = weight",
         "/in/2: spaces, no header, column 1 -> column 2, weight = column 3",
-        "/in/nodes: list of nodes, names up to a comma",
+        "/in/nodes: list of nodes, a name per line, no header",
     ];
     assert_eq!(notices[..3], expected);
     assert_eq!(report.input.unwrap().formats, expected);
