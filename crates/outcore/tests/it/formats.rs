@@ -249,16 +249,16 @@ fn errors_report_the_place() {
         ("g", "p edge 3 1\ne 1 4\n", 2, 5, "node does not exist"),
         ("g", "p sp 3 1\na 1 2\n", 2, 6, "weight is missing"),
         ("g", "p cnf 3 1\n1 2 0\n", 1, 3, "file is a formula, not a graph"),
-        ("g.lgl", "# a\nb 1\nc\n", 4, 1, "weight is missing"),
+        ("g.lgl", "# a\nb 1\nc\n", 3, 2, "weight is missing"),
         ("g.lgl", "# a\nb\nc 1\n", 3, 3, "edge has a weight"),
         ("g.tgf", "1 a\n2 b\n", 3, 1, "file has no edges"),
         ("g.tgf", "1\n2\n#\n1 2 3\n2 1 x\n", 5, 5, "weight is missing"),
-        ("g.sif", "a pp b\nc pp\n", 3, 1, "relation has no target"),
+        ("g.sif", "a pp b\nc pp\n", 2, 5, "relation has no target"),
         ("g.smat", "2 2 1\n0 2 1\n", 2, 3, "node does not exist"),
         ("g.multiline_adjlist", "a 2\nb {}\n", 3, 1, "file ends after 1 of 2 neighbors"),
         ("g", "a b {}\nb c {'weight': 'x'}\n", 2, 16, "weight is not a number"),
         ("g", "a b {}\nb c d\n", 2, 5, "data of the edge cannot be read"),
-        ("g.uc", "S\t0\t1\n", 2, 1, "record is cut off"),
+        ("g.uc", "S\t0\t1\n", 1, 6, "record is cut off"),
     ] {
         let error = read(name, text.as_bytes(), 1 << 20, InputOptions::default());
         let error = error.expect_err(text);
