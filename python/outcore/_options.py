@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from outcore._api import Columns, EdgeFormat, Method
+from outcore._api import Columns, CommunityFormat, EdgeFormat, Method
 from outcore._progress import ProgressOption
 from outcore._sources import StrPath
 
@@ -37,8 +37,9 @@ class ClusterOptions(TypedDict, total=False):
     duplicates: Literal["sum", "max", "min", "first"]
     self_loops: Literal["keep", "drop"]
     directed: bool
+    two_mode: bool
     ignore_weights: bool
-    weight_transform: Literal["none", "log", "neglog10", "reciprocal"]
+    weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"]
     min_weight: float | None
     max_weight: float | None
     normalize: Literal["none", "self-score"]
@@ -55,6 +56,9 @@ class ClusterOptions(TypedDict, total=False):
     small: Literal["drop", "singletons"]
     match: StrPath | None
     representatives: StrPath | None
+    community_columns: Columns | None
+    community_format: CommunityFormat
+    output_header: bool
     memory: str | int
     threads: int | None
     work_dir: StrPath | None

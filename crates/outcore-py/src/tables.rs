@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Ar
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outcore::input::TableStream;
 use outcore::io::Files;
-use outcore::membership::{Written, WrittenBatch, WrittenRows};
+use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
 use outcore::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -145,7 +145,7 @@ pub(crate) fn read_rows(
 #[pyfunction]
 pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<Numbers>> {
     let shares = detached(py, || {
-        let mut written = Written::open(&Files::default(), &path, WrittenRows::Nodes)?;
+        let mut written = WrittenFile::open(&Files::default(), &path, WrittenRows::Nodes)?;
         let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
         if !written.has_stability() {
             return Ok(None);
@@ -273,7 +273,7 @@ const TEXT: &str = "text";
 
 /// Reader of a file of communities.
 struct Communities {
-    written: Written,
+    written: WrittenFile,
     batch: WrittenBatch,
     schema: SchemaRef,
     /// Type of names.
@@ -283,7 +283,7 @@ struct Communities {
 
 impl Communities {
     fn open(path: PathBuf, rows: &str, names: &str) -> Result<Self> {
-        let written = Written::open(&Files::default(), &path, rows_of(rows)?)?;
+        let written = WrittenFile::open(&Files::default(), &path, rows_of(rows)?)?;
         let node = match names {
             "int64" => DataType::Int64,
             "uint64" => DataType::UInt64,

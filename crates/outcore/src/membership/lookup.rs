@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Written, WrittenBatch, WrittenRows};
+use super::{WrittenBatch, WrittenFile, WrittenRows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
 use crate::progress::{Event, Observer, notify};
@@ -84,7 +84,7 @@ impl Lookup {
         let seed = RandomState::new().hash_one(0);
         let mut sorter = Sorter::new(files, scratch.path(), SORT_BYTES, threads)?;
         let names = scratch.path().join("names");
-        let written = Written::open(files, path, rows)?;
+        let written = WrittenFile::open(files, path, rows)?;
         write_names(files, written, seed, &names, &mut sorter, observer)?;
         let slots = scratch.path().join("slots");
         let home_count = write_slots(files, &slots, &mut sorter.finish()?, observer)?;
@@ -156,7 +156,7 @@ fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
 /// Copies the nodes of a file to `names`; passes their hashes and positions to the sort.
 fn write_names(
     files: &Files,
-    mut written: Written,
+    mut written: WrittenFile,
     seed: u64,
     names: &Path,
     sorter: &mut Sorter<Pair>,

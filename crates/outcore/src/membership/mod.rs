@@ -22,7 +22,7 @@ mod tests;
 mod written;
 
 pub use lookup::Lookup;
-pub use written::{Written, WrittenBatch, WrittenRows};
+pub use written::{WrittenBatch, WrittenFile, WrittenRows};
 
 use crate::budget::Limits;
 use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MEMORY};

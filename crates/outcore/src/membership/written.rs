@@ -13,12 +13,12 @@
 //!
 //! ```
 //! use outcore::io::Files;
-//! use outcore::membership::{Written, WrittenBatch, WrittenRows};
+//! use outcore::membership::{WrittenFile, WrittenBatch, WrittenRows};
 //! # let temporary = tempfile::tempdir().expect("a directory");
 //!
 //! let (files, path) = (Files::default(), temporary.path().join("c.csv"));
 //! files.write(&path, b"node,community,weight\n\"a,b\",0,2.5\nc,1,0\n")?;
-//! let mut written = Written::open(&files, &path, WrittenRows::Nodes)?;
+//! let mut written = WrittenFile::open(&files, &path, WrittenRows::Nodes)?;
 //! let mut batch = WrittenBatch::default();
 //! assert!(written.next_batch(&mut batch)?);
 //! assert_eq!(batch.rows().collect::<Vec<_>>(), [(&b"a,b"[..], 0), (b"c", 1)]);
@@ -39,8 +39,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Bytes of names in a batch, and rows in one.
-const BATCH_BYTES: usize = 1 << 20;
-const BATCH_ROWS: usize = 1 << 16;
+const NAMES_BYTES: usize = 1 << 20;
+const ROWS_MAX: usize = 1 << 16;
 /// Chunks of a table that are read ahead.
 const CHUNKS: usize = 4;
 /// Columns of the first line that are looked at: more than any graph has levels.
@@ -65,7 +65,7 @@ pub enum WrittenRows {
 
 /// Row of a batch.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct WrittenRow {
     /// End of the name.
     end: usize,
     community: u64,
@@ -76,7 +76,7 @@ struct Row {
 #[derive(Debug, Default)]
 pub struct WrittenBatch {
     names: Vec<u8>,
-    rows: Vec<Row>,
+    rows: Vec<WrittenRow>,
 }
 
 impl WrittenBatch {
@@ -99,12 +99,12 @@ impl WrittenBatch {
     }
 
     fn is_full(&self) -> bool {
-        self.names.len() >= BATCH_BYTES || self.rows.len() >= BATCH_ROWS
+        self.names.len() >= NAMES_BYTES || self.rows.len() >= ROWS_MAX
     }
 
     /// Adds the name that was appended to `names`.
     fn push(&mut self, community: u64, stability: f64) {
-        self.rows.push(Row { end: self.names.len(), community, stability });
+        self.rows.push(WrittenRow { end: self.names.len(), community, stability });
     }
 
     /// Returns the part of the names that belongs to no row yet.
@@ -114,19 +114,19 @@ impl WrittenBatch {
 }
 
 /// Open file of communities.
-pub struct Written {
-    form: Form,
+pub struct WrittenFile {
+    form: WrittenForm,
 }
 
-enum Form {
-    Nodes(Fields, Columns),
+enum WrittenForm {
+    Nodes(Fields, WrittenColumns),
     Communities(Fields, u64),
     Pairs(Fields, Pairs),
     Objects(Fields),
-    Table(Box<Table>),
+    WrittenTable(Box<WrittenTable>),
 }
 
-impl Written {
+impl WrittenFile {
     /// Opens the file `path`, with a row or line for each of `rows`.
     ///
     /// # Errors
@@ -141,11 +141,13 @@ impl Written {
             return Err(Error::usage(message).hint(format_args!("leave {ROWS} out")));
         }
         if is_table {
-            return Ok(Self { form: Form::Table(Box::new(Table::open(files, path)?)) });
+            return Ok(Self {
+                form: WrittenForm::WrittenTable(Box::new(WrittenTable::open(files, path)?)),
+            });
         }
         let lines = || Fields::open(files, path, b'\n');
         if is_json {
-            return Ok(Self { form: Form::Objects(lines()?) });
+            return Ok(Self { form: WrittenForm::Objects(lines()?) });
         }
         // With a tab in the first line, it is text as under any other name.
         let has_tab = || -> Result<bool> {
@@ -155,11 +157,11 @@ impl Written {
         let mut fields = Fields::open(files, path, if is_commas { b',' } else { b'\t' })?;
         let form = match rows {
             WrittenRows::Nodes => {
-                let columns = Columns::find(&mut fields)?;
-                Form::Nodes(fields, columns)
+                let columns = WrittenColumns::find(&mut fields)?;
+                WrittenForm::Nodes(fields, columns)
             }
-            WrittenRows::Communities => Form::Communities(fields, 0),
-            WrittenRows::Pairs => Form::Pairs(fields, Pairs::default()),
+            WrittenRows::Communities => WrittenForm::Communities(fields, 0),
+            WrittenRows::Pairs => WrittenForm::Pairs(fields, Pairs::default()),
         };
         Ok(Self { form })
     }
@@ -168,10 +170,12 @@ impl Written {
     /// not read.
     pub fn has_stability(&self) -> bool {
         match &self.form {
-            Form::Nodes(_, columns) => columns.count == 0 || columns.stability.is_some(),
+            WrittenForm::Nodes(_, columns) => columns.count == 0 || columns.stability.is_some(),
             // Each object shows.
-            Form::Objects(_) => true,
-            Form::Communities(..) | Form::Pairs(..) | Form::Table(_) => false,
+            WrittenForm::Objects(_) => true,
+            WrittenForm::Communities(..)
+            | WrittenForm::Pairs(..)
+            | WrittenForm::WrittenTable(_) => false,
         }
     }
 
@@ -182,11 +186,11 @@ impl Written {
     pub fn next_batch(&mut self, batch: &mut WrittenBatch) -> Result<bool> {
         batch.clear();
         match &mut self.form {
-            Form::Nodes(fields, columns) => columns.read(fields, batch)?,
-            Form::Communities(fields, line) => read_lines(fields, line, batch)?,
-            Form::Pairs(fields, pairs) => pairs.read(fields, batch)?,
-            Form::Objects(fields) => read_objects(fields, batch)?,
-            Form::Table(table) => table.read(batch)?,
+            WrittenForm::Nodes(fields, columns) => columns.read(fields, batch)?,
+            WrittenForm::Communities(fields, line) => read_lines(fields, line, batch)?,
+            WrittenForm::Pairs(fields, pairs) => pairs.read(fields, batch)?,
+            WrittenForm::Objects(fields) => read_objects(fields, batch)?,
+            WrittenForm::WrittenTable(table) => table.read(batch)?,
         }
         Ok(!batch.rows.is_empty())
     }
@@ -194,11 +198,11 @@ impl Written {
     /// Returns how many bytes of the file were read.
     pub fn done_bytes(&self) -> u64 {
         match &self.form {
-            Form::Nodes(fields, _)
-            | Form::Communities(fields, _)
-            | Form::Pairs(fields, _)
-            | Form::Objects(fields) => fields.done_bytes(),
-            Form::Table(table) => table.reader.done_bytes(),
+            WrittenForm::Nodes(fields, _)
+            | WrittenForm::Communities(fields, _)
+            | WrittenForm::Pairs(fields, _)
+            | WrittenForm::Objects(fields) => fields.done_bytes(),
+            WrittenForm::WrittenTable(table) => table.reader.done_bytes(),
         }
     }
 }
@@ -215,7 +219,7 @@ fn is_table(files: &Files, path: &Path) -> Result<bool> {
 }
 
 /// Columns of text with a node in each line.
-struct Columns {
+struct WrittenColumns {
     node: usize,
     community: usize,
     stability: Option<usize>,
@@ -224,7 +228,7 @@ struct Columns {
     scratch: Vec<u8>,
 }
 
-impl Columns {
+impl WrittenColumns {
     /// Finds the columns in the first line: a header, or a node. Skips a header.
     fn find(fields: &mut Fields) -> Result<Self> {
         fields.skip(MARK)?;
@@ -474,13 +478,13 @@ fn read_objects(fields: &mut Fields, batch: &mut WrittenBatch) -> Result<()> {
 }
 
 /// Table that is read by the reader of edges; its columns are found by their names.
-struct Table {
+struct WrittenTable {
     reader: EdgeReader,
     chunks: Batch,
     path: PathBuf,
 }
 
-impl Table {
+impl WrittenTable {
     fn open(files: &Files, path: &Path) -> Result<Self> {
         let options = InputOptions {
             paths: vec![path.to_path_buf()],

@@ -270,7 +270,8 @@ fn is_header(
     body: &[Vec<&[u8]>],
     by_name: bool,
 ) -> Option<bool> {
-    let is_named = |(at, field): (usize, &&[u8])| is_word(field) || field.is_empty() && (at == 0 || by_name);
+    let is_named =
+        |(at, field): (usize, &&[u8])| is_word(field) || field.is_empty() && (at == 0 || by_name);
     if !first.iter().enumerate().all(is_named) {
         let names = first.iter().filter(|field| is_word(field)).count();
         return if by_name && names + 1 == first.len() && !body.is_empty() {

@@ -16,7 +16,7 @@ fn disk(path: &str, text: &[u8]) -> (Sim, Files) {
 }
 
 fn read(files: &Files, path: &str, rows: WrittenRows) -> Result<Rows> {
-    let mut written = Written::open(files, Path::new(path), rows)?;
+    let mut written = WrittenFile::open(files, Path::new(path), rows)?;
     let (mut batch, mut all) = (WrittenBatch::default(), Vec::new());
     while written.next_batch(&mut batch)? {
         all.extend(batch.rows().map(|(name, community)| (name.to_vec(), community)));
@@ -148,7 +148,7 @@ fn stability_is_the_last_column_with_shares() {
         ("c.jsonl", b"{\"node\":\"a\",\"path\":\"3:1\",\"stability\":0.25}\n", Some(vec![0.25])),
     ] {
         let (_, files) = disk(path, text);
-        let mut written = Written::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
+        let mut written = WrittenFile::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
         let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
         while written.next_batch(&mut batch).unwrap() {
             shares.extend(batch.stability());
