@@ -142,7 +142,7 @@ struct Shares {
 }
 
 /// Refs and shares as written.
-struct Written {
+struct SpilledShares {
     level: u32,
     ref_path: PathBuf,
     ref_count: u64,
@@ -187,11 +187,11 @@ impl Shares {
         queues.try_for_each(|(queue, (records, &count))| queue.push(records, count))
     }
 
-    fn finish(self) -> Result<Written> {
+    fn finish(self) -> Result<SpilledShares> {
         self.refs.finish()?;
         let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
         let Self { level, ref_path, ref_count, .. } = self;
-        Ok(Written { level, ref_path, ref_count, queues })
+        Ok(SpilledShares { level, ref_path, ref_count, queues })
     }
 }
 
@@ -301,11 +301,11 @@ fn number_in_parts(
 /// are passed to `on_new` with their position in that order.
 fn resolve(
     setup: SpillContext<'_>,
-    written: Written,
+    written: SpilledShares,
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
-    let Written { level, ref_path, ref_count, queues } = written;
+    let SpilledShares { level, ref_path, ref_count, queues } = written;
     let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
     let (one, count) = (SpillContext { room: setup.room.of_one(), ..setup }, queues.len());
     let number = |(share, queue): (usize, Queue)| {

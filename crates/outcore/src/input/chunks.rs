@@ -5,13 +5,14 @@
 
 use super::decompress::Input;
 use super::fault::Origin;
-use super::lists::{ListFormat, ListTask};
+use super::lists::{ListFormat, ListPart, ListTask};
+use super::open::{FileFormat, Form};
 use super::options::{BYTES_PER_LINE, LINE_LIMIT};
 use super::table::{TableFormat, TableStream, TableTask};
 use super::taker::{ROW_BYTES, Taker};
 use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
-use super::{FileFormat, Fingerprint, Form, NameRef, text};
+use super::{Fingerprint, NameRef, text};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
@@ -161,13 +162,9 @@ impl Reader {
             Ok(input) => input,
             Err(error) => return Ok(Err(error)),
         };
-        let task = ListTask {
-            format,
-            file: begin.file,
-            chunk_bytes: self.chunk_bytes,
-            done_bytes: self.done_bytes,
-            is_sample: false,
-        };
+        let (chunk_bytes, done_bytes) = (self.chunk_bytes, self.done_bytes);
+        let part = ListPart { file: begin.file, chunk_bytes, done_bytes, is_sample: false };
+        let task = ListTask { format, part };
         match task.read(path, input, self) {
             Ok(read) if !read.is_whole => Err(Disconnected),
             Ok(read) => {

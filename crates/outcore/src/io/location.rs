@@ -8,36 +8,14 @@
 //! Two paths lead to the same place if they find the same file, or if they have the same names below the same directory.
 //! Cost: a system call for each directory above a path; directories are looked up once.
 
-use super::Files;
+use super::{FileIdentity, Files, plain};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Links that are followed one after the other before they count as a circle, as the system does.
 const LINKS_MAX: usize = 40;
-
-/// What a path leads to, through any links and names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileIdentity {
-    /// Numbers of a device and of a file on it.
-    Number(u64, u64),
-    /// Path, where the storage has one for each file.
-    Path(PathBuf),
-}
-
-/// Returns the path without `.`, and without `..` where a name is before it.
-pub(super) fn plain(path: &Path) -> PathBuf {
-    let mut parts: Vec<Component<'_>> = Vec::new();
-    for part in path.components() {
-        match (part, parts.last()) {
-            (Component::CurDir, _) => {}
-            (Component::ParentDir, Some(Component::Normal(_))) => _ = parts.pop(),
-            _ => parts.push(part),
-        }
-    }
-    parts.iter().collect()
-}
 
 /// Existing directories that a path is in.
 #[derive(Debug, Default)]

@@ -52,7 +52,6 @@ pub(crate) use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
 #[doc(hidden)]
 pub use disk::{available_memory_bytes, is_ignored};
 pub use files::{Counters, Files, StoredFile};
-pub use location::FileIdentity;
 pub(crate) use location::{Location, Locator};
 #[doc(hidden)]
 pub use memory::share_freed_memory;
@@ -79,7 +78,7 @@ pub(crate) use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Buffer size of a file or stream that is read or written in small pieces.
 pub(crate) const SMALL_BUFFER_BYTES: usize = 256 << 10;
@@ -113,6 +112,15 @@ pub struct Sealed {
     pub bytes: u64,
     /// Checksum of the content.
     pub checksum: u64,
+}
+
+/// What a path leads to, through any links and names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileIdentity {
+    /// Numbers of a device and of a file on it.
+    Number(u64, u64),
+    /// Path, where the storage has one for each file.
+    Path(PathBuf),
 }
 
 /// Entry of a directory.
@@ -218,7 +226,7 @@ pub trait Storage: Send + Sync {
     }
     /// Returns the path of an existing file or directory without links, `.` and `..`.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.entry(path).map(|_| location::plain(path))
+        self.entry(path).map(|_| plain(path))
     }
     /// Whether a path is no symbolic link and belongs to the user of this process; true if nothing is there, for what
     /// was there may just have been removed, and where the system has neither links nor owners.
@@ -262,4 +270,17 @@ pub trait File: Send + Sync {
     fn sync(&self) -> io::Result<()>;
     /// Whether transfers must be multiples of [`ALIGNMENT`].
     fn is_direct(&self) -> bool;
+}
+
+/// Returns the path without `.`, and without `..` where a name is before it.
+fn plain(path: &Path) -> PathBuf {
+    let mut parts: Vec<Component<'_>> = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::CurDir, _) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = parts.pop(),
+            _ => parts.push(part),
+        }
+    }
+    parts.iter().collect()
 }

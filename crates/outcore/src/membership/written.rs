@@ -34,7 +34,7 @@ use crate::error::opt::ROWS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputOptions, Rows};
 use crate::io::{Files, Mode};
-use fields::Fields;
+use fields::FieldReader;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -119,10 +119,10 @@ pub struct WrittenFile {
 }
 
 enum WrittenForm {
-    Nodes(Fields, WrittenColumns),
-    Communities(Fields, u64),
-    Pairs(Fields, Pairs),
-    Objects(Fields),
+    Nodes(FieldReader, WrittenColumns),
+    Communities(FieldReader, u64),
+    Pairs(FieldReader, Pairs),
+    Objects(FieldReader),
     WrittenTable(Box<WrittenTable>),
 }
 
@@ -145,16 +145,19 @@ impl WrittenFile {
                 form: WrittenForm::WrittenTable(Box::new(WrittenTable::open(files, path)?)),
             });
         }
-        let lines = || Fields::open(files, path, b'\n');
+        let lines = || FieldReader::open(files, path, b'\n');
         if is_json {
             return Ok(Self { form: WrittenForm::Objects(lines()?) });
         }
         // With a tab in the first line, it is text as under any other name.
         let has_tab = || -> Result<bool> {
-            Ok(matches!(Fields::open(files, path, b'\t')?.next(&mut Vec::new()), Ok(Some(false))))
+            Ok(matches!(
+                FieldReader::open(files, path, b'\t')?.next(&mut Vec::new()),
+                Ok(Some(false))
+            ))
         };
         let is_commas = is_named("csv") && !has_tab()?;
-        let mut fields = Fields::open(files, path, if is_commas { b',' } else { b'\t' })?;
+        let mut fields = FieldReader::open(files, path, if is_commas { b',' } else { b'\t' })?;
         let form = match rows {
             WrittenRows::Nodes => {
                 let columns = WrittenColumns::find(&mut fields)?;
@@ -230,7 +233,7 @@ struct WrittenColumns {
 
 impl WrittenColumns {
     /// Finds the columns in the first line: a header, or a node. Skips a header.
-    fn find(fields: &mut Fields) -> Result<Self> {
+    fn find(fields: &mut FieldReader) -> Result<Self> {
         fields.skip(MARK)?;
         let (mut first, mut scratch) = (Vec::<Vec<u8>>::new(), Vec::new());
         let mut is_last = None;
@@ -264,13 +267,13 @@ impl WrittenColumns {
         Ok(Self { node: 0, community: 1, stability, count, scratch })
     }
 
-    fn read(&mut self, fields: &mut Fields, batch: &mut WrittenBatch) -> Result<()> {
+    fn read(&mut self, fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()> {
         while !batch.is_full() && self.read_line(fields, batch)? {}
         Ok(())
     }
 
     /// Reads a line; returns whether there was one.
-    fn read_line(&mut self, fields: &mut Fields, batch: &mut WrittenBatch) -> Result<bool> {
+    fn read_line(&mut self, fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<bool> {
         let (mut community, mut stability) = (0, f64::NAN);
         let mut column = 0;
         loop {
@@ -298,7 +301,7 @@ impl WrittenColumns {
         }
     }
 
-    fn not_a_community(&self, fields: &Fields) -> Error {
+    fn not_a_community(&self, fields: &FieldReader) -> Error {
         let text = String::from_utf8_lossy(&self.scratch);
         let message = format!("`{text}` is not the number of a community");
         let error = fields.wrong(
@@ -310,7 +313,7 @@ impl WrittenColumns {
         other_forms(error)
     }
 
-    fn other_columns(&self, fields: &Fields, found: usize) -> Error {
+    fn other_columns(&self, fields: &FieldReader, found: usize) -> Error {
         let more = if found > self.count { "more" } else { "fewer" };
         let message =
             format!("this line has {more} columns than the first one, which has {}", self.count);
@@ -328,7 +331,7 @@ fn other_forms(error: Error) -> Error {
     ))
 }
 
-fn refuse_empty(fields: &Fields, batch: &WrittenBatch) -> Result<()> {
+fn refuse_empty(fields: &FieldReader, batch: &WrittenBatch) -> Result<()> {
     match batch.open() {
         [] => Err(fields.wrong(
             ErrorKind::EmptyName,
@@ -358,7 +361,7 @@ fn is_share(text: &[u8]) -> bool {
         || text == b"1.000"
 }
 
-fn share(fields: &Fields, text: &[u8]) -> Result<f64> {
+fn share(fields: &FieldReader, text: &[u8]) -> Result<f64> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| {
         let message =
@@ -368,7 +371,7 @@ fn share(fields: &Fields, text: &[u8]) -> Result<f64> {
 }
 
 /// Reads nodes of lines that have all nodes of a community; `line` is the number of the next one.
-fn read_lines(fields: &mut Fields, line: &mut u64, batch: &mut WrittenBatch) -> Result<()> {
+fn read_lines(fields: &mut FieldReader, line: &mut u64, batch: &mut WrittenBatch) -> Result<()> {
     while !batch.is_full() {
         let Some(is_last) = fields.next(&mut batch.names)? else { break };
         refuse_empty(fields, batch)?;
@@ -390,7 +393,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn read(&mut self, fields: &mut Fields, batch: &mut WrittenBatch) -> Result<()> {
+    fn read(&mut self, fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()> {
         while !batch.is_full() {
             self.next.clear();
             let Some(is_last) = fields.next(&mut self.next)? else { break };
@@ -448,7 +451,7 @@ struct Object<'a> {
     stability: Option<f64>,
 }
 
-fn read_objects(fields: &mut Fields, batch: &mut WrittenBatch) -> Result<()> {
+fn read_objects(fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()> {
     let mut line = Vec::new();
     while !batch.is_full() {
         line.clear();

@@ -1,6 +1,7 @@
 //! Endings of the names of outputs: each is obeyed, or refused with what to do instead. A name without an ending, or with
 //! one that is none of a format, gets the text or JSON that the output is.
 
+use crate::error::opt::{LEVELS, REPORT};
 use crate::error::{Error, Opt, Result, Text};
 use std::path::Path;
 
@@ -15,12 +16,14 @@ pub(super) enum Ending {
     Arrow,
     Json,
     Html,
+    /// Tree of Infomap.
+    Tree,
     /// Text, packed by this program.
     Packed(&'static str),
     /// Format that is not written: what it is, and what to do instead.
     Other(&'static str, &'static str),
 }
-use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs};
+use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};
 
 const TABLE: &str = "use a name that ends in .parquet, .arrow or .csv, and convert that";
 
@@ -40,13 +43,7 @@ const ENDINGS: [(Ending, &[&str]); 26] = [
     (Packed("zstd"), &["zst", "zstd"]),
     (Packed("lz4"), &["lz4"]),
     (Packed("zip"), &["zip"]),
-    (
-        Other(
-            "a tree of Infomap",
-            "use `--levels tree` and a name that ends in .tsv: `node<TAB>3:0:5`",
-        ),
-        &["tree", "ftree"],
-    ),
+    (Tree, &["tree", "ftree"]),
     (
         Other("a file of Infomap", "use a name that ends in .tsv: `node<TAB>community`"),
         &["clu", "map"],
@@ -143,8 +140,13 @@ impl Written {
         let hint: Text = match ending {
             Packed(program) => Self::pack(path, program, option).into(),
             Other(_, remedy) if has_rows => remedy.into(),
+            Tree if has_rows => {
+                Text::from(format_args!("use {} and a name that ends in .tsv", LEVELS.of("tree")))
+            }
             Json if has_rows => "use a name that ends in .jsonl: an object per line".into(),
-            Html if has_rows => "use a name that ends in .tsv; `--report` writes a page".into(),
+            Html if has_rows => {
+                Text::from(format_args!("use a name that ends in .tsv; {REPORT} writes a page"))
+            }
             _ => format!("use a name that ends in {usual}").into(),
         };
         Err(Error::usage(message).hint(hint))
@@ -182,6 +184,7 @@ impl Ending {
             Arrow => "an Arrow table".into(),
             Json => "JSON".into(),
             Html => "an HTML page".into(),
+            Tree => "a tree of Infomap".into(),
             Packed(program) => format!("text packed by {program}"),
             Other(what, _) => what.into(),
         }
@@ -197,7 +200,7 @@ pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::opt::{OUTPUT, REJECTS, REPORT};
+    use crate::error::opt::{OUTPUT, REJECTS};
 
     #[test]
     fn an_ending_is_obeyed_or_refused() {

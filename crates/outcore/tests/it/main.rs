@@ -2,6 +2,7 @@
 
 mod append;
 mod common;
+mod columns;
 mod communities;
 mod faults;
 mod formats;

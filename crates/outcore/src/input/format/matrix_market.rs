@@ -7,9 +7,9 @@
 //! A KONECT file says in its first line whether edges have directions or two kinds of nodes, and what its third column
 //! is. <http://konect.cc/files/>
 
-use super::lines::{BYTE_ORDER_MARK, Sample};
 use super::names::{Chosen, ColumnChoice};
 use super::recognize::LineReading;
+use super::recognize::lines::{BYTE_ORDER_MARK, Sample};
 use super::understood::Roles;
 use super::{InputFormat, Layout, bad_input, formats};
 use crate::error::opt::{DIRECTED, FORMAT, HEADER};

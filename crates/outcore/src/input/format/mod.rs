@@ -9,16 +9,12 @@
 //! The delimiter determines how fields are read: quoted fields may be quoted anywhere, spaces around fields do not
 //! count. Nothing else depends on which lines were sampled.
 
-mod doubts;
 pub(crate) mod foreign;
 pub(crate) mod formats;
-mod lines;
 pub(crate) mod matrix_market;
-mod meant;
 pub(crate) mod names;
 mod nodes;
-pub(crate) mod question;
-mod recognize;
+pub(crate) mod recognize;
 pub(crate) mod understood;
 
 use super::fault::escape;
@@ -27,10 +23,10 @@ use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
-pub(crate) use lines::BYTE_ORDER_MARK;
-use lines::Sample;
 use names::{Chosen, ColumnChoice};
-use recognize::{HeaderAt, LineReading, recognize};
+pub(crate) use recognize::lines::BYTE_ORDER_MARK;
+use recognize::lines::Sample;
+use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
 use understood::Roles;
 
@@ -305,7 +301,7 @@ fn format_of(
         true => (sample.first_end, sample.lines_before + 1),
         false => (sample.first_start, sample.lines_before),
     };
-    let is_doubtful = |(at, comment): &(usize, &lines::Comment<'_>)| {
+    let is_doubtful = |(at, comment): &(usize, &recognize::lines::Comment<'_>)| {
         Some(*at) != header_comment && is_edge(&layout, comment.line)
     };
     if let Some((_, comment)) = sample.comments.iter().enumerate().find(is_doubtful) {

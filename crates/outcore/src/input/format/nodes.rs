@@ -4,7 +4,7 @@
 //! without one are names as they are, with their spaces and commas. Lines that split into columns without a header are
 //! refused, since nothing says which column holds the names.
 
-use super::lines::Sample;
+use super::recognize::lines::Sample;
 use super::{InputFormat, Layout, foreign, names, split};
 use crate::error::{Error, Result};
 use crate::input::{Delimiter, EdgeFormat, Header, InputOptions, Rows};

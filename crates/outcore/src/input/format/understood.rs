@@ -3,9 +3,10 @@
 //!
 //! The same text is shown on the screen and in the report. Files that were understood alike share a line.
 
+use crate::input::Delimiter;
 use crate::input::fault::escape;
+use crate::input::open::{FileFormat, Form};
 use crate::input::text::transform::WeightTransform;
-use crate::input::{Delimiter, FileFormat, Form};
 use crate::units::format_count;
 use std::path::Path;
 

@@ -5,8 +5,7 @@
 //! PACE (2016 to 2022).
 
 use super::edges::{ListEdges, WeightText};
-use super::words::{Words, whole_number};
-use super::{fields, lines};
+use super::words::{Words, fields, lines, whole_number};
 use crate::error::Result;
 use std::ops::Range;
 

@@ -4,18 +4,20 @@
 //! that begins several edges is written into the chunk once. A node without edges gets a loop of weight 0, which is
 //! not an edge but makes it a node.
 
-use super::ListTask;
-use super::both::Both;
 use super::words::Words;
+use crate::error::opt::DIRECTED;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::fault::{Origin, Problem};
-use crate::input::options::Rows;
+use crate::input::options::{Column, Rows};
 use crate::input::taker::{ROW_BYTES, Taker};
 use crate::input::text::chunk::ParsedChunk;
 use crate::input::text::field::{self, Fingerprint};
 use crate::input::text::is_short_number;
+use crate::input::text::transform::WeightTransform;
 use crate::input::{NAME_LIMIT, NameRef};
 use crate::units::format_count;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Maximum number of nodes that a file may declare: indexes have 32 bits.
 const NODES_LIMIT: u64 = u32::MAX as u64;
@@ -59,6 +61,45 @@ impl<'a> WeightText<'a> {
     }
 }
 
+/// How a file is read.
+#[derive(Debug, Clone)]
+pub(super) struct ListSettings {
+    /// Header of a METIS graph.
+    pub(super) metis: Option<MetisHeader>,
+    pub(super) directed: bool,
+    pub(super) ignore_weights: bool,
+    pub(super) transform: WeightTransform,
+    pub(super) rows: Rows,
+    /// Columns of node and community, where a file names its values.
+    pub(super) columns: Option<Vec<Column>>,
+    /// Prefix of comments before the first community.
+    pub(super) comment: Vec<u8>,
+}
+
+/// Header of a METIS graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MetisHeader {
+    pub(super) nodes: u64,
+    pub(super) edges: u64,
+    /// Whether each neighbor is followed by the weight of its edge.
+    pub(super) has_weights: bool,
+    /// Numbers per node before its neighbors: its size and weights.
+    pub(super) skipped: u64,
+}
+
+/// Place of a file in the input, and how much of it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListPart {
+    /// Index of the file.
+    pub(crate) file: usize,
+    /// Bytes of a chunk of text.
+    pub(crate) chunk_bytes: usize,
+    /// Bytes of the files before this one.
+    pub(crate) done_bytes: u64,
+    /// Whether only a sample is wanted, of edges rather than of nodes without any.
+    pub(crate) is_sample: bool,
+}
+
 /// What was read so far.
 #[derive(Debug, Default)]
 pub(super) struct EntryTally {
@@ -76,7 +117,8 @@ pub(super) struct EntryTally {
 
 /// Converter of entries to edges.
 pub(super) struct ListEdges<'a> {
-    pub(super) task: &'a ListTask,
+    pub(super) settings: &'a ListSettings,
+    part: ListPart,
     taker: &'a mut (dyn Taker + Send),
     chunk: ParsedChunk,
     most_edges: usize,
@@ -95,15 +137,20 @@ pub(super) struct ListEdges<'a> {
 }
 
 impl<'a> ListEdges<'a> {
-    pub(super) fn new(task: &'a ListTask, taker: &'a mut (dyn Taker + Send)) -> Self {
-        let chunk = cleared(taker.spare(), task.file);
+    pub(super) fn new(
+        settings: &'a ListSettings,
+        part: ListPart,
+        taker: &'a mut (dyn Taker + Send),
+    ) -> Self {
+        let chunk = cleared(taker.spare(), part.file);
         Self {
-            task,
+            settings,
+            part,
             taker,
             chunk,
-            most_edges: (task.chunk_bytes / ROW_BYTES).max(1),
+            most_edges: (part.chunk_bytes / ROW_BYTES).max(1),
             // A vector that grows may have twice the capacity.
-            most_text: task.chunk_bytes / 2,
+            most_text: part.chunk_bytes / 2,
             source: Vec::new(),
             source_name: None,
             number: 0,
@@ -146,11 +193,10 @@ impl<'a> ListEdges<'a> {
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
         self.add(source, target, code);
-        if self.task.format.rows != Rows::Edges {
+        if self.settings.rows != Rows::Edges {
             self.chunk.row_lines.push(words.line());
         }
-        if self.undirected && self.task.format.directed && source.fingerprint != target.fingerprint
-        {
+        if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
             self.add(target, source, code);
         }
         Ok(self.hand_over_if_full(words))
@@ -165,7 +211,7 @@ impl<'a> ListEdges<'a> {
     ) -> Result<bool> {
         let code = self.code(words, weight)?;
         self.count(words);
-        if self.task.format.directed || self.both.is_to_be_taken(self.number, target, code) {
+        if self.settings.directed || self.both.is_to_be_taken(self.number, target, code) {
             let [source, target] = self.names(words, target.into())?;
             self.add(source, target, code);
         }
@@ -175,7 +221,7 @@ impl<'a> ListEdges<'a> {
     /// Makes the first name a node, whether or not it has edges.
     pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
         self.tally.nodes += 1;
-        if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
+        if self.part.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
             return Ok(self.tally.nodes < SAMPLED_NODES_LIMIT || self.tally.entries > 0);
         }
@@ -195,7 +241,7 @@ impl<'a> ListEdges<'a> {
         if count > NODES_LIMIT {
             return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
         }
-        if self.task.is_sample && count > SAMPLED_NODES {
+        if self.part.is_sample && count > SAMPLED_NODES {
             (self.tally.nodes, self.tally.has_left_out) = (count, true);
             return Ok(true);
         }
@@ -243,10 +289,10 @@ impl<'a> ListEdges<'a> {
 
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
         self.tally.has_weights |= weight.is_some();
-        let weight = weight.filter(|_| !self.task.format.ignore_weights);
+        let weight = weight.filter(|_| !self.settings.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
-            .and_then(|value| self.task.format.transform.code(value))
+            .and_then(|value| self.settings.transform.code(value))
             .map_err(|problem| words.error_of(problem, from))
     }
 
@@ -276,7 +322,7 @@ impl<'a> ListEdges<'a> {
     /// Returns the first name and `target`, written into the chunk.
     fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
         let source = self.source_name(words)?;
-        let is_numbered = self.task.format.rows == Rows::NumberedMemberships;
+        let is_numbered = self.settings.rows == Rows::NumberedMemberships;
         let target = match target {
             Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
@@ -297,7 +343,7 @@ impl<'a> ListEdges<'a> {
 
     fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
         self.chunk.names.extend_from_slice(&[source, target]);
-        if self.task.format.rows == Rows::Edges {
+        if self.settings.rows == Rows::Edges {
             self.chunk.weights.push(code);
         }
     }
@@ -313,11 +359,11 @@ impl<'a> ListEdges<'a> {
             return true;
         }
         self.source_name = None;
-        let spare = cleared(self.taker.spare(), self.task.file);
+        let spare = cleared(self.taker.spare(), self.part.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
         chunk.lines = chunk.names.len() as u64 / 2 - chunk.alone;
         chunk.used = chunk.text.len();
-        chunk.done_bytes = self.task.done_bytes + consumed;
+        chunk.done_bytes = self.part.done_bytes + consumed;
         self.taker.take(chunk)
     }
 }
@@ -361,4 +407,60 @@ fn written_number(number: u64, text: &mut Vec<u8>) -> NameRef {
     let offset = text.len() as u32;
     text.extend_from_slice(&digits[..len]);
     NameRef { fingerprint, offset, bytes: len as u32 }
+}
+
+/// Number and hash of the entries on both sides.
+#[derive(Debug, Default)]
+pub(super) struct Both {
+    pub(super) first: u64,
+    pub(super) second: u64,
+    pub(super) loops: u64,
+    /// Hashes of the entries at first nodes minus those of the entries at second nodes.
+    difference: u64,
+}
+
+impl Both {
+    /// Returns whether the edge from `node` to `other` is taken from `node`.
+    #[inline]
+    pub(super) fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
+        if node == other {
+            self.loops += 1;
+            return true;
+        }
+        let is_first = node < other;
+        let mut edge = [0; 20];
+        edge[..8].copy_from_slice(&node.min(other).to_le_bytes());
+        edge[8..16].copy_from_slice(&node.max(other).to_le_bytes());
+        edge[16..].copy_from_slice(&code.to_le_bytes());
+        let hash = xxh3_64(&edge);
+        if is_first {
+            self.first += 1;
+            self.difference = self.difference.wrapping_add(hash);
+        } else {
+            self.second += 1;
+            self.difference = self.difference.wrapping_sub(hash);
+        }
+        is_first
+    }
+
+    /// Returns whether there are entries.
+    pub(super) fn has_some(&self) -> bool {
+        self.first + self.second + self.loops > 0
+    }
+
+    /// # Errors
+    /// `BadInput` unless both sides have the same edges.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        if self.first == self.second && self.difference == 0 {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format!("`{path}`: some edges differ between the lists of their two nodes");
+        let [first, second] = [self.first, self.second].map(format_count);
+        Err(Error::new(ErrorKind::BadInput, message)
+            .note(format!(
+                "its lists have {first} neighbors with larger numbers, {second} with smaller ones"
+            ))
+            .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
+    }
 }

@@ -4,8 +4,7 @@
 //! not read.
 
 use super::edges::{ListEdges, WeightText};
-use super::words::Words;
-use super::{fields, lines};
+use super::words::{Words, fields, lines};
 use crate::error::Result;
 
 const CUT: &str = "expected the list to end with `]`";

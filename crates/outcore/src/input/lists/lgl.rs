@@ -2,8 +2,7 @@
 //! of its nodes. Source: the README of LGL; igraph writes it. A node without neighbors is a node.
 
 use super::edges::{ListEdges, WeightText};
-use super::words::Words;
-use super::{fields, lines};
+use super::words::{Words, fields, lines};
 use crate::error::Result;
 
 /// Returns whether the first line is that of a node.

@@ -2,9 +2,8 @@
 //! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
 //! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
-use super::edges::{ListEdges, WeightText};
-use super::without_mark;
-use super::words::{Token, Words, whole_number};
+use super::edges::{ListEdges, MetisHeader, WeightText};
+use super::words::{Token, Words, whole_number, without_mark};
 use crate::error::opt::FORMAT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::decompress::Input;
@@ -14,17 +13,6 @@ use std::path::Path;
 
 /// Bytes within which the header must be.
 const HEADER_LIMIT: usize = 1 << 20;
-
-/// Header of a METIS graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MetisHeader {
-    pub(super) nodes: u64,
-    pub(super) edges: u64,
-    /// Whether each neighbor is followed by the weight of its edge.
-    pub(super) has_weights: bool,
-    /// Numbers per node before its neighbors: its size and weights.
-    pub(super) skipped: u64,
-}
 
 /// Returns the header, without consuming anything.
 pub(super) fn peek_header(input: &mut Input, path: &Path) -> Result<MetisHeader> {
@@ -87,8 +75,8 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
 
 /// Reads the lines after the header; returns `false` if no more edges are wanted.
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    let Some(header) = edges.task.format.metis else { unreachable!("METIS graphs have a header") };
-    let arcs = if edges.task.format.directed { 2 } else { 1 };
+    let Some(header) = edges.settings.metis else { unreachable!("METIS graphs have a header") };
+    let arcs = if edges.settings.directed { 2 } else { 1 };
     edges.tally.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
@@ -190,7 +178,7 @@ fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Res
     let both = &edges.both;
     let most = both.first + both.loops;
     let is_right = (both.first..=most).contains(&header.edges);
-    if edges.task.format.directed || both.first != both.second || is_right {
+    if edges.settings.directed || both.first != both.second || is_right {
         return Ok(());
     }
     let [found, reported] = [most, header.edges].map(format_count);

@@ -10,11 +10,11 @@
 //! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
 //! nor can a job resume in the middle of such a file.
 
-mod both;
 pub(crate) mod communities;
 mod dimacs;
 mod edges;
 mod gml;
+mod kind;
 mod lgl;
 mod mcl;
 mod metis;
@@ -29,53 +29,23 @@ mod xml;
 
 use super::decompress::Input;
 use super::format::bad_input;
-use super::options::{Column, EdgeFormat, InputOptions, Rows};
+use super::options::{EdgeFormat, InputOptions, Rows};
 use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::transform::WeightTransform;
 use crate::error::opt::{INITIAL, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use edges::{EntryTally, ListEdges};
+pub(crate) use edges::ListPart;
+use edges::{EntryTally, ListEdges, ListSettings};
+pub(crate) use kind::ListKind;
+use kind::ReadList;
 use std::path::Path;
-use words::{BYTE_ORDER_MARK, Words};
+use words::{Words, without_mark};
 
 /// Bytes of a file that are examined to recognize its format.
 const HEAD_BYTES: usize = 64 << 10;
 /// Endings of names of compressed files.
 const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
-
-/// Format of a graph, or of communities, that is not one edge per line: a row of [`KINDS`].
-#[derive(Debug)]
-pub(crate) struct ListKind {
-    /// Value of `--format` that selects it, if it holds edges; otherwise, it holds communities.
-    pub(crate) format: Option<EdgeFormat>,
-    pub(crate) name: &'static str,
-    /// One line of documentation: what is read, and how it is recognized.
-    pub(crate) doc: &'static str,
-    /// Endings of names, in lower case.
-    pub(crate) endings: &'static [&'static str],
-    /// How nodes are named and what is left out.
-    nodes: &'static str,
-    /// What weights are; empty if there are none.
-    weights: &'static str,
-    /// Returns whether these are the first bytes of such a file, whose name ends as it should or not.
-    is: fn(&[u8], bool) -> bool,
-    /// Reads a file to its end; returns `false` if no more edges are wanted.
-    read: ReadList,
-}
-
-impl ListKind {
-    /// Describes what is read.
-    pub(crate) fn entries(&self) -> String {
-        if self.weights.is_empty() {
-            self.nodes.into()
-        } else {
-            format!("{}, {}", self.nodes, self.weights)
-        }
-    }
-}
-
-type ReadList = fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>;
 
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
 #[rustfmt::skip]
@@ -162,37 +132,11 @@ pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
         .hint("pass a file with a node at the beginning of each line"))
 }
 
-/// Returns the text after a byte-order mark.
-fn without_mark(head: &[u8]) -> &[u8] {
-    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head)
-}
-
-/// Returns the lines that are neither blank nor begin with `comment`, if there is one.
-fn lines<'h>(head: &'h [u8], comment: &'h [u8]) -> impl Iterator<Item = &'h [u8]> + Clone {
-    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let is_comment = |line: &[u8]| !comment.is_empty() && line.starts_with(comment);
-    lines.filter(move |line| !line.is_empty() && !is_comment(line))
-}
-
-/// Returns the words of a line.
-fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
-}
-
 /// File of such a format.
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: &'static ListKind,
-    /// Header of a METIS graph.
-    metis: Option<metis::MetisHeader>,
-    directed: bool,
-    ignore_weights: bool,
-    transform: WeightTransform,
-    rows: Rows,
-    /// Columns of node and community, where a file names its values.
-    columns: Option<Vec<Column>>,
-    /// Prefix of comments before the first community.
-    comment: Vec<u8>,
+    settings: ListSettings,
 }
 
 impl ListFormat {
@@ -222,8 +166,7 @@ impl ListFormat {
         };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
-        Ok(Some(Self {
-            kind,
+        let settings = ListSettings {
             metis,
             directed: options.directed,
             ignore_weights: options.ignore_weights,
@@ -231,12 +174,13 @@ impl ListFormat {
             rows: options.rows,
             columns: options.columns.clone(),
             comment: options.comment.clone().unwrap_or_else(|| b"#".to_vec()),
-        }))
+        };
+        Ok(Some(Self { kind, settings }))
     }
 
     /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
     pub(crate) fn is_weighted(&self) -> bool {
-        !self.ignore_weights && self.rows == Rows::Edges
+        !self.settings.ignore_weights && self.settings.rows == Rows::Edges
     }
 
     /// Returns whether the file names its values, so that columns can be chosen.
@@ -252,23 +196,25 @@ impl ListFormat {
     /// Describes how the file was understood.
     pub(crate) fn describe(&self) -> String {
         let ListKind { name, nodes, weights, .. } = self.kind;
-        if self.rows != Rows::Edges {
+        if self.settings.rows != Rows::Edges {
             return format!("{name}, {nodes}");
         }
         let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
-        let entries = match (is_listed, self.directed) {
+        let entries = match (is_listed, self.settings.directed) {
             (true, true) => ", each entry an arc",
             (true, false) => ", each edge in both its lists",
             _ => "",
         };
-        let has_weights = !weights.is_empty() && self.metis.is_none_or(|header| header.has_weights);
-        let weights = match (has_weights && !self.ignore_weights, self.transform) {
+        let has_weights =
+            !weights.is_empty() && self.settings.metis.is_none_or(|header| header.has_weights);
+        let weights = match (has_weights && !self.settings.ignore_weights, self.settings.transform)
+        {
             (false, _) => "no weights".into(),
             (true, WeightTransform::None) => weights.to_string(),
             (true, transform) => format!("weight = {}({weights})", transform.name()),
         };
-        let of_nodes = self.metis.is_some_and(|header| header.skipped > 0);
-        let unused = match (has_weights && self.ignore_weights, of_nodes) {
+        let of_nodes = self.settings.metis.is_some_and(|header| header.skipped > 0);
+        let unused = match (has_weights && self.settings.ignore_weights, of_nodes) {
             (true, true) => "; weights, node weights unused",
             (true, false) => "; weights unused",
             (false, true) => "; node weights unused",
@@ -285,13 +231,9 @@ impl ListFormat {
         bytes: u64,
         mut sample: SampleTaker<'_>,
     ) -> Result<ListSample> {
-        let task = ListTask {
-            format: self.clone(),
-            file: 0,
-            chunk_bytes: SAMPLED_CHUNK_BYTES,
-            done_bytes: 0,
-            is_sample: true,
-        };
+        let chunk_bytes = SAMPLED_CHUNK_BYTES;
+        let part = ListPart { file: 0, chunk_bytes, done_bytes: 0, is_sample: true };
+        let task = ListTask { format: self.clone(), part };
         let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
         Ok(ListSample {
             all_edges: (!read.is_whole || read.tally.has_left_out).then(|| read.estimate(bytes)),
@@ -311,14 +253,7 @@ pub(crate) struct ListSample {
 /// Task of reading a file.
 pub(crate) struct ListTask {
     pub(crate) format: ListFormat,
-    /// Index of the file.
-    pub(crate) file: usize,
-    /// Bytes of a chunk of text.
-    pub(crate) chunk_bytes: usize,
-    /// Bytes of the files before this one.
-    pub(crate) done_bytes: u64,
-    /// Whether only a sample is wanted, of edges rather than of nodes without any.
-    pub(crate) is_sample: bool,
+    pub(crate) part: ListPart,
 }
 
 impl ListTask {
@@ -332,11 +267,12 @@ impl ListTask {
         input: Input,
         taker: &mut (dyn Taker + Send),
     ) -> Result<Read> {
-        let mut words = Words::new(input, path, self.format.rows);
-        let mut edges = ListEdges::new(self, taker);
+        let settings = &self.format.settings;
+        let mut words = Words::new(input, path, settings.rows);
+        let mut edges = ListEdges::new(settings, self.part, taker);
         let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
         let is_whole = is_whole && edges.hand_over(words.consumed());
-        if is_whole && !self.format.directed {
+        if is_whole && !settings.directed {
             edges.both.check(path)?;
         }
         if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
@@ -349,7 +285,9 @@ impl ListTask {
 
     /// Returns an error if weights are to be transformed, as the file has none.
     fn check_transform(&self, path: &Path) -> Result<()> {
-        if self.format.transform == WeightTransform::None || self.format.rows != Rows::Edges {
+        if self.format.settings.transform == WeightTransform::None
+            || self.format.settings.rows != Rows::Edges
+        {
             return Ok(());
         }
         let path = path.display();

@@ -4,8 +4,7 @@
 //! begin with `#`. Source: the reference of networkx 3, "Reading and writing graphs".
 
 use super::edges::{ListEdges, WeightText};
-use super::words::{Words, whole_number};
-use super::{fields, lines};
+use super::words::{Words, fields, lines, whole_number};
 use crate::error::Result;
 use std::ops::Range;
 

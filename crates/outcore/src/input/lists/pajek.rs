@@ -5,8 +5,7 @@
 //! weight is 1; partitions, vectors and the like after the network are not read.
 
 use super::edges::{ListEdges, WeightText};
-use super::words::{Words, whole_number};
-use super::{fields, lines};
+use super::words::{Words, fields, lines, whole_number};
 use crate::error::Result;
 use std::ops::Range;
 

@@ -2,8 +2,7 @@
 //! only, others at spaces. Relations are read together. Source: the manual of Cytoscape 3, section 5.1.1.
 
 use super::edges::ListEdges;
-use super::words::Words;
-use super::{fields, lines};
+use super::words::{Words, fields, lines};
 use crate::error::Result;
 
 /// Returns whether the first line has one name, or at least three.

@@ -2,8 +2,7 @@
 //! row is a node. Source: the documentation of `bvgraph` and `gaimc`.
 
 use super::edges::{ListEdges, WeightText};
-use super::words::{Words, whole_number};
-use super::{fields, lines};
+use super::words::{Words, fields, lines, whole_number};
 use crate::error::Result;
 
 const HEADER: &str = "expected `ROWS COLUMNS ENTRIES`";

@@ -3,8 +3,7 @@
 //! manual of vsearch 2.
 
 use super::edges::{ListEdges, WeightText};
-use super::lines;
-use super::words::{Words, whole_number};
+use super::words::{Words, lines, whole_number};
 use crate::error::Result;
 
 const COLUMNS: usize = 10;

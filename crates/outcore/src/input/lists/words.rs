@@ -354,3 +354,23 @@ pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
     }
     Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
 }
+
+/// Returns the text after a byte-order mark.
+pub(super) fn without_mark(head: &[u8]) -> &[u8] {
+    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head)
+}
+
+/// Returns the lines that are neither blank nor begin with `comment`, if there is one.
+pub(super) fn lines<'h>(
+    head: &'h [u8],
+    comment: &'h [u8],
+) -> impl Iterator<Item = &'h [u8]> + Clone {
+    let lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let is_comment = |line: &[u8]| !comment.is_empty() && line.starts_with(comment);
+    lines.filter(move |line| !line.is_empty() && !is_comment(line))
+}
+
+/// Returns the words of a line.
+pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}

@@ -19,7 +19,7 @@ mod values;
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
 use super::format::names::{self, ColumnKind, NamedColumns};
-use super::format::question::{self, ColumnView};
+use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::Roles;
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};

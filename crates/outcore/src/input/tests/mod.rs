@@ -6,10 +6,12 @@ mod meaning;
 use super::decompress::samples::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use crate::budget::Limits;
+use crate::error::ErrorKind;
 use crate::io::sim::{Fault as Failure, Sim};
 use crate::weight::Weight;
 use proptest::prelude::*;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 type NamedEdge = (Vec<u8>, Vec<u8>, u32);

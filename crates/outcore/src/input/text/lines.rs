@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::input::fault::{self, Origin, Problem};
 use crate::input::format::{self, InputFormat, bad_input};
 use crate::input::format::{foreign, matrix_market};
-use crate::input::{FIRST_BLOCK_LIMIT, InputOptions, ParsedChunk, no_lines};
+use crate::input::open::{FIRST_BLOCK_LIMIT, no_lines};
+use crate::input::{InputOptions, ParsedChunk};
 use crate::input::{lists, taker};
 use std::path::{Path, PathBuf};
 

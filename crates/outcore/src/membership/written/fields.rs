@@ -1,4 +1,4 @@
-//! Fields of a text file one by one, through one buffer, so that a line may be longer than memory: a community of all
+//! FieldReader of a text file one by one, through one buffer, so that a line may be longer than memory: a community of all
 //! nodes is one line.
 //!
 //! A field that begins with a double quote ends at the next single one; double quotes inside it are doubled. This is how
@@ -15,7 +15,7 @@ const READ_BYTES: usize = 1 << 20;
 const SHOWN_BYTES: usize = 60;
 
 /// Reader of fields.
-pub(super) struct Fields {
+pub(super) struct FieldReader {
     file: StoredFile,
     /// Separator of fields; that of lines is the line feed.
     delimiter: u8,
@@ -43,7 +43,7 @@ struct Found {
     is_last: bool,
 }
 
-impl Fields {
+impl FieldReader {
     pub(super) fn open(files: &Files, path: &Path, delimiter: u8) -> Result<Self> {
         let file = files.open(path, Mode::Read)?;
         let buffer = Vec::with_capacity(READ_BYTES);

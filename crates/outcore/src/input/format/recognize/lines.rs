@@ -1,42 +1,46 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
 use super::meant::{is_missing, is_number};
-use super::names::ColumnKind;
-use super::{Layout, split};
+use crate::input::format::names::ColumnKind;
+use crate::input::format::{Layout, split};
 use crate::input::{Delimiter, InputOptions};
 
 /// Maximum number of lines that are sampled.
-pub(super) const SAMPLED_LINES: usize = 1000;
+pub(in crate::input::format) const SAMPLED_LINES: usize = 1000;
 
 /// Sampled lines of a block.
 #[derive(Default)]
-pub(super) struct Sample<'a> {
+pub(in crate::input::format) struct Sample<'a> {
     /// Lines that are neither blank nor comments.
-    pub(super) lines: Vec<&'a [u8]>,
+    pub(in crate::input::format) lines: Vec<&'a [u8]>,
     /// Comments before them.
-    pub(super) comments: Vec<Comment<'a>>,
+    pub(in crate::input::format) comments: Vec<Comment<'a>>,
     /// Prefix of comments.
-    pub(super) comment: Vec<u8>,
+    pub(in crate::input::format) comment: Vec<u8>,
     /// Delimiter that the first line states for Excel.
-    pub(super) stated: Option<Delimiter>,
+    pub(in crate::input::format) stated: Option<Delimiter>,
     /// Start and end of the first line, and the number of lines before it.
-    pub(super) first_start: usize,
-    pub(super) first_end: usize,
-    pub(super) lines_before: u64,
+    pub(in crate::input::format) first_start: usize,
+    pub(in crate::input::format) first_end: usize,
+    pub(in crate::input::format) lines_before: u64,
     /// Whether these are all lines of the file.
-    pub(super) is_whole: bool,
+    pub(in crate::input::format) is_whole: bool,
 }
 
 /// Comment before the lines, its start, and the number of lines before it.
-pub(super) struct Comment<'a> {
-    pub(super) line: &'a [u8],
-    pub(super) start: usize,
-    pub(super) lines_before: u64,
+pub(in crate::input::format) struct Comment<'a> {
+    pub(in crate::input::format) line: &'a [u8],
+    pub(in crate::input::format) start: usize,
+    pub(in crate::input::format) lines_before: u64,
 }
 
 impl<'a> Sample<'a> {
     /// Collects lines. If the block is not the end of the file, its last line is left out, since it may be incomplete.
-    pub(super) fn of(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Self {
+    pub(in crate::input::format) fn of(
+        block: &'a [u8],
+        is_whole: bool,
+        options: &InputOptions,
+    ) -> Self {
         let mut at = if block.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let comment = options.comment.clone().unwrap_or_else(|| usual_comment(&block[at..]));
         let mut sample = Self {
@@ -110,16 +114,16 @@ fn stated_delimiter(line: &[u8]) -> Option<Delimiter> {
 
 /// Lines split by one delimiter.
 #[derive(Clone)]
-pub(super) struct SplitLines<'a> {
-    pub(super) delimiter: Delimiter,
-    pub(super) rows: Vec<Vec<&'a [u8]>>,
+pub(in crate::input::format) struct SplitLines<'a> {
+    pub(in crate::input::format) delimiter: Delimiter,
+    pub(in crate::input::format) rows: Vec<Vec<&'a [u8]>>,
     /// Number of columns of most lines, and the share of the lines that have it.
-    pub(super) width: usize,
-    pub(super) share: f64,
+    pub(in crate::input::format) width: usize,
+    pub(in crate::input::format) share: f64,
 }
 
 impl<'a> SplitLines<'a> {
-    pub(super) fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
+    pub(in crate::input::format) fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
         let layout = Layout::of(delimiter);
         let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(&layout, line)).collect();
         let (mut width, share) = usual_width(&rows);
@@ -133,7 +137,7 @@ impl<'a> SplitLines<'a> {
     }
 
     /// Returns the kind of each column of `rows`, by most of its values.
-    pub(super) fn kinds(rows: &[Vec<&[u8]>], width: usize) -> Vec<ColumnKind> {
+    pub(in crate::input::format) fn kinds(rows: &[Vec<&[u8]>], width: usize) -> Vec<ColumnKind> {
         (0..width).map(|at| kind_of(rows.iter().filter_map(|row| row.get(at).copied()))).collect()
     }
 }

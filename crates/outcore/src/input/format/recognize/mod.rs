@@ -2,15 +2,20 @@
 //!
 //! A column is used because the file says so (its header, or the [table of formats](super::formats)), because there is
 //! no other choice (two columns, or a number after them), or because the user says so. What most lines say decides; a
-//! line that differs is a bad line. Anything else is a [question](super::question).
+//! line that differs is a bad line. Anything else is a [question](question).
+
+pub(super) mod doubts;
+pub(super) mod lines;
+pub(super) mod meant;
+pub(crate) mod question;
 
 use super::formats;
-use super::lines::{Sample, SplitLines};
-use super::meant::{has_comma, is_number, is_whole_number, is_word};
 use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
-use super::question::{self, ColumnView};
 use crate::error::Result;
 use crate::input::{Column, Delimiter, Header, InputOptions, Rows};
+use lines::{Sample, SplitLines};
+use meant::{has_comma, is_number, is_whole_number, is_word};
+use question::ColumnView;
 use std::path::Path;
 
 const CANDIDATES: [Delimiter; 5] = [

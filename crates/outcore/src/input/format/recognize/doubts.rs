@@ -2,14 +2,14 @@
 //!
 //! What `--columns`, a header or `--format lines` determines is never doubted.
 
+use super::LineReading;
 use super::lines::Sample;
 use super::meant::{has_comma, is_missing, is_number, is_whole_number};
-use super::names::{self, ColumnKind};
-use super::recognize::LineReading;
 use crate::error::Text;
 use crate::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
 use crate::input::Delimiter;
 use crate::input::fault::is_commented;
+use crate::input::format::names::{self, ColumnKind};
 use std::collections::HashSet;
 
 const AS_ARRAY: &str =
@@ -18,7 +18,7 @@ const AS_ARRAY: &str =
 const RISING_ROWS: usize = 20;
 
 /// Returns what the lines are instead of edges, and what to type.
-pub(super) fn doubt(
+pub(in crate::input::format) fn doubt(
     sample: &Sample<'_>,
     reading: &LineReading<'_>,
 ) -> Option<(&'static str, Text)> {
@@ -78,7 +78,7 @@ pub(super) fn doubt(
 }
 
 /// Returns the question about a weight that may be a time, unless its name says that it is a weight.
-pub(super) fn times(
+pub(in crate::input::format) fn times(
     reading: &LineReading<'_>,
     rows: &[Vec<&[u8]>],
 ) -> Option<(&'static str, Text)> {

@@ -1,13 +1,13 @@
 //! Questions: errors of a file whose columns could mean several things. They show the columns, and what to type.
 
-use super::names::{Chosen, ColumnChoice, ColumnKind};
-use super::recognize::LineReading;
-use super::understood::shown_name;
+use super::LineReading;
 use crate::error::opt::{
     COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
 use crate::error::{Error, Opt};
 use crate::input::fault::escape;
+use crate::input::format::names::{Chosen, ColumnChoice, ColumnKind};
+use crate::input::format::understood::shown_name;
 use crate::input::{Delimiter, InputOptions, Rows};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -206,7 +206,7 @@ fn with_columns(mut error: Error, view: &ColumnView<'_>) -> Error {
 }
 
 /// Returns a column's number, name and first values.
-pub(super) fn describe_column(view: &ColumnView<'_>, at: usize) -> String {
+pub(in crate::input::format) fn describe_column(view: &ColumnView<'_>, at: usize) -> String {
     let mut text = format!("column {}", at + 1);
     if let Some(name) = view.names.get(at).filter(|name| !name.is_empty()) {
         // Writing to a string cannot fail.
@@ -225,7 +225,11 @@ pub(super) fn describe_column(view: &ColumnView<'_>, at: usize) -> String {
 }
 
 /// Returns the question which of two delimiters separates the columns.
-pub(super) fn delimiter(path: &Path, one: &LineReading<'_>, other: &LineReading<'_>) -> Error {
+pub(in crate::input::format) fn delimiter(
+    path: &Path,
+    one: &LineReading<'_>,
+    other: &LineReading<'_>,
+) -> Error {
     let names = [one, other].map(|reading| reading.split.delimiter.name());
     let message = format!(
         "columns of `{}` may be separated by a {} or a {}",
@@ -247,7 +251,7 @@ pub(super) fn delimiter(path: &Path, one: &LineReading<'_>, other: &LineReading<
 }
 
 /// Returns the question whether a line that begins like a comment is an edge.
-pub(super) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
+pub(in crate::input::format) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
     let mut text = String::new();
     escape(&line[..line.len().min(80)], &mut text);
     let mark = String::from_utf8_lossy(comment).into_owned();
@@ -260,7 +264,11 @@ pub(super) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
 }
 
 /// Returns the question about a format that a doubt names.
-pub(super) fn doubt(path: &Path, message: &str, hint: crate::error::Text) -> Error {
+pub(in crate::input::format) fn doubt(
+    path: &Path,
+    message: &str,
+    hint: crate::error::Text,
+) -> Error {
     Error::usage(format!("`{}` {message}", path.display()))
         .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
         .hint(hint)
