@@ -89,14 +89,21 @@ class Edges:
     nodes: Nodes = field(default_factory=Nodes)
 
 
-def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None) -> Edges:
-    """Convert a source of edges; `columns` are those of a table that the caller has chosen."""
+def edges_of(
+    source: EdgeSource, columns: str | Sequence[str | int] | None = None, *, two_mode: bool = False
+) -> Edges:
+    """Convert a source of edges; `columns` are those of a table that the caller has chosen.
+
+    With `two_mode`, rows and columns of a matrix are nodes of two kinds.
+    """
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
         return Edges([os.fspath(edges)])
     package = type(edges).__module__.partition(".")[0]
     if package in ("scipy", "numpy"):
-        rows = _rows_of(edges)
+        rows = _rows_of(edges, two_mode=two_mode)
+        if two_mode:
+            return _of_batches(_two_mode_batches(rows), Nodes())
         return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
     if package == "networkx":
         nodes = Nodes("int64", _distinct(list(edges)))
@@ -279,12 +286,12 @@ def _are_integers(names: Sequence[Any]) -> bool:
     return bool(min(names) >= -(1 << 63) and max(names) < 1 << 63)
 
 
-def _rows_of(matrix: Any) -> Any:
-    """Return a square matrix in compressed sparse row format."""
+def _rows_of(matrix: Any, *, two_mode: bool) -> Any:
+    """Return a matrix in compressed sparse row format, square unless its rows and columns are nodes of two kinds."""
     if getattr(matrix, "ndim", 0) != 2:
         raise _unusable(matrix)
     rows, columns = matrix.shape
-    if rows != columns:
+    if rows != columns and not two_mode:
         pairs = "; `map(tuple, matrix)` passes its rows as edges" if columns in (2, 3) else ""
         raise _made(
             {
@@ -294,8 +301,8 @@ def _rows_of(matrix: Any) -> Any:
                 f"rows, pass similarities of the rows, such as `matrix @ matrix.T`{pairs}",
             }
         )
-    if rows == 0:
-        raise _refused("the matrix has no rows", "pass a matrix with a row for each node")
+    if rows == 0 or columns == 0:
+        raise _refused("the matrix has no rows or no columns", "pass a matrix with a row for each node")
     if matrix.dtype.kind not in "biuf":
         raise _refused(
             f"the matrix holds `{matrix.dtype}`, but weights are numbers",
@@ -336,6 +343,28 @@ def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
     for at in range(0, len(alone), BATCH_EDGES):
         nodes = alone[at : at + BATCH_EDGES].tobytes()
         yield nodes, nodes, bytes(len(nodes))
+
+
+def _two_mode_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield the entries of a matrix whose rows and columns are nodes of two kinds, in batches.
+
+    A row or column without entries gets an edge of weight 0, so that it is not lost.
+    """
+    import numpy as np
+
+    entries = rows.tocoo()
+    for at in range(0, entries.nnz, BATCH_EDGES):
+        part = slice(at, at + BATCH_EDGES)
+        source, target = entries.row[part].astype(np.int64), entries.col[part].astype(np.int64)
+        yield source.tobytes(), target.tobytes(), entries.data[part].astype(np.float64).tobytes()
+    for axis, count in enumerate(rows.shape):
+        seen = np.zeros(count, dtype=bool)
+        seen[entries.row if axis == 0 else entries.col] = True
+        alone = np.flatnonzero(~seen).astype(np.int64)
+        for at in range(0, len(alone), BATCH_EDGES):
+            nodes = alone[at : at + BATCH_EDGES].tobytes()
+            ends = (nodes, bytes(len(nodes)))
+            yield *(ends if axis == 0 else ends[::-1]), bytes(len(nodes))
 
 
 def _graph_batches(

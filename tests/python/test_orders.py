@@ -119,6 +119,21 @@ def test_a_matrix_that_is_not_square_is_refused_with_what_it_may_be(matrix: Any)
     assert raised.value.hint and "two_mode=True" in raised.value.hint
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
+def test_rows_and_columns_of_a_matrix_may_be_nodes_of_two_kinds(kind: Any) -> None:
+    # Row 2 and column 1 have no entries.
+    matrix = kind(np.array([[1.0, 0, 2], [0, 0, 3], [0, 0, 0]]))
+    found = outcore.cluster(matrix, two_mode=True, method="components")
+    groups = {name: found[name] for name in found}
+    assert set(groups) == {f"source:{at}" for at in range(3)} | {f"target:{at}" for at in range(3)}
+    assert len({groups[name] for name in ("source:0", "source:1", "target:0", "target:2")}) == 1
+    assert len(set(groups.values())) == 3
+    assert set(dict(outcore.cluster(kind(np.ones((2, 3))), two_mode=True))) == {
+        *("source:0", "source:1"),
+        *("target:0", "target:1", "target:2"),
+    }
+
+
 @pytest.mark.parametrize("values", [[0.25, 1], (1, 0.25), np.array([0.25, 2.0]), "generator", [0.5]])
 @pytest.mark.parametrize("option", ["resolution", "attenuation"])
 @pytest.mark.parametrize("output", [None, "c.tsv", "c.parquet"])
