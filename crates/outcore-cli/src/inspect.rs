@@ -1,9 +1,11 @@
 //! `outcore inspect`.
 
 use crate::args::Inspect;
+use crate::jobs::input::{given_for_reading as given, reading_options};
 use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
+use outcore::input::{ColumnUse, examine};
 use outcore::io::{
     Confidence, DiskProfile, Figure, Files, Mode, ProcessorProfile, TransferProfile,
 };
@@ -47,16 +49,34 @@ struct Description<'a> {
     verified: bool,
 }
 
-/// Returns the description of a graph, a work directory or a profile, as text or as JSON.
+/// Description of a file of edges, as `--json` prints it.
+#[derive(serde::Serialize)]
+struct EdgesFile<'a> {
+    schema: u32,
+    kind: &'static str,
+    path: &'a Path,
+    understood: String,
+    columns: Vec<ColumnUse>,
+}
+
+/// Returns the description of a file of edges, a graph, a work directory or a profile, as text or as JSON.
 pub(crate) fn inspect(
     files: &Files,
     arguments: &Inspect,
     observer: &dyn Observer,
 ) -> Result<String> {
     let path = &arguments.path;
-    files.entry(path)?;
-    if files.is_regular(path) && begins_with_a_brace(files, path)? {
+    let is_directory = files.entry(path)?.is_directory;
+    if !is_directory && files.is_regular(path) && begins_with_a_brace(files, path)? {
         return inspect_profile(files, arguments);
+    }
+    if !is_directory {
+        return inspect_edges(files, arguments);
+    }
+    if let Some(option) = given(&arguments.reading) {
+        let message =
+            format_args!("{option} is for files of edges, but `{}` is a directory", path.display());
+        return Err(Error::usage(message).hint("leave it out"));
     }
     if files.entry(&path.join("graph.json")).is_err() {
         return match JobManifest::read(files, path)? {
@@ -94,12 +114,42 @@ pub(crate) fn inspect(
     Ok(table(&description))
 }
 
+/// Returns what the columns of a file of edges are used for.
+fn inspect_edges(files: &Files, arguments: &Inspect) -> Result<String> {
+    let path = &arguments.path;
+    refuse_verify(arguments)?;
+    let (understood, columns) = examine(files, path, &reading_options(&arguments.reading))?;
+    if arguments.json {
+        let kind = "edges";
+        return json(&EdgesFile { schema: 1, kind, path, understood, columns });
+    }
+    let text = |column: &ColumnUse| {
+        let ColumnUse { number, name, values, role, why, .. } = column;
+        let role = if role.is_empty() { "-" } else { role };
+        [number.to_string(), name.clone(), values.clone(), role.to_owned(), why.clone()]
+    };
+    let mut rows: Vec<[String; 5]> = columns.iter().map(text).collect();
+    if rows.is_empty() {
+        return Ok(format!("{understood}\n"));
+    }
+    rows.insert(0, ["column", "name", "values", "use", "why"].map(str::to_owned));
+    Ok(format!("{understood}\n{}", aligned(&rows)))
+}
+
+/// Returns rows with columns of equal width.
+fn aligned(rows: &[[String; 5]]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    let line = |row: &[String; 5]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 fn inspect_work_directory(manifest: &JobManifest, arguments: &Inspect) -> Result<String> {
     let path = &arguments.path;
-    if arguments.verify {
-        let message = format_args!("{VERIFY} is for graphs, but `{}` is not one", path.display());
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
+    refuse_verify(arguments)?;
     let is_running = manifest.owner.is_running();
     if arguments.json {
         let kind = "work-directory";
@@ -142,6 +192,14 @@ fn input_and_size(input: &InputFile) -> String {
     }
 }
 
+fn refuse_verify(arguments: &Inspect) -> Result<()> {
+    if !arguments.verify {
+        return Ok(());
+    }
+    let path = arguments.path.display();
+    Err(Error::usage(format_args!("{VERIFY} is for graphs, but `{path}` is not one")))
+}
+
 /// Whether a file begins with a brace, and so may be JSON.
 fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
     let mut first = [0];
@@ -149,11 +207,7 @@ fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
 }
 
 fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
-    if arguments.verify {
-        let message =
-            format_args!("{VERIFY} is for graphs, but `{}` is a file", arguments.path.display());
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
+    refuse_verify(arguments)?;
     let profile = DiskProfile::load(files, &arguments.path)?;
     if arguments.json {
         return json(&profile);

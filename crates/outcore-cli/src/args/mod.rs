@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Plan(Box<Plan>),
     /// Measure the quality of communities, and compare them with others
     Score(Score),
-    /// Describe and verify a graph, or describe the work directory of a job or the profile of a disk
+    /// Describe the columns of a file of edges, a graph, the work directory of a job or the profile of a disk
     Inspect(Inspect),
     /// List the formats of edges: how each is recognized, and which columns are read
     Formats(Formats),
@@ -287,10 +287,13 @@ pub(crate) struct Score {
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// A graph made by `outcore build`; a directory `.RESULT.outcore`, which has the state of a job that
-    /// runs or was stopped; or a profile made by `outcore lab tune`
-    #[arg(value_name = "GRAPH|WORK-DIR|PROFILE")]
+    /// A file of edges, whose columns are shown, each with values, its use and why; a graph made by `outcore
+    /// build`; a directory `.RESULT.outcore`, which has the state of a job that runs or was stopped; or a
+    /// profile made by `outcore lab tune`
+    #[arg(value_name = "EDGES|GRAPH|WORK-DIR|PROFILE")]
     pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Read the whole graph and compare its checksums
     #[arg(long)]
     pub(crate) verify: bool,
@@ -402,6 +405,46 @@ pub(crate) struct Pages {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct Input {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// What to do with a line that cannot be read
+    #[arg(long, value_parser = names::<OnBadLine>(), value_name = "ACTION", default_value = "stop")]
+    pub(crate) on_bad_line: OnBadLine,
+    /// Write each skipped line, with its position and the reason, to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Weight of an edge that occurs more than once
+    #[arg(long, value_parser = names::<Duplicates>(), value_name = "RULE", default_value = "sum")]
+    pub(crate) duplicates: Duplicates,
+    /// What to do with an edge from a node to itself
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = SelfLoops::Drop)]
+    pub(crate) self_loops: SelfLoops,
+    /// Keep the direction of edges
+    #[arg(long)]
+    pub(crate) directed: bool,
+    /// Drop edges with a smaller weight, after the transformation; also applies to a graph
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) min_weight: Option<f64>,
+    /// Drop edges with a larger weight, after the transformation
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) max_weight: Option<f64>,
+    /// Normalize weights, after the thresholds: `self-score` divides by the smaller self score of the two
+    /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
+    #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
+    pub(crate) normalize: Normalize,
+    /// Also include the nodes of this file, even those without an edge: a name per line, the column that a
+    /// header or a table calls `id`, `node` or `name`, or FASTA. New nodes follow those of the edges
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: Option<PathBuf>,
+    /// Options that were given, of those that a graph records.
+    #[arg(skip)]
+    pub(crate) given: Vec<Opt>,
+}
+
+/// How a file of edges is read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Input options")]
+pub(crate) struct Reading {
     #[arg(
         long,
         help = EdgeFormat::HELP,
@@ -410,8 +453,8 @@ pub(crate) struct Input {
         default_value = "auto"
     )]
     pub(crate) format: EdgeFormat,
-    /// Columns of the source, the target and the weight, by name or number from 1 [default: 1,2
-    /// and, if there is one, 3]
+    /// Columns of the source, the target and the weight, by name or number from 1 [default: as the
+    /// file says]
     #[arg(long, value_name = "SOURCE,TARGET[,WEIGHT]", value_delimiter = ',', num_args = 1)]
     pub(crate) columns: Option<Vec<Column>>,
     /// Sources and targets are nodes of two kinds, so that equal names in both columns are different nodes.
@@ -432,46 +475,14 @@ pub(crate) struct Input {
     /// Whether the first line names the columns
     #[arg(long, value_parser = names::<Header>(), value_name = "WHEN", default_value = "auto")]
     pub(crate) header: Header,
-    /// What to do with a line that cannot be read
-    #[arg(long, value_parser = names::<OnBadLine>(), value_name = "ACTION", default_value = "stop")]
-    pub(crate) on_bad_line: OnBadLine,
-    /// Write each skipped line, with its position and the reason, to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) rejects: Option<PathBuf>,
-    /// Weight of an edge that occurs more than once
-    #[arg(long, value_parser = names::<Duplicates>(), value_name = "RULE", default_value = "sum")]
-    pub(crate) duplicates: Duplicates,
-    /// What to do with an edge from a node to itself
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t = SelfLoops::Drop)]
-    pub(crate) self_loops: SelfLoops,
-    /// Keep the direction of edges
-    #[arg(long)]
-    pub(crate) directed: bool,
     /// Give every edge weight 1
     #[arg(long)]
     pub(crate) ignore_weights: bool,
     /// Transformation of weights as they are read: `log` is ln(1 + w), for counts; `neglog10` is
-    /// -log10(w), for E-values (at most 200, also for 0; no edge for 1 and more); `reciprocal` is 1/w,
-    /// for distances
+    /// -log10(w), for E-values (at most 200, also for 0; no edge for 1 and more); `reciprocal` is 1/w
+    /// and `similarity` 1/(1 + w), for distances
     #[arg(long, value_parser = names::<WeightTransform>(), value_name = "HOW", default_value = "none")]
     pub(crate) weight_transform: WeightTransform,
-    /// Drop edges with a smaller weight, after the transformation; also applies to a graph
-    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) min_weight: Option<f64>,
-    /// Drop edges with a larger weight, after the transformation
-    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) max_weight: Option<f64>,
-    /// Normalize weights, after the thresholds: `self-score` divides by the smaller self score of the two
-    /// nodes, which is the weight of a node's self hit (`A A 723`); use it with `--duplicates max`
-    #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
-    pub(crate) normalize: Normalize,
-    /// Also include the nodes of this file, even those without an edge: a name per line, the column that a
-    /// header or a table calls `id`, `node` or `name`, or FASTA. New nodes follow those of the edges
-    #[arg(long, value_name = "FILE")]
-    pub(crate) nodes: Option<PathBuf>,
-    /// Options that were given, of those that a graph records.
-    #[arg(skip)]
-    pub(crate) given: Vec<Opt>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,15 +1,13 @@
 //! Converts arguments about edge lists, their place and format, to the engine's options.
 
-use crate::args::{self, Input};
+use crate::args::{self, Input, Reading};
 use outcore::error::Opt;
 use outcore::error::opt::{
     COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
     MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
-use outcore::input::{
-    CommunityFormat, EdgeFormat, Header, InputOptions, OnBadLine, Rows, WeightTransform,
-};
+use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, WeightTransform};
 use outcore::io::Files;
 use outcore::job::Normalize;
 use outcore::{Error, ErrorKind, Result};
@@ -23,35 +21,40 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
     }
     Ok(InputOptions {
         paths,
-        stream: None,
         nodes: input.nodes.clone(),
-        format: input.format,
-        community_format: CommunityFormat::Auto,
         directed: input.directed,
-        columns: input.columns.clone(),
-        delimiter: input.delimiter,
-        two_mode: input.two_mode,
-        comment: input.comment.as_ref().map(|comment| comment.as_bytes().to_vec()),
-        header: input.header,
         on_bad_line: input.on_bad_line,
         rejects: input.rejects.clone(),
-        ignore_weights: input.ignore_weights,
-        weight_transform: input.weight_transform,
-        rows: Rows::Edges,
+        ..reading_options(&input.reading)
     })
+}
+
+pub(crate) fn reading_options(reading: &Reading) -> InputOptions {
+    InputOptions {
+        format: reading.format,
+        columns: reading.columns.clone(),
+        delimiter: reading.delimiter,
+        two_mode: reading.two_mode,
+        comment: reading.comment.as_ref().map(|comment| comment.as_bytes().to_vec()),
+        header: reading.header,
+        ignore_weights: reading.ignore_weights,
+        weight_transform: reading.weight_transform,
+        ..InputOptions::default()
+    }
 }
 
 /// Refuses options for reading edges where the input is a graph; none is ignored silently.
 pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &Path) -> Result<()> {
     let given = [
         // Files of communities can contain comments.
-        (input.comment.is_some() && !reads_communities, COMMENT),
+        (input.reading.comment.is_some() && !reads_communities, COMMENT),
         (input.directed, DIRECTED),
         (input.normalize != Normalize::None, NORMALIZE),
         (input.nodes.is_some(), NODES),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
-    let of_lines = Input { comment: None, min_weight: None, ..input.clone() };
+    let mut of_lines = Input { min_weight: None, ..input.clone() };
+    of_lines.reading.comment = None;
     match given_for_lines(&of_lines).or(given) {
         None => Ok(()),
         Some(option) => {
@@ -65,20 +68,28 @@ pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &P
 /// Returns the first option given that controls how lines of edge lists are read, or which edges count.
 pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
     let given = [
-        (input.format != EdgeFormat::Auto, FORMAT),
-        (input.columns.is_some(), COLUMNS),
-        (input.two_mode, TWO_MODE),
-        (input.delimiter.is_some(), DELIMITER),
-        (input.comment.is_some(), COMMENT),
-        (input.header != Header::Auto, HEADER),
         (input.on_bad_line != OnBadLine::Stop, ON_BAD_LINE),
         (input.rejects.is_some(), REJECTS),
         (input.duplicates != Duplicates::Sum, DUPLICATES),
         (input.self_loops != args::SelfLoops::Drop, SELF_LOOPS),
-        (input.ignore_weights, IGNORE_WEIGHTS),
-        (input.weight_transform != WeightTransform::None, WEIGHT_TRANSFORM),
         (input.min_weight.is_some(), MIN_WEIGHT),
         (input.max_weight.is_some(), MAX_WEIGHT),
+    ];
+    let first = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
+    given_for_reading(&input.reading).or(first)
+}
+
+/// Returns the first option given that controls how a file of edges is read.
+pub(crate) fn given_for_reading(reading: &Reading) -> Option<Opt> {
+    let given = [
+        (reading.format != EdgeFormat::Auto, FORMAT),
+        (reading.columns.is_some(), COLUMNS),
+        (reading.two_mode, TWO_MODE),
+        (reading.delimiter.is_some(), DELIMITER),
+        (reading.comment.is_some(), COMMENT),
+        (reading.header != Header::Auto, HEADER),
+        (reading.ignore_weights, IGNORE_WEIGHTS),
+        (reading.weight_transform != WeightTransform::None, WEIGHT_TRANSFORM),
     ];
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
 }

@@ -60,7 +60,7 @@ pub(crate) fn cluster(
         read.refuse_without_files()?;
     }
     let levels = arguments.present.levels.is_some();
-    let communities = read.input(input.comment.as_deref());
+    let communities = read.input(input.reading.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
     let options = ClusterOptions { levels, communities: communities.clone(), ..options };
     let (output, resources) = (&arguments.output, &arguments.resources);
@@ -108,7 +108,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     if method.initial.is_none() && labels.fixed.is_none() && present.earlier.is_none() {
         read.refuse_without_files()?;
     }
-    let communities = read.input(input.comment.as_deref());
+    let communities = read.input(input.reading.comment.as_deref());
     let clustering = match arguments.build {
         true => None,
         false => {
@@ -479,7 +479,7 @@ mod tests {
             let options = cluster_options(method, labels, input, is_graph).unwrap();
             assert_eq!(options, ClusterOptions::default());
         }
-        let communities = read.input(input.comment.as_deref());
+        let communities = read.input(input.reading.comment.as_deref());
         assert_eq!(present_options(present, communities), PresentOptions::default());
         let (files, paths) = (Files::default(), typed.inputs.clone());
         let options = job_options(&files, paths.clone(), input, resources, output, false).unwrap();

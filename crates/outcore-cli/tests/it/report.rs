@@ -224,7 +224,7 @@ fn hostile_names_stay_names() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let name = "a <script>alert(1)<script> & \"q\" 'x' -->\u{1}.tsv";
-    std::fs::write(path.join(name), "<script>\tb\t1\nb\tc\n\n<b>only\n").unwrap();
+    std::fs::write(path.join(name), "<script>\tb\t1\nb\tc\t1\nc\td\t1\n\n<b>only\n").unwrap();
     let reject = ["--on-bad-line", "skip", "--rejects", "<img onerror=x>.txt"];
     let output = ["-o", "<svg onload=alert(2)>.tsv"];
     let html = page(path, &[&["cluster", name], &output[..], &reject].concat());

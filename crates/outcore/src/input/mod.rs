@@ -65,6 +65,10 @@ use fault::{Origin, Rejects};
 pub use format::formats::{FormatRow, formats};
 #[doc(hidden)]
 pub use format::names::choose_columns;
+#[doc(hidden)]
+pub use format::understood::ColumnUse;
+#[doc(hidden)]
+pub use open::examine;
 use open::{FileFormat, Form, common_weights, kinds_bytes, open_files, total_bytes, unweighted};
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,

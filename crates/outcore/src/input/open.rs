@@ -4,6 +4,7 @@
 use super::chunks::{NumberedNodes, Task};
 use super::decompress::Input;
 use super::fault::Origin;
+use super::format::understood::ColumnUse;
 use super::format::{self, InputFormat, KIND_LIMIT};
 use super::lists::{self, ListFormat};
 use super::options::{BYTES_PER_LINE, has_no_weights};
@@ -201,26 +202,60 @@ pub(super) fn detect_next(
             window_bytes,
         });
     }
-    detect(input, path, options, |block, is_whole| format::detect(block, is_whole, path, options))
+    detect(input, path, options)
 }
 
-/// Detects the format of one file, passing longer and longer beginnings of it to `look`.
-fn detect(
+/// Returns how a file of edges is understood, in one line, and what each of its columns is used for; formats that are not
+/// lines or rows have none.
+///
+/// # Errors
+/// Like [`EdgeReader::open`](super::EdgeReader::open).
+pub fn examine(
+    files: &Files,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<(String, Vec<ColumnUse>)> {
+    let options = InputOptions { paths: vec![path.to_path_buf()], ..options.clone() };
+    options.check()?;
+    let mut input = Input::open(files, path, 1)?;
+    let room = DecodeRoom { workers: 1, bytes: 0 };
+    let file = detect_next(files, &mut input, &options, &[], room)?;
+    let uses = match &file.form {
+        Form::Table(table) => table.uses(files, path, &mut input, &options)?,
+        Form::Text(format) if format.matrix.is_none() => {
+            let look = |block: &[u8], is_whole| format::columns(block, is_whole, path, &options);
+            first_lines(&mut input, path, &options, look)?.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    Ok((format::understood::describe(&[file]).remove(0), uses))
+}
+
+/// Detects the format of one file by its lines.
+fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<FileFormat> {
+    let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
+    let look = |block: &[u8], is_whole| format::detect(block, is_whole, path, options);
+    let format = first_lines(input, path, options, look)?;
+    let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
+    Ok(FileFormat { path, form, unpacker, window_bytes })
+}
+
+/// Passes longer and longer beginnings of a file to `look`, until it finds something.
+fn first_lines<T>(
     input: &mut Input,
     path: &Path,
     options: &InputOptions,
-    look: impl Fn(&[u8], bool) -> Result<Option<InputFormat>>,
-) -> Result<FileFormat> {
-    let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
+    look: impl Fn(&[u8], bool) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    let unpacker = input.unpacker();
     let mut wanted = FIRST_BLOCK;
     loop {
         let (block, is_whole) = input.peek(wanted)?;
         let is_node_list = options.rows == Rows::Nodes;
         format::foreign::refuse(block, path, options, unpacker, is_node_list)?;
-        let format = look(block, is_whole)?;
-        if format.is_some() || is_whole {
-            let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
-            return Ok(FileFormat { path, form, unpacker, window_bytes });
+        let found = look(block, is_whole)?;
+        if found.is_some() || is_whole {
+            return Ok(found);
         }
         if wanted >= FIRST_BLOCK_LIMIT {
             return Err(no_lines(path));

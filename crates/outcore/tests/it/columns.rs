@@ -5,8 +5,8 @@ use crate::common::tables::{Row, arrow, parquet};
 use crate::common::{MIB, options, storage_of};
 use crate::tables::{built, edges, of_file, of_stream, of_text};
 use arrow_array::RecordBatch;
-use outcore::input::{Column, InputOptions, OnBadLine};
 use outcore::ErrorKind;
+use outcore::input::{Column, InputOptions, OnBadLine};
 
 #[test]
 fn columns_are_found_by_name_and_by_number() {
@@ -269,6 +269,17 @@ fn cell(column: &dyn arrow_array::Array, row: usize) -> String {
     }
 }
 
+/// Returns a table in all formats.
+fn formats_of(table: &RecordBatch) -> [(&'static str, Vec<u8>); 5] {
+    [
+        ("CSV", lines_of(table, ',', true).into_bytes()),
+        ("TSV", lines_of(table, '\t', true).into_bytes()),
+        ("semicolons", lines_of(table, ';', true).into_bytes()),
+        ("Parquet", parquet(table, 100)),
+        ("Arrow", arrow(table, 100, false, false)),
+    ]
+}
+
 /// A header gives the same edges and weights in every format: `s` and `t` stand for names, `w` for the weight, `n` for
 /// another number, `x` for other text.
 #[test]
@@ -312,22 +323,25 @@ fn a_header_means_the_same_in_every_format() {
         ("x,protein1,protein2,combined_score", "xstw"),
         ("from,to,source", "stx"),
         ("a,b,c", "stw"),
-        ("a,b,c,weight", "stxw"),
     ] {
         let columns = header.split(',').zip(kinds.chars().map(column));
         let table = RecordBatch::try_from_iter(columns).unwrap();
         let expected = of_text(&named, kinds.contains('w'), |_| ());
-        let files = [
-            ("CSV", lines_of(&table, ',', true).into_bytes()),
-            ("TSV", lines_of(&table, '\t', true).into_bytes()),
-            ("semicolons", lines_of(&table, ';', true).into_bytes()),
-            ("Parquet", parquet(&table, 100)),
-            ("Arrow", arrow(&table, 100, false, false)),
-        ];
-        for (what, file) in files {
+        for (what, file) in formats_of(&table) {
             let found = of_file(&file, 2, |_| ());
             let found = found.unwrap_or_else(|error| panic!("{header} as {what}: {error}"));
             assert!(found == expected, "{header} as {what}");
+        }
+    }
+    // What is a question in one format is one in all.
+    for (header, kinds) in
+        [("a,b,c,weight", "stxw"), ("source,target,one,two", "stww"), ("id,label", "sx")]
+    {
+        let columns = header.split(',').zip(kinds.chars().map(column));
+        let table = RecordBatch::try_from_iter(columns).unwrap();
+        for (what, file) in formats_of(&table) {
+            let error = of_file(&file, 2, |_| ()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{header} as {what}: {error}");
         }
     }
     // Columns that are given take precedence over the header.

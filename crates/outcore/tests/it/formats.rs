@@ -8,6 +8,7 @@ use outcore::input::{
     Batch, BatchMemory, EdgeFormat, EdgeReader, Fingerprint, InputOptions, Rows, WeightTransform,
 };
 use outcore::io::sim::Sim;
+use outcore::io::{Entry, Files};
 use outcore::{Error, Result};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -39,12 +40,13 @@ const FORMATS: [EdgeFormat; 15] = [
 fn samples() -> Vec<(String, Vec<u8>, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/formats");
     let mut samples = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let files = Files::default();
+    for Entry { path, .. } in files.list(&folder).unwrap() {
         let expected = format!("{}.edges", path.display());
-        if let Ok(expected) = std::fs::read_to_string(expected) {
+        if let Ok(expected) = files.read(Path::new(&expected)) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            samples.push((name, std::fs::read(&path).unwrap(), expected));
+            let expected = String::from_utf8(expected).unwrap();
+            samples.push((name, files.read(&path).unwrap(), expected));
         }
     }
     samples.sort();

@@ -1,8 +1,8 @@
 //! Integration tests of the engine in one program: whole jobs, nearly all on the simulated storage.
 
 mod append;
-mod common;
 mod columns;
+mod common;
 mod communities;
 mod faults;
 mod formats;

@@ -64,14 +64,11 @@ fn formats_of_lines_are_detected_and_described() {
     for (text, expected) in [
         ("a\tb\n", "tab, no header, column 1 -> column 2, no weights"),
         ("a b 1\nb c 2\n", "spaces, no header, column 1 -> column 2, weight = column 3"),
-        (
-            "a;b;x\nc;d;y\n",
-            "semicolon, no header, column 1 -> column 2, no weights; column 3 unused",
-        ),
+        ("a;b\nc;d\n", "semicolon, no header, column 1 -> column 2, no weights"),
         ("a|b|1\nc|d|2\n", "`|`, no header, column 1 -> column 2, weight = column 3"),
         (
-            "a b 1 x y z\nb c 2 x y z\n",
-            "spaces, no header, column 1 -> column 2, weight = column 3; columns 4-6 unused",
+            "# from to weight x y z\na b 1 x y z\nb c 2 x y z\n",
+            "spaces, header, from -> to, weight = weight; x, y, z unused",
         ),
         (
             "source,target,strength,Label\na,b,1,x\n",
@@ -167,7 +164,7 @@ fn descriptions_include_options() {
             text,
             |input| {
                 input.header = Header::No;
-                input.ignore_weights = true;
+                input.columns = Some(vec![Column::Number(1), Column::Number(2)]);
             },
             "comma, no header, column 1 -> column 2, no weights; columns 3-4 unused",
         ),
@@ -223,7 +220,7 @@ fn files_of_one_format_share_a_line_and_long_lists_of_formats_are_shortened() {
     assert_eq!(notices[..3], expected);
     assert_eq!(report.input.unwrap().formats, expected);
     let texts: Vec<String> =
-        (1..=9).map(|count| format!("a b 1{}\n", " x".repeat(count))).collect();
+        (1..=9).map(|count| format!("source target x{count}\na b 1\n")).collect();
     let paths: Vec<String> = (1..=9).map(|count| format!("/in/{count}")).collect();
     let files: Vec<(&str, &[u8])> =
         paths.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_bytes())).collect();

@@ -321,9 +321,9 @@ fn a_node_list_that_cannot_be_read_is_named_and_leaves_nothing() {
     let sim = storage_of("a\tb\t1\n");
     let error = build(&sim, &options).unwrap_err();
     assert!(error.to_string().contains("/in/nodes.txt"), "{error}");
-    sim.put("/in/nodes.txt", b"a\n\tx\n");
+    sim.put("/in/nodes.txt", b"node\tkind\na\tx\n\tx\n");
     let error = build(&sim, &options).unwrap_err();
-    assert_eq!(error.to_string(), "/in/nodes.txt:2:1: node has no name");
+    assert_eq!(error.to_string(), "/in/nodes.txt:3:1: node has no name");
     assert_eq!(sim.paths().len(), 2);
     // Nodes alone are not a graph.
     let sim = storage_of("# nothing\n");

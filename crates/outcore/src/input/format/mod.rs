@@ -28,7 +28,7 @@ pub(crate) use recognize::lines::BYTE_ORDER_MARK;
 use recognize::lines::Sample;
 use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
-use understood::Roles;
+use understood::{ColumnUse, Roles};
 
 /// Rules for splitting lines.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -184,8 +184,8 @@ impl InputFormat {
     }
 }
 
-/// Detects the format of edges, communities or nodes from a file's first bytes; returns `None` if they contain only comments and blank lines.
-/// `is_whole` indicates whether the file ends with them.
+/// Detects the format of edges, communities or nodes from a file's first bytes; returns `None` if they contain only
+/// comments and blank lines. `is_whole` indicates whether the file ends with them.
 ///
 /// # Errors
 /// `Usage` if the columns could mean several things; `BadInput` for a file that is not lines of edges.
@@ -206,9 +206,37 @@ pub(crate) fn detect(
     if banner.is_some() && options.header != Header::No {
         return matrix_market::format(&sample, banner, path, options).map(Some);
     }
-    let konect = matrix_market::konect(&sample, path, options)?;
+    let (reading, chosen) = read(&sample, path, options)?;
+    Ok(Some(format_of(&sample, &reading, &chosen, path, options)?))
+}
+
+/// Returns the uses of the columns of lines of edges, in the same way.
+///
+/// # Errors
+/// Like [`detect`].
+pub(crate) fn columns(
+    block: &[u8],
+    is_whole: bool,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Option<Vec<ColumnUse>>> {
+    let sample = Sample::of(block, is_whole, options);
+    if sample.lines.is_empty() {
+        return Ok(None);
+    }
+    let (reading, chosen) = read(&sample, path, options)?;
+    Ok(Some(understood::uses(&reading.view(), &chosen, options.columns.is_some())))
+}
+
+/// Returns what the sampled lines are, and the columns to use.
+fn read<'a>(
+    sample: &Sample<'a>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<(LineReading<'a>, Chosen)> {
+    let konect = matrix_market::konect(sample, path, options)?;
     let known = options.delimiter.or(sample.stated).or(konect.map(|_| Delimiter::Spaces));
-    let mut reading = recognize(&sample, known, path, options)?;
+    let mut reading = recognize(sample, known, path, options)?;
     if let Some(konect) = konect {
         konect.apply(&mut reading);
     }
@@ -216,8 +244,8 @@ pub(crate) fn detect(
     if is_asked && options.rows.are_memberships() && names::are_of_edges(&reading.names) {
         return Err(names::edges_as_communities(path));
     }
-    let chosen = choose(&sample, &reading, path, options)?;
-    Ok(Some(format_of(&sample, &reading, &chosen, path, options)?))
+    let chosen = choose(sample, &reading, path, options)?;
+    Ok((reading, chosen))
 }
 
 /// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.

@@ -237,12 +237,8 @@ impl NamedColumns<'_> {
             [sure] => return with(sure),
             ref several => return ColumnChoice::AskWeight(chosen, several.to_vec()),
         }
-        let is_other = |at: usize| {
-            let ends = OTHER_ENDS.split_whitespace().any(|end| word(at).ends_with(end));
-            ends || is_one_of(OTHER_WORDS, word(at)) || has_part(TIME_PARTS, word(at))
-        };
         let numbers: Vec<usize> =
-            all.into_iter().filter(|&at| self.is_number(at) && !is_other(at)).collect();
+            all.into_iter().filter(|&at| self.is_number(at) && !is_other(word(at))).collect();
         let (far, near): (Vec<usize>, Vec<usize>) =
             numbers.iter().partition(|&&at| is_distance(word(at)));
         let turns =
@@ -281,6 +277,26 @@ fn is_one_of(known: &str, word: &str) -> bool {
 
 fn has_part(parts: &str, word: &str) -> bool {
     parts.split_whitespace().any(|part| word.contains(part))
+}
+
+/// Returns whether a word names numbers that are no weights: identifiers, places, points in time.
+fn is_other(word: &str) -> bool {
+    let ends = OTHER_ENDS.split_whitespace().any(|end| word.ends_with(end));
+    ends || is_one_of(OTHER_WORDS, word) || has_part(TIME_PARTS, word)
+}
+
+/// Returns why a column that is not used is none of an edge.
+pub(crate) fn why_unused(name: Option<&[u8]>, kind: ColumnKind) -> &'static str {
+    let (has_name, name) = (name.is_some(), name.unwrap_or_default());
+    let word = plain_word(name);
+    match kind {
+        ColumnKind::Empty => "empty",
+        ColumnKind::Text => "text",
+        ColumnKind::Number if has_name && is_index(name) => "row numbers",
+        ColumnKind::Number if is_other(&word) => "no weight by its name",
+        ColumnKind::Number if is_distance(&word) => "smaller for closer nodes by its name",
+        ColumnKind::Number => "number",
+    }
 }
 
 fn is_distance(word: &str) -> bool {

@@ -3,6 +3,9 @@
 //!
 //! The same text is shown on the screen and in the report. Files that were understood alike share a line.
 
+use super::names::{self, Chosen, ColumnKind};
+use super::recognize::question::{self, ColumnView};
+use crate::error::opt::COLUMNS;
 use crate::input::Delimiter;
 use crate::input::fault::escape;
 use crate::input::open::{FileFormat, Form};
@@ -93,6 +96,53 @@ pub(super) fn shown_name(name: &[u8]) -> String {
     }
     let is_odd = |letter: char| letter.is_whitespace() || ",;`=()".contains(letter);
     if shown.contains(is_odd) || shown.contains("->") { format!("`{shown}`") } else { shown }
+}
+
+/// Column of a file of edges, and what it is used for.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ColumnUse {
+    /// Number, from 1.
+    pub number: u64,
+    /// Name in the header; empty without one.
+    pub name: String,
+    /// First values, or the type in a table.
+    pub values: String,
+    /// `source`, `target`, `weight`, or empty if it is not used.
+    pub role: &'static str,
+    /// Why it is used so.
+    pub why: String,
+}
+
+/// Returns the uses of all columns. `given` indicates that the caller chose them.
+pub(crate) fn uses(view: &ColumnView<'_>, chosen: &Chosen, given: bool) -> Vec<ColumnUse> {
+    let ends = [chosen.source, chosen.target];
+    let of = |at: usize| {
+        let name = view.names.get(at).copied();
+        let kind = view.kinds.get(at).copied().unwrap_or(ColumnKind::Empty);
+        let role = match () {
+            () if at == chosen.source => "source",
+            () if at == chosen.target => "target",
+            () if Some(at) == chosen.weight => "weight",
+            () => "",
+        };
+        let why = match (role, chosen.format) {
+            ("", _) if kind == ColumnKind::Number && !given => {
+                let with = question::columns_of(view, &[ends[0], ends[1], at]);
+                format!("{}; {with} uses it", names::why_unused(name, kind))
+            }
+            ("", _) => names::why_unused(name, kind).into(),
+            _ if given => format!("given by {COLUMNS}"),
+            (_, Some(format)) => format.name.into(),
+            ("weight", None) if name.is_some_and(names::is_weight) => "by its name".into(),
+            ("weight", None) => "the only number that may be one".into(),
+            _ if chosen.by_name => "by its name".into(),
+            _ => "no other choice".into(),
+        };
+        let name = name.map(shown_name).unwrap_or_default();
+        ColumnUse { number: at as u64 + 1, name, values: question::values(view, at), role, why }
+    };
+    (0..view.kinds.len()).map(of).collect()
 }
 
 impl Delimiter {

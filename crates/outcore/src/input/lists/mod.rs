@@ -74,7 +74,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
     ListKind { format: Some(EdgeFormat::Networkx), name: "networkx edge list", endings: &[], is: |head, _| networkx::is_edge_list(head), read: networkx::read_edge_list,
         nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
         doc: "edge list of networkx with data: two nodes and `{...}` per line" },
-    ListKind { format: Some(EdgeFormat::Uc), name: "UC", endings: &[".uc"], is: |head, _| uc::is_table(head), read: uc::read,
+    ListKind { format: Some(EdgeFormat::Uc), name: "UC", endings: &[".uc"], is: uc::is_table, read: uc::read,
         nodes: "nodes by name", weights: "weight = identity, column 4",
         doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`" },
     ListKind { format: Some(EdgeFormat::Metis), name: "METIS", endings: &[".metis", ".graph"], is: |_, is_named| is_named, read: metis::read,

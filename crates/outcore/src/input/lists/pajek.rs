@@ -51,14 +51,16 @@ fn section(word: &[u8]) -> Option<Section> {
 
 /// Returns whether these are the first bytes of a network, after prose.
 pub(super) fn is_network(head: &[u8]) -> bool {
-    let mut lines = lines(head, b"%");
+    let lines = lines(head, b"%");
     let first = lines.clone().next().and_then(|line| section(fields(line).next()?));
     let is_vertices = |line: &[u8]| {
         let mut words = fields(line);
         let is_vertices = words.next().and_then(section) == Some(Section::Vertices);
         is_vertices && words.next().is_some_and(|count| whole_number(count).is_some())
     };
-    first.is_some_and(|section| section != Section::Other) || lines.any(is_vertices)
+    let is_prose = |line: &&[u8]| line.starts_with(b"*") || !line.contains(&b'\t');
+    first.is_some_and(|section| section != Section::Other)
+        || lines.take_while(is_prose).any(is_vertices)
 }
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {

@@ -10,14 +10,17 @@ const COLUMNS: usize = 10;
 const IDENTITY: usize = 3;
 const QUERY: usize = 8;
 
-/// Returns whether the first line is a record.
-pub(super) fn is_table(head: &[u8]) -> bool {
+/// Returns whether the first line is a record, or begins like one in a file that is named so.
+pub(super) fn is_table(head: &[u8], is_named: bool) -> bool {
     let Some(line) = lines(head, b"#").next() else { return false };
     let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').take(COLUMNS + 1).collect();
-    columns.len() == COLUMNS
-        && matches!(columns[0], b"S" | b"H" | b"C" | b"N" | b"L" | b"D" | b"R")
-        && columns[1..3].iter().all(|word| *word == b"*" || whole_number(word).is_some())
-        && matches!(columns[4], b"+" | b"-" | b"." | b"*")
+    if !matches!(columns[0], b"S" | b"H" | b"C" | b"N" | b"L" | b"D" | b"R") {
+        return false;
+    }
+    is_named
+        || columns.len() == COLUMNS
+            && columns[1..3].iter().all(|word| *word == b"*" || whole_number(word).is_some())
+            && matches!(columns[4], b"+" | b"-" | b"." | b"*")
 }
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {

@@ -5,6 +5,7 @@
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem};
 use super::format::bad_input;
+use super::format::understood::ColumnUse;
 use super::options::InputOptions;
 use super::taker::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, SampleTaker, Taker, is_arrow};
 use super::text::chunk::TableCell;
@@ -67,6 +68,16 @@ impl TableFormat {
     }
 
     pub(super) fn describe(&self) -> String {
+        match *self {}
+    }
+
+    pub(super) fn uses(
+        &self,
+        _files: &Files,
+        _path: &Path,
+        _input: &mut Input,
+        _options: &InputOptions,
+    ) -> Result<Vec<ColumnUse>> {
         match *self {}
     }
 

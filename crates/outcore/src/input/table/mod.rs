@@ -18,9 +18,9 @@ mod values;
 
 use super::decompress::Input;
 use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
-use super::format::names::{self, ColumnKind, NamedColumns};
+use super::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
-use super::format::understood::Roles;
+use super::format::understood::{self, ColumnUse, Roles};
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::taker::{
@@ -146,6 +146,40 @@ impl TableFormat {
         let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
         let schema = stream.schema().ok_or_else(read)?;
         Self::of(TableKind::Stream, &schema, path, options)
+    }
+
+    /// Returns the uses of the columns of the file at `path`.
+    ///
+    /// # Errors
+    /// Like [`TableFormat::detect`].
+    pub(crate) fn uses(
+        &self,
+        files: &Files,
+        path: &Path,
+        input: &mut Input,
+        options: &InputOptions,
+    ) -> Result<Vec<ColumnUse>> {
+        let schema = match self.kind {
+            TableKind::Parquet => parquet::ParquetFile::open(files, path)?.schema(),
+            _ => Arc::new(ipc::Beginning::peek(input, path)?.schema(input, path)?),
+        };
+        let (columns, two_mode) = choose_columns(&schema, path, options)?;
+        let (names, kinds) = (names_of(&schema), kinds_of_columns(&schema));
+        let choice = named_columns(&names, &kinds, options).choose();
+        let known = choice.chosen();
+        let chosen = Chosen {
+            source: columns[0].0,
+            target: columns[1].0,
+            weight: columns.get(2).map(|(at, _)| *at),
+            by_name: known.is_some_and(|known| known.by_name),
+            format: known.and_then(|known| known.format),
+            two_mode,
+        };
+        let types: Vec<String> =
+            schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+        let types = vec![types.iter().map(String::as_bytes).collect()];
+        let view = ColumnView { rows: &types, ..view_of(&names, &kinds, &choice) };
+        Ok(understood::uses(&view, &chosen, options.columns.is_some()))
     }
 
     fn of(kind: TableKind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
@@ -352,23 +386,8 @@ fn choose_columns(
         None if names.len() < 2 => Vec::new(),
         None => {
             let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
-            let (transform, weighted) = (options.weight_transform, !options.ignore_weights);
-            let columns = NamedColumns {
-                names: &names,
-                kinds: &kinds,
-                rows: options.rows,
-                transform,
-                weighted,
-            };
-            let choice = columns.choose();
-            let view = ColumnView {
-                names: &names,
-                kinds: &kinds,
-                rows: &[],
-                share: 1.0,
-                choice: &choice,
-                is_header_unclear: false,
-            };
+            let choice = named_columns(&names, &kinds, options).choose();
+            let view = view_of(&names, &kinds, &choice);
             if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
                 return Err(error);
             }
@@ -446,6 +465,24 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
                 rows.columns_option()
             ))
     })
+}
+
+fn named_columns<'a>(
+    names: &'a [&'a [u8]],
+    kinds: &'a [ColumnKind],
+    options: &InputOptions,
+) -> NamedColumns<'a> {
+    let (rows, transform) = (options.rows, options.weight_transform);
+    NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
+}
+
+/// Returns the columns for a question about them, without values.
+fn view_of<'a>(
+    names: &'a [&'a [u8]],
+    kinds: &'a [ColumnKind],
+    choice: &'a ColumnChoice,
+) -> ColumnView<'a> {
+    ColumnView { names, kinds, rows: &[], share: 1.0, choice, is_header_unclear: false }
 }
 
 fn names_of(schema: &Schema) -> Vec<&[u8]> {

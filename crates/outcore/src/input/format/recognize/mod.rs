@@ -81,6 +81,10 @@ impl<'a> LineReading<'a> {
             Header::Yes => Some(true),
             Header::No => Some(false),
             Header::Auto if names_a_column(options, &names) => Some(true),
+            // Edges where communities are expected are refused by name.
+            Header::Auto if options.rows.are_memberships() && names::are_of_edges(&names) => {
+                Some(true)
+            }
             Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
         };
         let mut reading = match found {
@@ -159,7 +163,9 @@ impl<'a> LineReading<'a> {
     /// Returns how well the file supports this reading: 4 if its columns are known by name or format, 3 if there is no
     /// other choice, 2 if it is a table of nodes, 1 if there are several columns.
     fn support(&self) -> u8 {
-        let is_known = |chosen: &Chosen| chosen.by_name || chosen.format.is_some();
+        // Words of a sentence may be names of columns, too.
+        let are_columns = self.split.share > 0.5;
+        let is_known = |chosen: &Chosen| chosen.by_name && are_columns || chosen.format.is_some();
         match &self.choice {
             _ if self.split.width < 2 => 0,
             choice if choice.chosen().is_some_and(is_known) => 4,
@@ -212,9 +218,11 @@ pub(super) fn recognize<'a>(
     let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter, options));
     let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
     let rank = |reading: &LineReading<'_>| {
-        // The user says which columns there are.
+        // The user says which columns there are, so it does not matter that there is no other choice.
         let has_all = wanted > 0 && reading.column_count() >= wanted;
-        (u8::from(has_all), reading.support(), reading.split.share)
+        let support = reading.support();
+        let support = if has_all && support < 4 { 1 } else { support };
+        (u8::from(has_all), support, reading.split.share)
     };
     let best = readings
         .iter()

@@ -159,7 +159,7 @@ fn commands(view: &ColumnView<'_>) -> Vec<Opt> {
 }
 
 /// Returns `--columns` for these columns, by name where the header has one.
-fn columns_of(view: &ColumnView<'_>, columns: &[usize]) -> Opt {
+pub(in crate::input::format) fn columns_of(view: &ColumnView<'_>, columns: &[usize]) -> Opt {
     let is_plain = |name: &&[u8]| {
         !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
@@ -212,6 +212,11 @@ pub(in crate::input::format) fn describe_column(view: &ColumnView<'_>, at: usize
         // Writing to a string cannot fail.
         let _ = write!(text, " `{}`", shown_name(name).trim_matches('`'));
     }
+    text + ": " + &values(view, at)
+}
+
+/// Returns the first values of a column.
+pub(in crate::input::format) fn values(view: &ColumnView<'_>, at: usize) -> String {
     let values = view.rows.iter().filter_map(|row| row.get(at));
     let shown: Vec<String> = values
         .take(VALUES_SHOWN)
@@ -221,7 +226,7 @@ pub(in crate::input::format) fn describe_column(view: &ColumnView<'_>, at: usize
             all
         })
         .collect();
-    text + ": " + &shown.join(", ")
+    shown.join(", ")
 }
 
 /// Returns the question which of two delimiters separates the columns.
