@@ -292,14 +292,14 @@ pub(crate) struct Inspect {
     /// profile made by `outcore lab tune`
     #[arg(value_name = "EDGES|GRAPH|WORK-DIR|PROFILE")]
     pub(crate) path: PathBuf,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
     /// Read the whole graph and compare its checksums
     #[arg(long)]
     pub(crate) verify: bool,
     /// Print the description as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]

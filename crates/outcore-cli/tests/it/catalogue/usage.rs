@@ -150,7 +150,11 @@ fn commands() -> Vec<Case> {
             usage("can be read only once"),
         ),
         with("score of edges", &["score", "edges.tsv", "edges.tsv"], usage("is not a graph")),
-        with("inspect edges", &["inspect", "edges.tsv"], usage("is neither a graph nor")),
+        with(
+            "inspect edges",
+            &["inspect", "edges.tsv", "--verify"],
+            usage("`--verify` is for graphs"),
+        ),
         with(
             "edges added to edges",
             &["build", "edges.tsv", "--append", "edges.tsv", "-o", "out.graph"],

@@ -2,7 +2,7 @@
 //!
 //! Adding a format of columns is adding a row, and a sample file in `tests/formats`. The page of the documentation,
 //! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
-//! [`lists`](crate::input::lists); their rows say how they are recognized and what is read of them.
+//! [`lists`]; their rows say how they are recognized and what is read of them.
 
 use super::names::plain_word;
 use crate::input::lists::{self, ListKind};

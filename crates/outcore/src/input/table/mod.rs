@@ -175,10 +175,9 @@ impl TableFormat {
             format: known.and_then(|known| known.format),
             two_mode,
         };
-        let types: Vec<String> =
-            schema.fields().iter().map(|field| field.data_type().to_string()).collect();
-        let types = vec![types.iter().map(String::as_bytes).collect()];
-        let view = ColumnView { rows: &types, ..view_of(&names, &kinds, &choice) };
+        let types = types_of(&schema);
+        let types = [types.iter().map(String::as_bytes).collect()];
+        let view = view_of(&names, &kinds, &types, &choice);
         Ok(understood::uses(&view, &chosen, options.columns.is_some()))
     }
 
@@ -387,7 +386,9 @@ fn choose_columns(
         None => {
             let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
             let choice = named_columns(&names, &kinds, options).choose();
-            let view = view_of(&names, &kinds, &choice);
+            let types = types_of(schema);
+            let types = [types.iter().map(String::as_bytes).collect()];
+            let view = view_of(&names, &kinds, &types, &choice);
             if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
                 return Err(error);
             }
@@ -476,13 +477,19 @@ fn named_columns<'a>(
     NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
 }
 
-/// Returns the columns for a question about them, without values.
+/// Returns the columns for a question about them, with their types as values: decoding a page could take any memory.
 fn view_of<'a>(
     names: &'a [&'a [u8]],
     kinds: &'a [ColumnKind],
+    types: &'a [Vec<&'a [u8]>],
     choice: &'a ColumnChoice,
 ) -> ColumnView<'a> {
-    ColumnView { names, kinds, rows: &[], share: 1.0, choice, is_header_unclear: false }
+    ColumnView { names, kinds, rows: types, share: 1.0, choice, is_header_unclear: false }
+}
+
+/// Returns the type of each column.
+fn types_of(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.data_type().to_string()).collect()
 }
 
 fn names_of(schema: &Schema) -> Vec<&[u8]> {

@@ -2,7 +2,7 @@
 //!
 //! A column is used because the file says so (its header, or the [table of formats](super::formats)), because there is
 //! no other choice (two columns, or a number after them), or because the user says so. What most lines say decides; a
-//! line that differs is a bad line. Anything else is a [question](question).
+//! line that differs is a bad line. Anything else is a [`question`].
 
 pub(super) mod doubts;
 pub(super) mod lines;
