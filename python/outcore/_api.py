@@ -158,9 +158,9 @@ def cluster(
         ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
-        such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which is removed
-        together with the returned object. The name of each of several results has the value of the option before its
-        ending: ``c.0.5.tsv`` and so on for ``c.tsv``.
+        such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which
+        is removed together with the returned object. The name of each of several results has the value of the option
+        before its ending: ``c.0.5.tsv`` and so on for ``c.tsv``.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
         maximizes modularity, ``cpm`` is the constant Potts model and needs `resolution`, ``label-propagation`` takes
@@ -199,9 +199,9 @@ def cluster(
     converge : bool
         Continue label propagation until no node changes.
     format : str
-        Format of the edges: ``lines`` has one edge per line or row; the others are formats of graphs, such as ``metis``,
-        ``pajek`` or ``graphml``. ``auto`` recognizes them by their first bytes, and where these could be lines of edges
-        as well, by the ending of the name.
+        Format of the edges: ``lines`` has one edge per line or row; the others are formats of graphs, such as
+        ``metis``, ``pajek`` or ``graphml``. ``auto`` recognizes them by their first bytes, and where these could be
+        lines of edges as well, by the ending of the name.
     columns : sequence, optional
         Columns of the source, the target and optionally the weight, by name or by number from 1. By default the first
         two, and the third if it is a number; of a table those named `source`, `target` and `weight`.

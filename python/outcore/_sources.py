@@ -89,9 +89,7 @@ class Edges:
     nodes: Nodes = field(default_factory=Nodes)
 
 
-def edges_of(
-    source: EdgeSource, columns: str | Sequence[str | int] | None = None, *, two_mode: bool = False
-) -> Edges:
+def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None, *, two_mode: bool = False) -> Edges:
     """Convert a source of edges; `columns` are those of a table that the caller has chosen.
 
     With `two_mode`, rows and columns of a matrix are nodes of two kinds.

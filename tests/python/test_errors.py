@@ -17,7 +17,7 @@ from outcore.errors import as_arguments, as_keywords, option
 
 
 def test_a_bad_line_has_its_place() -> None:
-    Path("edges.tsv").write_text("a\tb\t1\nb\tc\tmany\n")
+    Path("edges.tsv").write_text("a\tb\t1\nb\tc\tmany\nc\ta\t2\n")
     with pytest.raises(outcore.InputError) as raised:
         outcore.cluster("edges.tsv")
     error = raised.value

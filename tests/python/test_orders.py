@@ -124,11 +124,11 @@ def test_rows_and_columns_of_a_matrix_may_be_nodes_of_two_kinds(kind: Any) -> No
     # Row 2 and column 1 have no entries.
     matrix = kind(np.array([[1.0, 0, 2], [0, 0, 3], [0, 0, 0]]))
     found = outcore.cluster(matrix, two_mode=True, method="components")
-    groups = {name: found[name] for name in found}
+    groups = dict(found)
     assert set(groups) == {f"source:{at}" for at in range(3)} | {f"target:{at}" for at in range(3)}
     assert len({groups[name] for name in ("source:0", "source:1", "target:0", "target:2")}) == 1
     assert len(set(groups.values())) == 3
-    assert set(dict(outcore.cluster(kind(np.ones((2, 3))), two_mode=True))) == {
+    assert set(dict(outcore.cluster(kind(np.ones((2, 3))), two_mode=True, method="components"))) == {
         *("source:0", "source:1"),
         *("target:0", "target:1", "target:2"),
     }

@@ -262,7 +262,12 @@ impl<'a> Places<'a> {
                 // Where everything disappears, nothing is replaced.
                 let is_stream = [path, &other.used.path].map(|path| path == Path::new(STREAM));
                 let is_nowhere = output.at.finds(&self.nowhere) && is_stream != [true; 2];
-                other.at.is_same(&output.at) && !is_nowhere
+                // A directory in place of a file is refused when the file is created.
+                let roles = [other.used.role, output.used.role];
+                let is_refused_later = roles.contains(&Role::File)
+                    && roles.contains(&Role::Workplace)
+                    && self.is_directory(path);
+                other.at.is_same(&output.at) && !is_nowhere && !is_refused_later
             };
             if let Some(other) = outputs[..at].iter().find(is_twice) {
                 let hint = "use another file for one of them";

@@ -62,7 +62,10 @@ const TIME_PARTS: &str = "time date year epoch";
 const HEADER_WORDS: &str = "id name label value key first last title city country state type category description \
     email url date time year count score weight";
 
-/// ColumnKind of the values of a column.
+/// Names that programs and people give to the two columns of a table, in doubt.
+const GENERIC_PAIRS: &str = "x y,u v,i j,v1 v2,c1 c2,col1 col2,column1 column2";
+
+/// Kind of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Number,
@@ -307,6 +310,13 @@ fn is_distance(word: &str) -> bool {
 pub(crate) fn is_header_word(field: &[u8]) -> bool {
     let word = plain_word(field);
     [HEADER_WORDS, NODE_WORDS, COMMUNITY_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
+}
+
+/// Returns whether a first line of text begins like the header of a table without better names.
+pub(crate) fn begins_generic(first: &[&[u8]]) -> bool {
+    let [one, two, ..] = first else { return false };
+    let words = [plain_word(one), plain_word(two)];
+    pairs_of(GENERIC_PAIRS).any(|pair| pair == [words[0].as_str(), words[1].as_str()])
 }
 
 /// Returns whether a name is that of a weight.

@@ -32,7 +32,7 @@ use super::format::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
 use super::text::transform::WeightTransform;
-use crate::error::opt::{INITIAL, WEIGHT_TRANSFORM};
+use crate::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 pub(crate) use edges::ListPart;
@@ -109,6 +109,23 @@ pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<
     KINDS.iter().find(|kind| is_meant(kind))
 }
 
+/// Asks about an adjacency list of networkx whose name does not say that it is one: it may have any delimiter.
+///
+/// # Errors
+/// `Usage`.
+fn ask_for_networkx(path: &Path, input: &mut Input, options: &InputOptions) -> Result<()> {
+    let is_asked = options.format == EdgeFormat::Auto && options.columns.is_none();
+    if !is_asked || !networkx::has_banner(input.peek(HEAD_BYTES)?.0) {
+        return Ok(());
+    }
+    let path = path.display();
+    let message = format_args!("`{path}` is an adjacency list of networkx by its comments");
+    let (one, many) = (FORMAT.of("adjlist"), FORMAT.of("multiline-adjlist"));
+    Err(Error::usage(message).hint(format_args!(
+        "use {one} for a node and its neighbors between spaces on each line, {many} for a neighbor per line"
+    )))
+}
+
 /// Refuses a file of communities where edges are expected.
 fn refuse_communities(path: &Path, input: &mut Input, options: &InputOptions) -> Result<()> {
     if options.rows != Rows::Edges || options.format != EdgeFormat::Auto {
@@ -158,6 +175,9 @@ impl ListFormat {
             _ => communities::find(path, input, options)?,
         };
         let Some(kind) = kind else {
+            if options.rows == Rows::Edges {
+                ask_for_networkx(path, input, options)?;
+            }
             let is_of_communities = communities::known(input.peek(HEAD_BYTES)?.0).is_some();
             if options.rows != Rows::Edges && !is_of_communities {
                 refuse(path, input)?;

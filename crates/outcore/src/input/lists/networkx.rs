@@ -13,7 +13,7 @@ const COMMENT: Option<u8> = Some(b'#');
 pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
     while words.next_line(COMMENT)? {
         edges.begin(words.word());
-        let mut is_alone = true;
+        let (has_comma, mut is_alone) = (words.word().contains(&b','), true);
         while words.next_in_line()? {
             if words.word().starts_with(b"#") {
                 words.skip_line()?;
@@ -24,11 +24,21 @@ pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Re
                 return Ok(false);
             }
         }
+        if is_alone && has_comma {
+            let message = "neighbors may be separated by commas";
+            return Err(words.error(message, "expected spaces: write the list with spaces"));
+        }
         if is_alone && !edges.push_alone(words)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Returns whether the text begins with the comments that networkx writes before adjacency lists.
+pub(super) fn has_banner(head: &[u8]) -> bool {
+    let comments = head.split(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
+    comments.take(100).any(|line| line.starts_with(b"# GMT "))
 }
 
 /// Returns whether the text begins with nodes and numbers of lines with data, and those lines.

@@ -16,6 +16,8 @@ const AS_ARRAY: &str =
     "write each pair of nodes as a line, or pass the matrix in Python: `outcore.cluster(array)`";
 /// Minimum number of rows in which rising numbers are taken for times.
 const RISING_ROWS: usize = 20;
+/// Minimum number of rows in which consecutive numbers are taken for those of the rows.
+const NUMBERED_ROWS: usize = 4;
 
 /// Returns what the lines are instead of edges, and what to type.
 pub(in crate::input::format) fn doubt(
@@ -57,6 +59,10 @@ pub(in crate::input::format) fn doubt(
             "is a list of neighbors: a node and all its neighbors on each line",
             lists(),
         )),
+        () if are_numbered(reading, rows) => Some((
+            "may have row numbers in its first column",
+            format_args!("use {} if it has, {} if they are nodes", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
+        )),
         () if is_labelled(rows) => Some((
             "has the same word in the first column of all lines, before two numbers",
             format_args!("use {} if the numbers are the nodes, {} if the word is one", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
@@ -93,6 +99,28 @@ pub(in crate::input::format) fn times(
     };
     (!is_named && are_times(rows, weight))
         .then(|| ("has numbers that may be times or weights", hint()))
+}
+
+/// Returns whether lines of three whole numbers, without a header, begin with their own number, from 0 or 1, and the
+/// third is more like a node than like a weight: many values, or those of the second.
+fn are_numbered(reading: &LineReading<'_>, rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| match row[..] {
+        [first, second, third] if is_whole_number(second) && is_whole_number(third) => {
+            whole_number(first)
+        }
+        _ => None,
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    let counts =
+        |numbers: Vec<u64>| numbers[0] <= 1 && numbers.windows(2).all(|two| two[1] == two[0] + 1);
+    let values = |at: usize| rows.iter().map(|row| row[at]).collect::<HashSet<&[u8]>>();
+    let are_nodes = || {
+        let (second, third) = (values(1), values(2));
+        let common = second.intersection(&third).count();
+        third.len() * 2 > rows.len() || common * 4 > second.len().max(third.len())
+    };
+    let is_open = reading.names.is_empty() && rows.len() >= NUMBERED_ROWS;
+    is_open && numbers.is_some_and(counts) && are_nodes()
 }
 
 /// Returns whether all lines begin with one word, before two whole numbers.

@@ -2,7 +2,7 @@
 
 use super::meant::{is_missing, is_number};
 use crate::input::format::names::ColumnKind;
-use crate::input::format::{Layout, split};
+use crate::input::format::{Layout, fields, split};
 use crate::input::{Delimiter, InputOptions};
 
 /// Maximum number of lines that are sampled.
@@ -125,7 +125,11 @@ pub(in crate::input::format) struct SplitLines<'a> {
 impl<'a> SplitLines<'a> {
     pub(in crate::input::format) fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
         let layout = Layout::of(delimiter);
-        let rows: Vec<Vec<&[u8]>> = sample.lines.iter().map(|line| split(&layout, line)).collect();
+        // A line with a broken quote, other than the first one, is a bad line, which says nothing about the others.
+        let lines = sample.lines.iter().enumerate();
+        let lines =
+            lines.filter(|(at, line)| *at == 0 || fields(&layout, line).all(|field| field.is_ok()));
+        let rows: Vec<Vec<&[u8]>> = lines.map(|(_, line)| split(&layout, line)).collect();
         let (mut width, share) = usual_width(&rows);
         // A delimiter at the end of all lines separates nothing.
         let is_empty =

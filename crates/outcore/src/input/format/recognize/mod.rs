@@ -70,6 +70,10 @@ impl<'a> LineReading<'a> {
         let mut names = split.rows[0].clone();
         if has_row_names(&names, body) {
             names.insert(0, b"");
+            let is_proven = body.len() > 1 || asks(&names, &[]).is_by_name();
+            if !is_proven {
+                names.remove(0);
+            }
         }
         let kinds = SplitLines::kinds(body, names.len());
         let choice = match asks(&names, &kinds) {
@@ -307,6 +311,7 @@ fn is_header(
     let is_of_names = |field: &&[u8]| names::is_header_word(field);
     let recurs = || body.iter().flatten().any(|field| first.contains(field));
     match first.iter().filter(|field| is_of_names(field)).count() {
+        0 if body.len() > 1 && names::begins_generic(first) && !recurs() => None,
         0 => Some(false),
         _ if body.is_empty() || recurs() => Some(false),
         all if all == first.len() => Some(true),
