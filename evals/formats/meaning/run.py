@@ -85,6 +85,8 @@ def main():
             if not v.startswith("ok") or not quiet:
                 for line in (out.splitlines()[:6] + err.splitlines()[:5]): print("     " + line[:170])
             shutil.rmtree(tmp / name)
+    failed = [n for v, n in table if not v.startswith("ok")]
     print(counts); print("WRONG:", " ".join(n for v, n in table if v == "WRONG")); print("REFUSED:", " ".join(n for v, n in table if v == "REFUSED")); print("CRASH:", " ".join(n for v, n in table if v == "CRASH"))
+    sys.exit(bool(failed))
 
 main()

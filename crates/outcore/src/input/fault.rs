@@ -9,7 +9,7 @@ use super::text::field::with_point;
 use super::{Delimiter, Rows, WeightTransform};
 use crate::checkpoint::StateWriter;
 use crate::error::opt::{
-    COLUMNS, COMMENT, COMMUNITY_FORMAT, DELIMITER, HEADER, ON_BAD_LINE, WEIGHT_TRANSFORM,
+    COLUMNS, COMMENT, COMMUNITY_FORMAT, DELIMITER, HEADER, NODES, ON_BAD_LINE, WEIGHT_TRANSFORM,
 };
 use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::{Files, Grows, SMALL_BUFFER_BYTES, Sealed, Writer};
@@ -280,6 +280,9 @@ fn advice(
                 "use {none} if names begin with `{mark}`, {all} if such lines are comments"
             )
             .into()
+        }
+        _ if problem == Problem::EmptyTarget => {
+            format_args!("list nodes without edges in a file for {NODES}").into()
         }
         _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
         _ if problem == Problem::ExtraColumn => {

@@ -83,7 +83,9 @@ fn columns_of_every_type_mean_what_they_mean_as_text() {
         Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0, 1, 2]), values))
     };
     let dictionary = DictionaryArray::<Int8Type>::from_iter(numbers);
-    let of_names: [(ArrayRef, [&str; 3]); 6] = [
+    let bytes = FixedSizeBinaryArray::try_from_iter([*b"abcd", *b"efgh", *b"ijkl"].iter()).unwrap();
+    let of_names: [(ArrayRef, [&str; 3]); 7] = [
+        (Arc::new(bytes), ["abcd", "efgh", "ijkl"]),
         (
             Arc::new(Decimal128Array::from(wide.to_vec()).with_precision_and_scale(38, 0).unwrap()),
             names,
@@ -138,7 +140,7 @@ fn columns_of_every_type_mean_what_they_mean_as_text() {
         let field = |name: &str, column: &ArrayRef| {
             let field = Field::new(name, column.data_type().clone(), true);
             match column.data_type() {
-                DataType::FixedSizeBinary(_) => field
+                DataType::FixedSizeBinary(16) => field
                     .with_metadata([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())]),
                 _ => field,
             }
@@ -228,12 +230,11 @@ fn values_that_are_no_numbers_are_bad_rows_of_text_columns() {
 
 #[test]
 fn columns_whose_text_depends_on_the_program_are_no_names() {
-    use arrow_array::{ArrayRef, Decimal128Array, FixedSizeBinaryArray, StringArray};
+    use arrow_array::{ArrayRef, Date32Array, Decimal128Array, Float32Array, StringArray};
     use std::sync::Arc;
-    let bytes = FixedSizeBinaryArray::try_from_iter([[1u8; 16], [2; 16]].iter()).unwrap();
-    let short = FixedSizeBinaryArray::try_from_iter([*b"abcd", *b"efgh"].iter()).unwrap();
+    let (days, numbers) = (Date32Array::from(vec![1, 2]), Float32Array::from(vec![1.0, 2.5]));
     let decimals = Decimal128Array::from(vec![10, 25]).with_precision_and_scale(4, 1).unwrap();
-    let columns: [ArrayRef; 3] = [Arc::new(bytes), Arc::new(short), Arc::new(decimals)];
+    let columns: [ArrayRef; 3] = [Arc::new(days), Arc::new(numbers), Arc::new(decimals)];
     for column in columns {
         let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
         let columns = [("source", column), ("target", names)];

@@ -207,7 +207,7 @@ fn names() -> Vec<Case> {
         from("name with spaces and quotes", "it's \"edges\" .tsv", finds(FOUND)),
         to("the input", "edges.tsv", usage("is both an input and `--output`")),
         to("the input by a link", "link.tsv", usage("is both an input and `--output`")),
-        to("directory", ".", usage("is both")),
+        to("directory", ".", failed("is a directory")),
         to("name of a directory", "out/", failed("is a directory")),
         to("missing directory", "no/out.tsv", failed("use `mkdir -p no` first")),
         to("file as a directory", "edges.tsv/out.tsv", usage("is both an input")),

@@ -310,8 +310,18 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
     Some((name, hint.into()))
 }
 
+const OF_GRAPH6: &str = "in Python: `outcore.cluster(networkx.read_graph6(\"FILE\"))`";
+const OF_SPARSE6: &str = "in Python: `outcore.cluster(networkx.read_sparse6(\"FILE\"))`";
+const OF_VNA: &str = "pass only the lines after `*Tie data`";
+
 /// Beginnings of other text formats, in lower case: of the first line, or of the first that is not a comment.
-const BEGINNINGS: [(&str, &str, &str); 21] = [
+const BEGINNINGS: [(&str, &str, &str); 27] = [
+    (">>graph6<<", "graph6", OF_GRAPH6),
+    (">>digraph6<<", "digraph6", OF_GRAPH6),
+    (">>sparse6<<", "sparse6", OF_SPARSE6),
+    ("*node data", "VNA", OF_VNA),
+    ("*node properties", "VNA", OF_VNA),
+    ("*tie data", "VNA", OF_VNA),
     ("nodedef>", "GDF", "pass only the lines after `edgedef>`"),
     ("dl n =", "UCINET DL", "pass only the lines after `data:`"),
     ("dl n=", "UCINET DL", "pass only the lines after `data:`"),

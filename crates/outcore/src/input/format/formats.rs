@@ -71,9 +71,15 @@ pub(crate) struct Format {
     pub(crate) columns: [&'static str; 3],
     /// Sample in `tests/formats`.
     pub(crate) sample: &'static str,
+    /// Text in place of a name where there is none.
+    pub(crate) absent: &'static str,
 }
 
 impl Format {
+    const fn with_absent(self, absent: &'static str) -> Self {
+        Self { absent, ..self }
+    }
+
     /// Returns the columns of source, target and weight in a header.
     pub(crate) fn columns_in(&self, words: &[String]) -> [Option<usize>; 3] {
         self.columns.map(|names| {
@@ -96,7 +102,7 @@ const fn header(
     columns: [&'static str; 3],
     sample: &'static str,
 ) -> Format {
-    Format { name, sign: Sign::Header(sign), columns, sample }
+    Format { name, sign: Sign::Header(sign), columns, sample, absent: "" }
 }
 
 const fn shape(
@@ -105,7 +111,7 @@ const fn shape(
     columns: [&'static str; 3],
     sample: &'static str,
 ) -> Format {
-    Format { name, sign: Sign::Shape(sign), columns, sample }
+    Format { name, sign: Sign::Shape(sign), columns, sample, absent: "" }
 }
 
 const fn other(
@@ -114,7 +120,7 @@ const fn other(
     columns: [&'static str; 3],
     sample: &'static str,
 ) -> Format {
-    Format { name, sign: Sign::Other(sign), columns, sample }
+    Format { name, sign: Sign::Other(sign), columns, sample, absent: "" }
 }
 
 /// All formats. Of several that fit, the first counts.
@@ -123,7 +129,7 @@ pub(crate) const FORMATS: &[Format] = &[
     shape("BLAST table", "sspiiiiiiinn", ["1", "2", "12"], "blast.m8"),
     shape("BLAST table, extended", "sspiiiiiiinn*", ["1", "2", "12"], "blast-more.m8"),
     shape("PAF", "siiidsiiiiii*", ["1", "6", "10"], "overlaps.paf"),
-    shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt"),
+    shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt").with_absent("-"),
     header(
         "BLAST table",
         "qseqid sseqid bitscore",
@@ -160,19 +166,22 @@ pub(crate) const FORMATS: &[Format] = &[
         "Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B",
         ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""],
         "biogrid.tab3.txt",
-    ),
+    )
+    .with_absent("-"),
     header(
         "BioGRID",
         "INTERACTOR_A INTERACTOR_B",
         ["INTERACTOR_A", "INTERACTOR_B", ""],
         "biogrid.tab.txt",
-    ),
+    )
+    .with_absent("-"),
     header(
         "PSI-MITAB",
         "ID(s)_interactor_A ID(s)_interactor_B",
         ["ID(s) interactor A", "ID(s) interactor B", ""],
         "mitab-header.txt",
-    ),
+    )
+    .with_absent("-"),
     header("PLINK IBD", "IID1 IID2 PI_HAT", ["IID1", "IID2", "PI_HAT"], "plink.genome"),
     header("PLINK LD", "SNP_A SNP_B R2", ["SNP_A", "SNP_B", "R2"], "plink.ld"),
     header("PLINK 2 LD", "ID_A ID_B", ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor"),

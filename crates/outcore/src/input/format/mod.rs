@@ -34,7 +34,7 @@ use understood::{ColumnUse, Roles};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Layout {
     pub(crate) delimiter: Delimiter,
-    /// NamedColumns, from 0.
+    /// Columns, from 0.
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
@@ -47,6 +47,8 @@ pub(crate) struct Layout {
     pub(crate) rows: Rows,
     /// Whether lines are FASTA, with a name after `>`.
     pub(crate) is_fasta: bool,
+    /// Text in place of a name where there is none; empty if every text is a name.
+    pub(crate) absent: Vec<u8>,
 }
 
 impl Layout {
@@ -63,6 +65,7 @@ impl Layout {
             doubts_comments: false,
             rows: Rows::Edges,
             is_fasta: false,
+            absent: Vec::new(),
         }
     }
 
@@ -73,7 +76,7 @@ impl Layout {
             Delimiter::Byte(_) => weight >= 2,
             Delimiter::Spaces => weight == 2,
         };
-        let is_checked = self.rows == Rows::NumberedMemberships;
+        let is_checked = self.rows == Rows::NumberedMemberships || !self.absent.is_empty();
         let names_come_first = self.source == 0 && self.target == 1;
         names_come_first && !is_checked && self.weight.is_none_or(is_plain_weight)
     }
@@ -316,6 +319,7 @@ fn format_of(
         comment: sample.comment.clone(),
         doubts_comments: options.comment.is_none(),
         rows: options.rows,
+        absent: chosen.format.map_or(Vec::new(), |format| format.absent.into()),
         ..Layout::of(reading.split.delimiter)
     };
     let is_last = layout.last_column() + 1 == reading.column_count();

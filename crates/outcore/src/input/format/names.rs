@@ -44,6 +44,8 @@ const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
 /// Names of numbers that are larger for closer nodes.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation kinship";
+/// Parts of names of such numbers.
+const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine corr intensity";
 /// Names of numbers that are smaller for closer nodes.
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
@@ -116,7 +118,7 @@ impl ColumnChoice {
     }
 }
 
-/// NamedColumns of a file to choose from.
+/// Columns of a file to choose from.
 pub(crate) struct NamedColumns<'a> {
     /// Names, empty without a header.
     pub(crate) names: &'a [&'a [u8]],
@@ -241,20 +243,29 @@ impl NamedColumns<'_> {
             ref several => return ColumnChoice::AskWeight(chosen, several.to_vec()),
         }
         let numbers: Vec<usize> =
-            all.into_iter().filter(|&at| self.is_number(at) && !is_other(word(at))).collect();
+            all.iter().copied().filter(|&at| self.is_number(at) && !is_other(word(at))).collect();
         let (far, near): (Vec<usize>, Vec<usize>) =
             numbers.iter().partition(|&&at| is_distance(word(at)));
         let turns =
             matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
         let similar: Vec<usize> =
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
+        // A number without a telling name is the weight only if there is nothing else.
+        let is_told = |at: usize| {
+            all.len() == 1
+                || self.names.is_empty()
+                || is_one_of(SIMILARITY_WORDS, word(at))
+                || has_part(SIMILARITY_PARTS, word(at))
+        };
         match (&near[..], &similar[..], &far[..]) {
             (_, _, &[only]) if turns => with(only),
             ([], _, []) => ColumnChoice::Use(chosen),
             ([], _, &[only]) if self.transform == WeightTransform::None => {
                 ColumnChoice::AskTransform(Chosen { weight: Some(only), ..chosen })
             }
-            (_, &[only], _) | (&[only], _, _) | ([], _, &[only]) => with(only),
+            (_, &[only], _) => with(only),
+            (&[only], _, _) if is_told(only) => with(only),
+            ([], _, &[only]) => with(only),
             _ => ColumnChoice::AskWeight(chosen, numbers),
         }
     }
@@ -405,7 +416,9 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
     let both = |source: &str, target: &str| Some((at(source)?, at(target)?));
     let pairs = || pairs_of(PAIRS);
-    let pair = pairs().find_map(|[source, target]| both(source, target));
+    let pair = pairs().find_map(|[source, target]| {
+        both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
+    });
     if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
         // Either end may be called the head of an arrow, so the first column is the source.
         return Some((head.min(tail), head.max(tail)));
@@ -480,7 +493,9 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
         known.split_whitespace().find_map(at)
     };
     let community = find(COMMUNITY_WORDS, None)?;
-    Some((find(NODE_WORDS, Some(community))?, community))
+    // The index of a data frame names the nodes if nothing else does.
+    let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
+    Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
 }
 
 /// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;

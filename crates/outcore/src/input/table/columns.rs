@@ -4,7 +4,9 @@
 //! not an edge is written after the names, for the message about it. A name equal to the previous one, as in tables
 //! grouped by source, is stored only once.
 
-use super::values::{Take, bytes_of, for_each_name, for_each_number, write_value};
+use super::values::{
+    Take, UUID_BYTES, bytes_of, for_each_name, for_each_number, uuid_texts, write_value,
+};
 use crate::input::NameRef;
 use crate::input::fault::{LineFault, Problem};
 use crate::input::options::Rows;
@@ -24,6 +26,8 @@ use std::ops::Range;
 /// Columns of a batch.
 pub(super) struct Columns<'a> {
     names: [&'a dyn Array; 2],
+    /// Whether names are UUIDs.
+    uuids: [bool; 2],
     weights: Option<&'a dyn Array>,
     transform: WeightTransform,
     rows: Rows,
@@ -31,12 +35,18 @@ pub(super) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Takes the columns of source, target and, if there is a third, weight.
-    pub(super) fn of(batch: &'a RecordBatch, transform: WeightTransform, rows: Rows) -> Self {
+    pub(super) fn of(
+        batch: &'a RecordBatch,
+        uuids: [bool; 2],
+        transform: WeightTransform,
+        rows: Rows,
+    ) -> Self {
         let columns = batch.columns();
         let weights = columns.get(2).map(AsRef::as_ref);
         // Nodes have one column.
         let second = columns.get(1).unwrap_or(&columns[0]);
-        Self { names: [columns[0].as_ref(), second.as_ref()], weights, transform, rows }
+        let names = [columns[0].as_ref(), second.as_ref()];
+        Self { names, uuids, weights, transform, rows }
     }
 
     /// Returns the columns of names.
@@ -50,7 +60,13 @@ impl<'a> Columns<'a> {
         let mut count = most;
         while count > 1 {
             let rows = from..from + count;
-            let sum: usize = self.names().map(|names| bytes_of(names, rows.clone())).sum();
+            let names = self.names().zip(self.uuids);
+            let sum: usize = names
+                .map(|(names, is_uuid)| match is_uuid {
+                    true => UUID_BYTES * count,
+                    false => bytes_of(names, rows.clone()),
+                })
+                .sum();
             if sum <= bytes {
                 break;
             }
@@ -71,7 +87,11 @@ impl<'a> Columns<'a> {
             let (text, last) = (&mut chunk.text, NameRef::default());
             let into = &mut chunk.names;
             let mut into = NameColumn { part, is_number, text, end, into, bad: &mut bad, last };
-            NameColumn::take(&mut into, names, rows.clone());
+            if self.uuids[part] {
+                NameColumn::take(&mut into, &uuid_texts(names, rows.clone()), 0..rows.len());
+            } else {
+                NameColumn::take(&mut into, names, rows.clone());
+            }
             end = into.end;
         }
         if let Some(weights) = self.weights {
@@ -163,7 +183,10 @@ impl<'a> Columns<'a> {
                 text.push(b'\t');
             }
             let from = text.len() as u32;
-            write_value(column, row, text);
+            match self.uuids.get(at) {
+                Some(true) => write_value(&uuid_texts(column, row..row + 1), 0, text),
+                _ => write_value(column, row, text),
+            }
             text.truncate(from as usize + NAME_LIMIT);
             if at == part {
                 (start, end) = (from, text.len() as u32);

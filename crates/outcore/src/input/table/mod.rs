@@ -88,6 +88,8 @@ pub(crate) struct TableFormat {
     kind: TableKind,
     /// Columns, from 0, and their names: source, target and, if there is one, weight.
     columns: Vec<(usize, String)>,
+    /// Whether source and target are UUIDs.
+    uuids: [bool; 2],
     /// Prefixes of the names of sources and targets, if they are nodes of two kinds.
     kinds: Option<[String; 2]>,
     /// Description of the use of all columns.
@@ -195,6 +197,9 @@ impl TableFormat {
         };
         Ok(Self {
             kind,
+            uuids: [0, 1].map(|part| {
+                columns.get(part).is_some_and(|(at, _)| values::is_uuid(schema.field(*at)))
+            }),
             roles: roles.text(),
             columns,
             kinds: prefixes,
@@ -584,7 +589,8 @@ impl TableTask {
         done_bytes: u64,
         taker: &mut (dyn Taker + Send),
     ) -> Result<bool> {
-        let columns = Columns::of(batch, self.format.transform, self.format.rows);
+        let columns =
+            Columns::of(batch, self.format.uuids, self.format.transform, self.format.rows);
         let rows = batch.num_rows();
         let mut at = 0;
         while at < rows {

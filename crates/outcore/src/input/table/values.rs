@@ -1,8 +1,9 @@
 //! Values of columns of every type: names as bytes, weights as numbers.
 //!
-//! A value is what the same table has as text. Whole numbers, and decimals without decimals, are their digits; a UUID is
-//! its usual form of 36 characters; numbers in text, and decimals, are read by the parser of lines. Types whose text
-//! depends on the program that writes it, such as dates, times, and floating-point numbers as names, have no values.
+//! A value is what the same table has as text. Whole numbers, and decimals without decimals, are their digits; bytes are
+//! names as they are, but a UUID is its usual form of 36 characters; numbers in text, and decimals, are read by the parser
+//! of lines. Types whose text depends on the program that writes it, such as dates, times, and floating-point numbers as
+//! names, have no values.
 
 use crate::input::fault::Problem;
 use crate::input::text::field::weight_value;
@@ -27,10 +28,16 @@ const DIGITS: usize = 20;
 /// Returns whether names may be of the type of a column.
 pub(super) fn is_name(field: &Field) -> bool {
     match field.data_type() {
-        DataType::FixedSizeBinary(16) => field.extension_type_name() == Some(UUID),
+        DataType::FixedSizeBinary(_) => true,
         DataType::Dictionary(_, values) => is_named(values),
         kind => is_named(kind),
     }
+}
+
+/// Returns whether a column holds UUIDs, according to its mark.
+pub(super) fn is_uuid(field: &Field) -> bool {
+    let is_marked = field.extension_type_name() == Some(UUID);
+    is_marked && field.data_type() == &DataType::FixedSizeBinary(16)
 }
 
 fn is_named(kind: &DataType) -> bool {
@@ -94,6 +101,7 @@ pub(super) fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
             };
             (offsets[rows.end] - offsets[rows.start]) as usize
         }
+        DataType::FixedSizeBinary(size) => *size as usize * rows.len(),
         kind if kind.is_integer() => DIGITS * rows.len(),
         _ => {
             let mut sum = 0;
@@ -171,18 +179,27 @@ pub(super) fn for_each_name(
             }
         }
         DataType::FixedSizeBinary(_) => {
-            let ids: &FixedSizeBinaryArray = column.as_fixed_size_binary();
-            for (at, row) in (at..).zip(rows) {
-                take.take(at, &uuid_text(ids.value(row)));
-            }
+            let names: &FixedSizeBinaryArray = column.as_fixed_size_binary();
+            each(rows, at, take, |row| names.value(row));
         }
         other => unreachable!("no names are of type {other}"),
     }
 }
 
+/// Length of a UUID as text.
+pub(super) const UUID_BYTES: usize = 36;
+
+/// Returns the UUIDs of some rows as text.
+pub(super) fn uuid_texts(column: &dyn Array, rows: Range<usize>) -> FixedSizeBinaryArray {
+    let ids: &FixedSizeBinaryArray = column.as_fixed_size_binary();
+    let texts: Vec<u8> = rows.clone().flat_map(|row| uuid_text(ids.value(row))).collect();
+    let nulls = column.nulls().map(|nulls| nulls.slice(rows.start, rows.len()));
+    FixedSizeBinaryArray::new(UUID_BYTES as i32, texts.into(), nulls)
+}
+
 /// Returns the usual form of a UUID: 32 lower-case digits in five groups.
-fn uuid_text(bytes: &[u8]) -> [u8; 36] {
-    let mut text = [b'-'; 36];
+fn uuid_text(bytes: &[u8]) -> [u8; UUID_BYTES] {
+    let mut text = [b'-'; UUID_BYTES];
     let places = (0..text.len()).filter(|place| ![8, 13, 18, 23].contains(place));
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     for (place, digit) in places.zip(digits) {

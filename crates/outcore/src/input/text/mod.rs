@@ -375,7 +375,8 @@ pub(super) fn general_line(
     source.trim(layout, text);
     target.trim(layout, text);
     for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
-        if name.bytes() == 0 {
+        let is_absent = !layout.absent.is_empty() && text[name.start..name.end] == *layout.absent;
+        if name.bytes() == 0 || is_absent {
             return bad(problem, name.outer.0, name.outer.1);
         }
         if name.bytes() > NAME_LIMIT {

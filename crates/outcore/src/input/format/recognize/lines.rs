@@ -130,7 +130,7 @@ impl<'a> SplitLines<'a> {
         let lines =
             lines.filter(|(at, line)| *at == 0 || fields(&layout, line).all(|field| field.is_ok()));
         let rows: Vec<Vec<&[u8]>> = lines.map(|(_, line)| split(&layout, line)).collect();
-        let (mut width, share) = usual_width(&rows);
+        let (mut width, share) = usual_width(&rows, sample.lines.len());
         // A delimiter at the end of all lines separates nothing.
         let is_empty =
             |at: usize| rows.iter().all(|row| row.get(at).is_none_or(|field| field.is_empty()));
@@ -159,11 +159,11 @@ fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> ColumnKind {
     }
 }
 
-/// Returns the number of columns of most rows, and their share; of equally frequent numbers the largest.
-fn usual_width(rows: &[Vec<&[u8]>]) -> (usize, f64) {
+/// Returns the number of columns of most rows, and their share of all lines; of equally frequent numbers the largest.
+fn usual_width(rows: &[Vec<&[u8]>], line_count: usize) -> (usize, f64) {
     let mut widths: Vec<usize> = rows.iter().map(Vec::len).collect();
     widths.sort_unstable();
     let groups = widths.chunk_by(|a, b| a == b);
     let usual = groups.max_by_key(|group| group.len()).unwrap_or(&[0]);
-    (usual[0], usual.len() as f64 / rows.len().max(1) as f64)
+    (usual[0], usual.len() as f64 / line_count.max(1) as f64)
 }

@@ -20,7 +20,7 @@ const VALUES_SHOWN: usize = 2;
 /// Maximum number of commands that are proposed.
 const COMMANDS_SHOWN: usize = 3;
 
-/// NamedColumns of a file and what they were recognized as, in text or in a table.
+/// Columns of a file and what they were recognized as, in text or in a table.
 pub(crate) struct ColumnView<'a> {
     pub(crate) names: &'a [&'a [u8]],
     pub(crate) kinds: &'a [ColumnKind],
@@ -54,7 +54,8 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
         ColumnChoice::AskWeight(chosen, numbers) => {
             let ends = [chosen.source, chosen.target];
             let count = numbers.len();
-            let message = format!("`{file}` has {count} columns that may be the weight");
+            let columns = if count == 1 { "a column" } else { &format!("{count} columns") };
+            let message = format!("`{file}` has {columns} that may be the weight");
             let commands = numbers.iter().map(|&at| columns_of(view, &[ends[0], ends[1], at]));
             let error = Error::usage(message);
             hint(error, commands.take(COMMANDS_SHOWN).chain([IGNORE_WEIGHTS]))

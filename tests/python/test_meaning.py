@@ -1,0 +1,29 @@
+"""Files of the field mean what their owners mean: each of `evals/formats/meaning` is read so, or refused where allowed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "evals" / "formats" / "meaning"
+
+
+def test_files_of_the_field_are_read_as_their_owners_mean_them(tmp_path: Path) -> None:
+    programs = tmp_path / "meaning"
+    shutil.copytree(FOLDER, programs, ignore=lambda folder, names: [n for n in names if (Path(folder) / n).is_dir()])
+    bin_folder = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "OUTCORE": str(bin_folder / "outcore"),
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+    }
+    for arguments in (["make.py"], ["run.py", "-q"]):
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=programs, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    found = len(list(programs.glob("*/check")))
+    assert found > 500
+    assert "'ok'" in done.stdout
