@@ -43,9 +43,12 @@ const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module mo
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
 /// Names of numbers that are larger for closer nodes.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
-    matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation kinship";
+    matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
+    rho kinship rating stars votes";
 /// Parts of names of such numbers.
 const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine corr intensity";
+/// Parts of names of numbers that may be larger or smaller for closer nodes.
+const EITHER_PARTS: &str = "duration elapsed";
 /// Names of numbers that are smaller for closer nodes.
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
@@ -250,12 +253,14 @@ impl NamedColumns<'_> {
             matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
         let similar: Vec<usize> =
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
-        // A number without a telling name is the weight only if there is nothing else.
+        // A number without a telling name is the weight only if nothing else may be one.
+        let is_open =
+            |at: &usize| self.kinds.get(*at) != Some(&ColumnKind::Empty) && !is_other(word(*at));
+        let is_alone = self.names.is_empty() || all.iter().copied().filter(is_open).count() == 1;
         let is_told = |at: usize| {
-            all.len() == 1
-                || self.names.is_empty()
-                || is_one_of(SIMILARITY_WORDS, word(at))
+            is_one_of(SIMILARITY_WORDS, word(at))
                 || has_part(SIMILARITY_PARTS, word(at))
+                || is_alone && (all.len() == 1 || !has_part(EITHER_PARTS, word(at)))
         };
         match (&near[..], &similar[..], &far[..]) {
             (_, _, &[only]) if turns => with(only),

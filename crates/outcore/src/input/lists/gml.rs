@@ -21,7 +21,8 @@ pub(super) fn is_graph(head: &[u8]) -> bool {
     let begins = |at: &usize| {
         let is_first = head[..*at].trim_ascii_end().is_empty() || head[at - 1] == b'\n';
         let list = head[at + b"graph".len()..].trim_ascii_start().strip_prefix(b"[");
-        is_first && list.is_some_and(|list| list.first().is_none_or(u8::is_ascii_whitespace))
+        is_first
+            && list.is_some_and(|list| list.first().is_none_or(|next| b" \t\r\n]".contains(next)))
     };
     is_key && memchr::memmem::find_iter(head, b"graph").any(|at| begins(&at))
 }

@@ -262,7 +262,7 @@ fn are_times(rows: &[Vec<&[u8]>], column: usize) -> bool {
     let are_within = |from: f64, to: f64| numbers.iter().all(|number| (from..to).contains(number));
     let are_whole = numbers.iter().all(|number| number.fract() == 0.0);
     let is_since_1970 = are_within(3e8, 5e9) || are_within(3e11, 5e12) || are_within(3e14, 5e15);
-    let are_years = numbers.len() > 2 && are_whole && are_within(1900.0, 2101.0);
+    let are_years = numbers.len() > 1 && are_whole && are_within(1900.0, 2101.0);
     let steps = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
     let is_rising =
         numbers.len() >= RISING_ROWS && numbers.is_sorted() && steps * 2 >= numbers.len();

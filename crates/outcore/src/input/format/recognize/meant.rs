@@ -26,6 +26,14 @@ pub(crate) fn is_word(field: &[u8]) -> bool {
     text.chars().any(char::is_alphabetic) && !is_missing(field) && !is_number(field)
 }
 
+/// Returns whether a field is a date or a time in digits: `2020-01-31`, `1/31/20`, `12:30:00`.
+pub(crate) fn is_moment(field: &[u8]) -> bool {
+    let field = field.trim_ascii();
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b"-/:. TZ+,".contains(byte);
+    let has_separator = field.iter().filter(|byte| b"-/:.".contains(byte)).count() > 1;
+    has_separator && field[0].is_ascii_digit() && field.iter().all(is_part)
+}
+
 /// Returns whether a field is a text for a missing value.
 pub(crate) fn is_missing(field: &[u8]) -> bool {
     let field = field.trim_ascii();

@@ -14,7 +14,7 @@ use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::error::Result;
 use crate::input::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
-use meant::{has_comma, is_number, is_whole_number, is_word};
+use meant::{has_comma, is_moment, is_number, is_whole_number, is_word};
 use question::ColumnView;
 use std::path::Path;
 
@@ -249,7 +249,18 @@ pub(super) fn recognize<'a>(
         }
         return Err(question::delimiter(path, found, other));
     }
-    Ok(found.clone())
+    // What separates the same number of columns in all lines is hardly part of a name, except between tabs.
+    let may_divide = |other: &&LineReading<'_>| {
+        let delimiter = other.split.delimiter;
+        let divides = other.split.width > 1 && other.split.share >= 1.0;
+        let is_other = delimiter != Delimiter::Spaces && delimiter != found.split.delimiter;
+        divides && is_other && !found.absorbs(delimiter)
+    };
+    let is_open = best.1 == 3 && wanted == 0 && found.split.delimiter != Delimiter::Byte(b'\t');
+    match readings.iter().filter(|_| is_open).find(may_divide) {
+        Some(other) => Err(question::delimiter(path, found, other)),
+        None => Ok(found.clone()),
+    }
 }
 
 /// Returns the number of columns that `--columns` needs at least.
@@ -297,16 +308,21 @@ fn is_header(
             Some(false)
         };
     }
-    let are_all =
-        |at: usize| body.iter().all(|row| row.get(at).is_none_or(|field| is_number(field)));
-    // A weight that is missing in some lines is still a number; a name is one only if all names are.
-    let is_over_numbers = |at: usize| {
-        kinds.get(at) == Some(&ColumnKind::Number)
-            && is_word(first[at])
-            && (at > 1 || body.len() > 1 && are_all(at))
+    let is_value = |field: &&&[u8]| is_number(field) || is_moment(field);
+    let are_values = |at: usize| {
+        let mut values = body.iter().filter_map(|row| row.get(at)).peekable();
+        values.peek().is_some() && values.all(|value| is_value(&value))
     };
-    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_numbers) {
+    // A weight that is missing in some lines is still a number; a name is one only if all names are.
+    let is_over_values = |at: usize| {
+        let is_number = at > 1 && kinds.get(at) == Some(&ColumnKind::Number);
+        is_word(first[at]) && (is_number || body.len() > 1 && are_values(at))
+    };
+    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
         return Some(true);
+    }
+    if body.len() == 1 && (0..first.len()).any(|at| is_word(first[at]) && are_values(at)) {
+        return None;
     }
     let is_of_names = |field: &&[u8]| names::is_header_word(field);
     let recurs = || body.iter().flatten().any(|field| first.contains(field));
