@@ -1,4 +1,4 @@
-"""Files of the field mean what their owners mean: each of `evals/formats/meaning` is read so, or refused where allowed."""
+"""Files of the field mean what their owners mean: those of `evals/formats/meaning` are read so, or refused by name."""
 
 from __future__ import annotations
 

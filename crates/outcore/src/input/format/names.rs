@@ -257,7 +257,7 @@ impl NamedColumns<'_> {
         let is_open =
             |at: &usize| self.kinds.get(*at) != Some(&ColumnKind::Empty) && !is_other(word(*at));
         let is_alone = self.names.is_empty() || all.iter().copied().filter(is_open).count() == 1;
-        let is_told = |at: usize| {
+        let is_clear = |at: usize| {
             is_one_of(SIMILARITY_WORDS, word(at))
                 || has_part(SIMILARITY_PARTS, word(at))
                 || is_alone && (all.len() == 1 || !has_part(EITHER_PARTS, word(at)))
@@ -269,7 +269,7 @@ impl NamedColumns<'_> {
                 ColumnChoice::AskTransform(Chosen { weight: Some(only), ..chosen })
             }
             (_, &[only], _) => with(only),
-            (&[only], _, _) if is_told(only) => with(only),
+            (&[only], _, _) if is_clear(only) => with(only),
             ([], _, &[only]) => with(only),
             _ => ColumnChoice::AskWeight(chosen, numbers),
         }
