@@ -150,6 +150,7 @@ fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
     vec![
         ("lines", input.line_count),
         ("with an edge", input.edge_count),
+        ("comments", input.comment_count),
         ("bad, skipped", input.skipped_count),
         ("weight 0, left out", input.zero_weight_count),
         ("below the minimum weight, left out", input.below_min_count),

@@ -49,6 +49,9 @@ pub struct StageReport {
 pub struct InputReport {
     /// Number of lines.
     pub line_count: u64,
+    /// Comments, other than a header.
+    #[serde(default)]
+    pub comment_count: u64,
     /// Lines with an edge.
     pub edge_count: u64,
     /// Edges dropped because their weight is 0.

@@ -261,9 +261,20 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
     match saved {
         Saved::Reading(_) => None,
         Saved::Runs(state) => {
-            let names = Names::open(files, graph).map(|names| names.sealed());
-            let is_same = names.is_ok_and(|names| names == state.names);
-            (!is_same).then(|| "the saved names are missing or were replaced".into())
+            // Nothing reads them before the graph is complete, so damage would stay in it.
+            let read = || {
+                let names = Names::open(files, graph)?;
+                let mut scan = names.scan();
+                while scan.next_name()?.is_some() {}
+                Ok::<_, Error>(names.sealed())
+            };
+            match read() {
+                Ok(names) if names == state.names => None,
+                Err(error) if error.kind() == ErrorKind::CorruptFile => {
+                    Some(error.message().to_owned())
+                }
+                _ => Some("the saved names are missing or were replaced".into()),
+            }
         }
         Saved::Graph(state) => match Graph::open(files, graph) {
             Err(error) => Some(error.message().to_owned()),

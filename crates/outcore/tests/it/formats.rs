@@ -211,6 +211,9 @@ fn edge_lists_are_not_taken_for_other_formats() {
         ("e.txt", "S\t0\nH\t1\n"),
         ("e.txt", "<a> <b>\n<b> <c>\n"),
         ("e.txt", "*a *b\n*vertices *c\n"),
+        ("e.txt", "sp|P1|A sp|P2|B\nsp|P2|B sp|P3|C\n"),
+        ("e.csv", "sp|P1|A,sp|P2|B,2\nsp|P2|B,sp|P3|C,1\n"),
+        ("e.txt", "a;size=2 b;size=3\nb;size=3 c;size=1\n"),
     ] {
         let edges = read(name, text.as_bytes(), 1 << 20, InputOptions::default());
         let edges = edges.unwrap_or_else(|error| panic!("{name}: {text}: {error}"));

@@ -592,6 +592,7 @@ where
         }
         job.report.input = Some(InputReport {
             line_count: summary.lines,
+            comment_count: summary.comment_lines,
             edge_count: summary.edges,
             zero_weight_count: summary.zero_weight_edges,
             zero_weight_loop_count: self.fate.zero_loops,

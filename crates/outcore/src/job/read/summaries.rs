@@ -38,6 +38,7 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -
     let parts = [
         (1, edges(input.edge_count)),
         (1, format_counted(node_count, "node", "nodes")),
+        (input.comment_count, format_counted(input.comment_count, "comment", "comments")),
         (known, format!("{} of them from `{whose}`", format_count(known))),
         (input.names_on_disk_count, format!("{names} spilled to disk")),
         (zero, format!("{} of weight 0 dropped", edges(zero))),

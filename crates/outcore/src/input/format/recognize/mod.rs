@@ -249,12 +249,13 @@ pub(super) fn recognize<'a>(
         }
         return Err(question::delimiter(path, found, other));
     }
-    // What separates the same number of columns in all lines is hardly part of a name, except between tabs.
+    // What separates the same number of columns in all lines, none of which holds the delimiter found, is hardly part
+    // of a name: `0,0, test`, but not `sp|P1|A sp|P2|B`. Between tabs it is.
     let may_divide = |other: &&LineReading<'_>| {
         let delimiter = other.split.delimiter;
         let divides = other.split.width > 1 && other.split.share >= 1.0;
         let is_other = delimiter != Delimiter::Spaces && delimiter != found.split.delimiter;
-        divides && is_other && !found.absorbs(delimiter)
+        divides && is_other && !found.absorbs(delimiter) && other.absorbs(found.split.delimiter)
     };
     let is_open = best.1 == 3 && wanted == 0 && found.split.delimiter != Delimiter::Byte(b'\t');
     match readings.iter().filter(|_| is_open).find(may_divide) {
