@@ -6,6 +6,7 @@ use crate::common::cramped::{CASES, Case, Contents, GRAPH, made};
 use outcore::io::sim::{Fault, Sim};
 use outcore::{Error, ErrorKind};
 use std::io::ErrorKind as IoErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Returns the files that the job writes if nothing fails.
@@ -132,9 +133,9 @@ fn run_until(case: &Case, sim: &Sim, steps: u64, seed: u64, expected: &Contents)
     is_off
 }
 
-/// Ends each job after every `by`th step; the first one depends on the job and the seed.
-fn crash_at_steps(by: usize, seeds: std::ops::Range<usize>) {
-    for (first, case) in CASES.iter().enumerate() {
+/// Ends each of some jobs after every `by`th step; the first one depends on the job and the seed.
+fn crash_at_steps(jobs: Range<usize>, by: usize, seeds: Range<usize>) {
+    for (first, case) in CASES.iter().enumerate().take(jobs.end).skip(jobs.start) {
         let expected = expected(case);
         let mut count = 0;
         for seed in seeds.clone() {
@@ -154,15 +155,23 @@ fn crash_at_steps(by: usize, seeds: std::ops::Range<usize>) {
     }
 }
 
+/// Number of the jobs that have few steps.
+const SHORT_JOBS: usize = 8;
+
 #[test]
 fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
-    crash_at_steps(83, 0..3);
+    crash_at_steps(0..SHORT_JOBS, 83, 0..3);
+}
+
+#[test]
+fn a_crash_of_a_long_job_leaves_complete_results_and_the_next_run_completes_it() {
+    crash_at_steps(SHORT_JOBS..CASES.len(), 83, 0..3);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_crash_after_every_single_step() {
-    crash_at_steps(1, 0..4);
+    crash_at_steps(0..CASES.len(), 1, 0..4);
 }
 
 /// Damages a file in one of several ways.
