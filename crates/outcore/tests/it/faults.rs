@@ -164,8 +164,13 @@ fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
 }
 
 #[test]
-fn a_crash_of_a_long_job_leaves_complete_results_and_the_next_run_completes_it() {
-    crash_at_steps(SHORT_JOBS..CASES.len(), 83, 0..3);
+fn a_crash_of_an_update_leaves_complete_results_and_the_next_run_completes_it() {
+    crash_at_steps(SHORT_JOBS..SHORT_JOBS + 1, 83, 0..3);
+}
+
+#[test]
+fn a_crash_on_a_graph_leaves_complete_results_and_the_next_run_completes_the_job() {
+    crash_at_steps(SHORT_JOBS + 1..CASES.len(), 83, 0..3);
 }
 
 #[test]
