@@ -204,7 +204,8 @@ impl<'w, 'm> Rotation<'w, 'm> {
         let all = (0..methods.len()).map(|at| turn(at, false));
         let again = (0..methods.len()).filter(is_first).map(|at| turn(at, true));
         let turns: Vec<Turn> = all.chain(again).collect();
-        let canary = Canary::new(u64::from(rounds) * turns.len() as u64 / 5);
+        let most = if workplace.repeats { u64::from(rounds) * turns.len() as u64 / 5 } else { 0 };
+        let canary = Canary::new(most);
         let random = Random(workplace.seed);
         Self { workplace, methods, turns, random, canary, canary_seconds: Vec::new(), done: 0 }
     }

@@ -45,6 +45,8 @@ pub struct Workplace<'a> {
     pub seed: u64,
     /// Notified of progress; decides whether to continue.
     pub observer: &'a dyn Observer,
+    /// Whether runs that the machine disturbed are repeated.
+    pub(crate) repeats: bool,
     /// Error that ended an experiment early, until what was measured is reported.
     ended: RefCell<Option<Error>>,
 }
@@ -64,7 +66,7 @@ impl<'a> Workplace<'a> {
         let scratch = Scratch::create(&files, directory, ".lab.outcore")?;
         let foreign = Foreign::new(&files, scratch.path(), false);
         let ended = RefCell::new(None);
-        Ok(Self { scratch, files, foreign, effort, seed, observer, ended })
+        Ok(Self { scratch, files, foreign, effort, seed, observer, repeats: true, ended })
     }
 
     /// Ends measuring with an error that is returned once what was measured so far is reported.
@@ -80,6 +82,13 @@ impl<'a> Workplace<'a> {
     /// Returns the error that has ended measuring, once.
     pub(crate) fn take_end(&self) -> Option<Error> {
         self.ended.take()
+    }
+
+    /// Sets whether runs that the machine disturbed are repeated; by default they are.
+    #[must_use]
+    pub fn repeat(mut self, repeat: bool) -> Self {
+        self.repeats = repeat;
+        self
     }
 
     /// Sets whether methods in other languages are compiled and measured; by default they are not.
