@@ -47,6 +47,10 @@ impl TableFormat {
         match *stream {}
     }
 
+    pub(super) fn is_of_nodes(&self) -> bool {
+        match *self {}
+    }
+
     pub(super) fn is_weighted(&self) -> bool {
         match *self {}
     }
