@@ -203,8 +203,9 @@ def cluster(
         ``metis``, ``pajek`` or ``graphml``. ``auto`` recognizes them by their first bytes, and where these could be
         lines of edges as well, by the ending of the name.
     columns : sequence, optional
-        Columns of the source, the target and optionally the weight, by name or by number from 1. By default the first
-        two, and the third if it is a number; of a table those named `source`, `target` and `weight`.
+        Columns of the source, the target and optionally the weight, by name or by number from 1. By default those
+        that a header or a known format names, or the only two, or the only two before a number; anything else is an
+        error that shows the columns.
     delimiter : str, optional
         Separator of columns in text: one character, ``"tab"``, or ``"spaces"`` for any run of spaces and tabs. Detected
         by default.

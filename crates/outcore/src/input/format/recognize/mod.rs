@@ -68,12 +68,9 @@ impl<'a> LineReading<'a> {
         }
         let body = &split.rows[1..];
         let mut names = split.rows[0].clone();
-        if has_row_names(&names, body) {
+        // A single row proves nothing, unless the header names the ends.
+        if has_row_names(&names, body) && (body.len() > 1 || asks(&names, &[]).is_by_name()) {
             names.insert(0, b"");
-            let is_proven = body.len() > 1 || asks(&names, &[]).is_by_name();
-            if !is_proven {
-                names.remove(0);
-            }
         }
         let kinds = SplitLines::kinds(body, names.len());
         let choice = match asks(&names, &kinds) {
