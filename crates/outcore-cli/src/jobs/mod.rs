@@ -62,7 +62,7 @@ pub(crate) fn cluster(
     let levels = arguments.present.levels.is_some();
     let communities = read.input(input.reading.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
-    let options = ClusterOptions { levels, communities: communities.clone(), ..options };
+    let options = ClusterOptions { levels, ..options };
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
     let paths = job::cluster_paths(files, &source, &options, &present, output)?;
@@ -114,7 +114,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
         false => {
             let options = cluster_options(method, labels, input, false)?;
             let levels = present.levels.is_some();
-            Some(ClusterOptions { levels, communities: communities.clone(), ..options })
+            Some(ClusterOptions { levels, ..options })
         }
     };
     let present = &present_options(present, communities);
@@ -310,7 +310,6 @@ fn cluster_options(
         well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
         initial: method.initial.clone(),
-        communities: CommunityInput::default(),
         propagation: labels.options(),
     };
     options.check()?;

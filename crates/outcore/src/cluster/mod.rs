@@ -55,7 +55,7 @@ pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use drive::cost::{ClusterCost, NodeMemory};
+pub use drive::cost::{ClusterCost, NodeMemory, clustering_bytes};
 pub use drive::memory::ClusterMemory;
 pub use drive::run::{cluster, cluster_from};
 pub(crate) use finish::communities::summary;

@@ -1,9 +1,9 @@
 //! Predicted size of a graph, and the cost of sorting its arcs and writing it.
 
 use super::codec::GROUP;
+use super::size::InputSize;
 use super::{ArcRecord, BLOCK_ARCS, block_nodes};
 use crate::budget::Limits;
-use crate::input::InputSize;
 use crate::io::{Tuning, WRITER_BYTES};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
@@ -164,15 +164,13 @@ fn sum_bits(input: &InputSize, degree: f64) -> f64 {
     sums.min(1.0) + 11.0 * in_full
 }
 
-impl Limits {
-    /// Returns the memory of the sort while runs are merged into the graph, which is written with `tuning`.
-    pub fn merge_bytes(&self, tuning: &Tuning) -> u64 {
-        self.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
-    }
+/// Returns the memory of the sort while runs are merged into the graph, which is written with `tuning`.
+pub fn merge_bytes(limits: &Limits, tuning: &Tuning) -> u64 {
+    limits.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
+}
 
-    /// Like [`Limits::merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little
-    /// remains.
-    pub fn merge_bytes_beside(&self, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
-        self.merge_bytes(tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
-    }
+/// Like [`merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little
+/// remains.
+pub fn merge_bytes_beside(limits: &Limits, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
+    merge_bytes(limits, tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
 }

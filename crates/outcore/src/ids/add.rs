@@ -3,10 +3,10 @@
 //! Nothing is looked up, and the tables have their final size from the start. Together with reading the name and writing
 //! it again, it takes about 150 ns, less than half of what a new name of an edge takes.
 
+use super::name::{EdgeChunk, NameRef};
 use super::table::{Hasher, OVERFLOW, Spot, Table};
 use super::{GROUP, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, number, too_many_nodes};
 use crate::error::Result;
-use crate::input::{NameRef, ParsedChunk};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -29,7 +29,7 @@ impl NodeIndex {
     /// `TooManyNodes`.
     pub(crate) fn add_within(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         expected: u64,
         room_bytes: u64,
     ) -> Result<Added> {
@@ -67,14 +67,14 @@ impl NodeIndex {
     /// may need.
     fn make_room(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         count: u64,
         expected: u64,
         room_bytes: u64,
     ) -> std::result::Result<(), u64> {
         let within = |bytes: u64| if bytes > room_bytes { Err(bytes) } else { Ok(()) };
         if self.hasher.numbers {
-            let names = |chunk: &ParsedChunk| largest(&chunk.names);
+            let names = |chunk: &EdgeChunk| largest(&chunk.names);
             let largest = chunks.iter().map(names).try_fold(0, |a, b| Some(a.max(b?)));
             let most = (self.node_count + count).saturating_mul(SPARSE).max(NUMBERS_MIN);
             if let Some(largest) = largest.filter(|&largest| largest < most) {

@@ -1,9 +1,9 @@
 //! Cost of numbering the names of an input: memory while they fit, disk beyond that.
 
+use super::name::SHORT_NAME_BYTES;
 use super::spill::BUFFER_BYTES;
 use super::table::SPARSE_PART;
-use crate::budget::Limits;
-use crate::input::{InputSize, SHORT_NAME_BYTES};
+use crate::graph::InputSize;
 use crate::sort::SORT_BYTES_MIN;
 
 /// Bytes per name in the index: 20 per slot at 75 to 85 % load...
@@ -45,14 +45,14 @@ pub(crate) struct NamesCost {
 impl NamesCost {
     /// Estimates the cost. Nodes are expected to occur as if edges were drawn at random. Each name in the index comes
     /// with `bytes_beside` bytes for its node.
-    pub(crate) fn of(input: &InputSize, limits: &Limits, bytes_beside: f64) -> Self {
+    pub(crate) fn of(input: &InputSize, read_bytes: u64, bytes_beside: f64) -> Self {
         let old = input.old_nodes() as f64;
         // Old names come first, each like an end of an edge.
         let (nodes, ends) = (input.node_count as f64 + old, 2.0 * input.edge_count as f64 + old);
-        let room = limits.read_bytes().saturating_sub(SORT_BYTES_MIN) as f64;
+        let room = read_bytes.saturating_sub(SORT_BYTES_MIN) as f64;
         let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
         let index_bytes_of = |names: f64| {
-            let sparse = (limits.read_bytes() / SPARSE_PART as u64) as f64;
+            let sparse = (read_bytes / SPARSE_PART as u64) as f64;
             let sparse = sparse.min(names * SPARSE_BYTES_A_NODE);
             (names * INDEX_BYTES_A_NODE).max(sparse) as u64
         };

@@ -22,6 +22,7 @@
 
 mod add;
 mod cost;
+mod name;
 mod queue;
 mod spill;
 #[cfg(test)]
@@ -32,10 +33,10 @@ mod tests;
 
 pub(crate) use add::Added;
 pub(crate) use cost::NamesCost;
+pub use name::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 pub(crate) use spill::{NameRoom, Spill, SpillState, SpilledEdges};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Fingerprint, NameRef, ParsedChunk};
 use crate::io::reserve_large_pages;
 use rayon::prelude::*;
 pub(crate) use table::number;
@@ -182,7 +183,7 @@ impl NodeIndex {
     #[cfg(test)]
     fn resolve(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         indexes: &mut Vec<Vec<u32>>,
         each_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
@@ -197,7 +198,7 @@ impl NodeIndex {
     /// `TooManyNodes`, and the errors of `each_new`.
     pub(crate) fn resolve_within(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         indexes: &mut Vec<Vec<u32>>,
         room_bytes: u64,
         each_new: impl FnMut(&[u8]) -> Result<()>,
@@ -220,7 +221,7 @@ impl NodeIndex {
     /// they may need. Names that are not dense numbers change the kind of table.
     fn look_up_all(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         out: &mut [Vec<u32>],
         room_bytes: u64,
     ) -> std::result::Result<Vec<Vec<Miss>>, u64> {
@@ -389,7 +390,7 @@ impl NodeIndex {
     /// Step 3: numbers the newcomers of all shards in the order in which they appear.
     fn number(
         &mut self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         mut each_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut heads = vec![0; self.shards.len()];

@@ -5,9 +5,9 @@
 //! ```
 //! Little-endian, temporary, written and read once, front to back. Memory: a few buffers each.
 
+use super::name::{Fingerprint, SHORT_NAME_BYTES};
 use crate::checkpoint::StateWriter;
 use crate::error::{Error, Result};
-use crate::input::{Fingerprint, SHORT_NAME_BYTES};
 use crate::io::{BUFFERS, Files, Grows, Mode, SCRATCH_HINT, Sealed, StoredFile, Writer};
 use std::path::{Path, PathBuf};
 

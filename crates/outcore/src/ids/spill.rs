@@ -18,12 +18,12 @@
 //! read once or twice, front to back. What a checkpoint needs stays until the end, because another process may have to
 //! resume from it.
 
+use super::name::{EdgeChunk, Fingerprint};
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::table::{Hasher, LOAD_MAX, OVERFLOW, Slot, Table, slot};
 use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::Result;
-use crate::input::{Fingerprint, ParsedChunk};
 use crate::io::{BLOCK_WORDS, Files, Grows, Sealed, WordReader, WordWriter};
 use crate::sort::SORT_BYTES_MIN;
 use crate::weight::Weight;
@@ -547,7 +547,7 @@ impl Spill {
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn take_earlier(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    pub(crate) fn take_earlier(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         self.earlier += chunks.iter().map(|chunk| chunk.names.len() as u64).sum::<u64>();
         self.take_names(chunks)
     }
@@ -556,7 +556,7 @@ impl Spill {
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn take_edges(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    pub(crate) fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         self.take_names(chunks)?;
         for chunk in chunks {
             self.edge_count += chunk.edge_count() as u64;
@@ -570,12 +570,12 @@ impl Spill {
     ///
     /// # Errors
     /// `Io`, `DiskFull`.
-    pub(crate) fn take_names(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    pub(crate) fn take_names(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         let parts: Vec<SpillPart> = chunks.par_iter().map(|chunk| self.part(chunk)).collect();
         parts.iter().try_for_each(|part| self.shares.push(part))
     }
 
-    fn part(&self, chunk: &ParsedChunk) -> SpillPart {
+    fn part(&self, chunk: &EdgeChunk) -> SpillPart {
         let mut known = Vec::new();
         self.index.look_up_known(&chunk.names, &mut known);
         let mut part = SpillPart::new(self.shares.queues.len());

@@ -35,7 +35,7 @@ fn number_all(
     found.extend_from_slice(&indexes[0]);
     let (room, expected) = (NameRoom::new(bytes, threads), Some(edges.len() as u64));
     let mut spill = Spill::new(index, &files, Path::new("names"), room, expected)?;
-    let chunks: Vec<ParsedChunk> = rest.chunks(14).map(chunk).collect();
+    let chunks: Vec<EdgeChunk> = rest.chunks(14).map(chunk).collect();
     chunks.chunks(3).try_for_each(|chunks| spill.take_edges(chunks))?;
     listed.chunks(10).try_for_each(|names| spill.take_names(&[chunk(names)]))?;
     let mut edges = spill.finish(room, &|| Ok(()), |of_edge, name| {

@@ -5,7 +5,7 @@
 //! most a quarter of the memory it grows at 55 % load, 36 to 41 bytes per name: probing is half as long, and a lookup
 //! takes 9 ns instead of 25 among five million names.
 
-use crate::input::Fingerprint;
+use super::name::Fingerprint;
 use crate::io::{prefetch, reserve_large_pages};
 use std::hash::BuildHasher;
 

@@ -4,8 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> ParsedChunk {
-    let mut chunk = ParsedChunk::default();
+pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> EdgeChunk {
+    let mut chunk = EdgeChunk::default();
     for name in names {
         let (offset, bytes) = (chunk.text.len() as u32, name.len() as u32);
         let fingerprint = Fingerprint::of(name);
@@ -20,7 +20,7 @@ fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut index = NodeIndex::new(threads, 1 << 26);
     let (mut found, mut listed) = (Vec::new(), Vec::new());
-    let chunks: Vec<ParsedChunk> = names.chunks(chunk_len).map(chunk).collect();
+    let chunks: Vec<EdgeChunk> = names.chunks(chunk_len).map(chunk).collect();
     let mut indexes = Vec::new();
     for batch in chunks.chunks(batch_len) {
         let each = |name: &[u8]| {

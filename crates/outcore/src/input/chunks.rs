@@ -12,7 +12,7 @@ use super::table::{TableFormat, TableStream, TableTask};
 use super::taker::{ROW_BYTES, Taker};
 use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
-use super::{Fingerprint, NameRef, text};
+use super::{EdgeChunk, Fingerprint, NameRef, text};
 use crate::error::{Error, Result};
 use crate::io::Files;
 use crossbeam_channel::{Receiver, Sender};
@@ -34,14 +34,14 @@ pub(super) fn parse_all(
         let lines = chunk.lines as usize;
         let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
         let from = skipped.min(chunk.used as u64) as usize;
-        chunk.is_node_list = format.is_node_list;
+        chunk.edges.is_node_list = format.is_node_list;
         if format.is_node_list {
-            chunk.names.reserve_exact(lines);
+            chunk.edges.names.reserve_exact(lines);
             return text::parse_nodes(chunk, &format.layout, from, stop);
         }
-        chunk.names.reserve_exact(2 * lines);
+        chunk.edges.names.reserve_exact(2 * lines);
         if weighted {
-            chunk.weights.reserve_exact(lines);
+            chunk.edges.weights.reserve_exact(lines);
         }
         text::parse(chunk, &format.layout, from, stop);
         checks::check(chunk, format, stop);
@@ -84,7 +84,7 @@ pub(super) struct Reader {
     pub(super) chunk_bytes: usize,
     pub(super) workers: usize,
     pub(super) to_parsers: Sender<Message>,
-    pub(super) recycled: Receiver<ParsedChunk>,
+    pub(super) recycled: Receiver<EdgeChunk>,
     /// Bytes of the files that were read to their end.
     pub(super) done_bytes: u64,
     /// Table that `-` stands for.
@@ -185,12 +185,8 @@ impl Reader {
         let mut number = begin.byte;
         while number < nodes.count {
             let mut chunk = self.spare();
-            let ParsedChunk { text, names, weights, faults, cells, .. } = &mut chunk;
-            text.clear();
-            names.clear();
-            weights.clear();
-            faults.clear();
-            cells.clear();
+            chunk.edges.clear();
+            let EdgeChunk { text, names, .. } = &mut chunk.edges;
             let end = (number + most).min(nodes.count);
             for node in number + 1..=end {
                 let offset = text.len();
@@ -205,11 +201,11 @@ impl Reader {
                 });
             }
             number = end;
-            chunk.used = chunk.text.len();
-            (chunk.is_parsed, chunk.is_node_list, chunk.lines) = (true, true, 0);
+            chunk.used = chunk.edges.text.len();
+            (chunk.is_parsed, chunk.edges.is_node_list, chunk.lines) = (true, true, 0);
             (chunk.origin, chunk.done_bytes) = (begin, self.done_bytes);
             chunk.next = Some(Origin { byte: number, line: number + 1, ..begin });
-            self.send(chunk)?;
+            self.pass(chunk)?;
         }
         Ok(())
     }
@@ -238,7 +234,7 @@ impl Reader {
                 }
             }
             let done_bytes = self.done_bytes + input.consumed();
-            self.send(ParsedChunk { text, origin: place, done_bytes, ..Default::default() })?;
+            self.send(text, ParsedChunk { origin: place, done_bytes, ..Default::default() })?;
         }
         Ok(Ok(()))
     }
@@ -291,22 +287,27 @@ impl Reader {
             let done_bytes = self.done_bytes + input.consumed();
             let next =
                 Origin { byte: origin.byte + end as u64, line: origin.line + lines, ..origin };
-            self.send(ParsedChunk {
-                text,
+            let chunk = ParsedChunk {
                 used: end,
                 origin,
                 next: Some(next),
                 lines,
                 done_bytes,
                 ..Default::default()
-            })?;
+            };
+            self.send(text, chunk)?;
             origin = next;
             used -= end;
             limit = self.chunk_bytes.max(used);
         }
     }
 
-    fn send(&self, chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
+    fn send(&self, text: Vec<u8>, mut chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
+        chunk.edges.text = text;
+        self.pass(chunk)
+    }
+
+    fn pass(&self, chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
         self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Disconnected)
     }
 
@@ -333,15 +334,10 @@ impl Reader {
         text[..*used].copy_from_slice(&buffer[..*used]);
         text[*used] = b'\n';
         let done_bytes = self.done_bytes + input.consumed();
-        let mut chunk = ParsedChunk {
-            text,
-            used: *used + 1,
-            origin: *origin,
-            done_bytes,
-            ..Default::default()
-        };
+        let mut chunk =
+            ParsedChunk { used: *used + 1, origin: *origin, done_bytes, ..Default::default() };
         chunk.lines = 1;
-        self.send(chunk)?;
+        self.send(text, chunk)?;
         origin.byte += *used as u64;
         origin.line += 1;
         loop {
@@ -378,11 +374,11 @@ impl Reader {
 
 impl Taker for Reader {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.send(chunk).is_ok()
+        self.pass(chunk).is_ok()
     }
 
     fn spare(&mut self) -> ParsedChunk {
-        self.recycled.try_recv().unwrap_or_default()
+        ParsedChunk { edges: self.recycled.try_recv().unwrap_or_default(), ..Default::default() }
     }
 }
 

@@ -25,7 +25,7 @@
 //! let (mut batch, mut edges) = (Batch::default(), Vec::new());
 //! while reader.next_batch(&mut batch)? {
 //!     for chunk in &batch.chunks {
-//!         let names: Vec<_> = chunk.names.iter().map(|name| chunk.name(name)).collect();
+//!         let names: Vec<_> = chunk.edges.names.iter().map(|name| chunk.edges.name(name)).collect();
 //!         edges.extend(names.chunks(2).map(|ends| format!("{} - {}", text(ends[0]), text(ends[1]))));
 //!     }
 //! }
@@ -56,9 +56,12 @@ mod text;
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::{Error, Place, Result};
+pub use crate::graph::{AppendSize, InputSize};
+pub use crate::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef};
 use crate::io::{Files, Sealed};
+pub use crate::weight::WeightTransform;
 use chunks::{Message, Reader, Task, parse_all};
-pub use cost::{AppendSize, CHUNK_BYTES, InputSize};
+pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::{Origin, Rejects};
 #[doc(hidden)]
@@ -82,35 +85,24 @@ pub use table::TableStream;
 #[doc(hidden)]
 pub use table::silence_decoders;
 use taker::DecodeRoom;
-pub use text::chunk::ParsedChunk;
-pub(crate) use text::field::SHORT_NAME_BYTES;
-pub use text::field::{Fingerprint, NAME_LIMIT};
+use text::chunk::ParsedChunk;
 #[doc(hidden)]
 pub use text::lines;
-pub use text::transform::WeightTransform;
-
-/// Name of a node in an edge: its fingerprint, and the position of its bytes in the chunk's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NameRef {
-    /// Fingerprint of the name.
-    pub fingerprint: Fingerprint,
-    /// Offset of the first byte.
-    pub offset: u32,
-    /// Length in bytes, 1 to [`NAME_LIMIT`].
-    pub bytes: u32,
-}
 
 /// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Chunks, in file order.
-    pub chunks: Vec<ParsedChunk>,
-    spare: Vec<ParsedChunk>,
+    pub chunks: Vec<EdgeChunk>,
+    /// Chunks without text, whose memory can be used again.
+    spare: Vec<EdgeChunk>,
+    /// Chunks that are being parsed.
+    parsed: Vec<ParsedChunk>,
 }
 
 impl Batch {
     /// Returns the chunks with edges and those of the node list.
-    pub(crate) fn edges_and_nodes(&self) -> (&[ParsedChunk], &[ParsedChunk]) {
+    pub(crate) fn edges_and_nodes(&self) -> (&[EdgeChunk], &[EdgeChunk]) {
         self.chunks.split_at(self.chunks.partition_point(|chunk| !chunk.is_node_list))
     }
 }
@@ -175,7 +167,7 @@ pub struct EdgeReader {
     /// Reader and its tasks until the first batch is requested, so that the caller can check first what they need.
     waiting: Option<(Reader, Vec<Task>)>,
     chunks: Receiver<Message>,
-    recycle: Sender<ParsedChunk>,
+    recycle: Sender<EdgeChunk>,
     rejects: Option<Rejects>,
     summary: InputSummary,
     /// Start of the next batch, if it is known.
@@ -335,19 +327,21 @@ impl EdgeReader {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         for mut chunk in batch.chunks.drain(..) {
             // If the channel is full, the reading thread has enough buffers.
-            if chunk.is_parsed {
+            if !chunk.has_lines {
                 let _ = self.recycle.try_send(chunk);
                 continue;
             }
             let text = std::mem::take(&mut chunk.text);
-            let _ = self.recycle.try_send(ParsedChunk { text, ..ParsedChunk::default() });
+            let _ = self.recycle.try_send(EdgeChunk { text, ..EdgeChunk::default() });
             batch.spare.push(chunk);
         }
         let failure = self.receive(batch);
         let (formats, weighted, stop) = (&self.formats, self.weighted, self.stop);
-        parse_all(&mut batch.chunks, formats, weighted, stop);
-        for chunk in &mut batch.chunks {
-            self.account(chunk)?;
+        parse_all(&mut batch.parsed, formats, weighted, stop);
+        for mut chunk in batch.parsed.drain(..) {
+            self.account(&mut chunk)?;
+            let (first_line, has_lines) = (chunk.origin.line, !chunk.is_parsed);
+            batch.chunks.push(EdgeChunk { first_line, has_lines, ..chunk.edges });
         }
         self.done_bytes = self.end_bytes.unwrap_or(self.done_bytes);
         if self.end_bytes.is_some() {
@@ -361,6 +355,7 @@ impl EdgeReader {
 
     /// Receives up to a batch of chunks. Returns the error that followed them, if any.
     fn receive(&mut self, batch: &mut Batch) -> Option<Error> {
+        batch.parsed.clear();
         if let Some((reader, tasks)) = self.waiting.take() {
             // Never joined, as it may wait for a pipe that is never written. It ends when the channel closes.
             std::thread::spawn(move || reader.run(tasks));
@@ -370,16 +365,15 @@ impl EdgeReader {
             match self.chunks.recv() {
                 Ok(Message::Chunk(chunk)) if chunk.is_parsed => {
                     room -= 1;
-                    batch.chunks.push(chunk);
+                    batch.parsed.push(chunk);
                 }
-                Ok(Message::Chunk(chunk)) => {
+                Ok(Message::Chunk(mut chunk)) => {
                     room = room.saturating_sub(PARTS_OF_CHUNK);
-                    let spare = batch.spare.pop().unwrap_or_default();
-                    let ParsedChunk { mut names, mut weights, mut faults, .. } = spare;
-                    names.clear();
-                    weights.clear();
-                    faults.clear();
-                    batch.chunks.push(ParsedChunk { names, weights, faults, ..chunk });
+                    let mut edges = batch.spare.pop().unwrap_or_default();
+                    edges.clear();
+                    edges.text = chunk.edges.text;
+                    chunk.edges = edges;
+                    batch.parsed.push(chunk);
                 }
                 Ok(Message::End(bytes)) => {
                     self.ended = true;
@@ -418,13 +412,13 @@ impl EdgeReader {
         for (number, fault) in chunk.faults.iter().enumerate() {
             let (start, end) = (fault.line_start as usize, fault.line_end as usize);
             // Counted from one bad line to the next: counting from the start each time would be quadratic.
-            line += memchr::memchr_iter(b'\n', &chunk.text[counted..start]).count() as u64;
+            line += memchr::memchr_iter(b'\n', &chunk.edges.text[counted..start]).count() as u64;
             counted = start;
             let is_first = self.summary.first_skipped.is_none();
             if !is_first && self.rejects.is_none() {
                 break;
             }
-            let text = &chunk.text;
+            let text = &chunk.edges.text;
             let (place, reason) = match &file.form {
                 Form::Nothing | Form::Lists(_) | Form::Numbered(_) => {
                     unreachable!("no bad lines are recorded")
@@ -448,7 +442,7 @@ impl EdgeReader {
             };
             if let Some(rejects) = &mut self.rejects {
                 let kind = fault.problem.kind().name();
-                rejects.push(&place, kind, &reason, &chunk.text[start..end])?;
+                rejects.push(&place, kind, &reason, &chunk.edges.text[start..end])?;
             }
             if is_first {
                 self.summary.first_skipped = Some((place, reason));
@@ -457,9 +451,9 @@ impl EdgeReader {
         self.done_bytes = chunk.done_bytes;
         self.next = chunk.next;
         self.summary.lines += chunk.lines;
-        self.summary.edges += chunk.edge_count() as u64 - chunk.alone;
-        if chunk.is_node_list {
-            self.summary.listed_nodes += chunk.names.len() as u64;
+        self.summary.edges += chunk.edges.edge_count() as u64 - chunk.alone;
+        if chunk.edges.is_node_list {
+            self.summary.listed_nodes += chunk.edges.names.len() as u64;
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
         self.summary.comment_lines += chunk.comments;
@@ -469,9 +463,9 @@ impl EdgeReader {
         if let Some((_, lines)) =
             self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)
         {
-            *lines += (chunk.edge_count() + chunk.faults.len()) as u64;
+            *lines += (chunk.edges.edge_count() + chunk.faults.len()) as u64;
         }
-        let zeros = chunk.weights.iter().filter(|&&weight| weight == 0).count() as u64;
+        let zeros = chunk.edges.weights.iter().filter(|&&weight| weight == 0).count() as u64;
         self.summary.zero_weight_edges += zeros.saturating_sub(chunk.alone);
         Ok(())
     }

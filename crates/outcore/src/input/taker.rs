@@ -65,7 +65,7 @@ impl Taker for SampleTaker<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         (self.count)(&chunk);
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
-        self.bytes_left = self.bytes_left.saturating_sub(chunk.text.len() as u64);
+        self.bytes_left = self.bytes_left.saturating_sub(chunk.edges.text.len() as u64);
         self.spare = chunk;
         self.rows_left > 0 && self.bytes_left > 0
     }

@@ -11,18 +11,20 @@ use crate::progress::{Event, Stage, notify};
 use crate::units::format_counted;
 use std::path::{Path, PathBuf};
 
-impl ClusterOptions {
-    /// Checks that the files named by the options exist and how they are read, before any work.
-    pub(super) fn check_files(&self, files: &Files) -> Result<()> {
-        let paths = self.files().filter(|path| *path != Path::new("-"));
-        paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
-    }
+/// Checks that the files named by the options exist, before any work.
+pub(super) fn check_files(options: &ClusterOptions, files: &Files) -> Result<()> {
+    let paths = options.files().filter(|path| *path != Path::new("-"));
+    paths.into_iter().try_for_each(|path| files.entry(path).map(drop))
+}
 
-    /// Checks the first lines of these files, before any work.
-    pub(super) fn check_lines(&self, files: &Files) -> Result<()> {
-        let mut paths = self.files().filter(|path| files.is_regular(path));
-        paths.try_for_each(|path| membership::check(files, path, &self.communities, false))
-    }
+/// Checks the first lines of these files, before any work.
+pub(super) fn check_lines(
+    options: &ClusterOptions,
+    input: &CommunityInput,
+    files: &Files,
+) -> Result<()> {
+    let mut paths = options.files().filter(|path| files.is_regular(path));
+    paths.try_for_each(|path| membership::check(files, path, input, false))
 }
 
 impl Job<'_> {
@@ -31,16 +33,17 @@ impl Job<'_> {
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
+        input: &CommunityInput,
         scratch: &Path,
     ) -> Result<Given> {
         let mut given = Given::default();
         if let Some(path) = &options.initial {
             let place = (scratch.join("initial"), 0);
-            given.initial = self.read_labels(graph, path, &options.communities, place)?;
+            given.initial = self.read_labels(graph, path, input, place)?;
         }
         if let Some(path) = &options.propagation.fixed {
             let place = (scratch.join("fixed"), 4 * given.initial.len() as u64);
-            given.fixed = self.read_labels(graph, path, &options.communities, place)?;
+            given.fixed = self.read_labels(graph, path, input, place)?;
         }
         Ok(given)
     }

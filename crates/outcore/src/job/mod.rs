@@ -75,9 +75,9 @@ use crate::io::{
     peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
 use crate::output::check_names;
-use crate::plan::Clustering;
 pub use crate::plan::Plan;
 use crate::plan::limits::note_less_memory;
+use crate::plan::{self, Clustering};
 use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -306,7 +306,7 @@ impl<'a> Job<'a> {
 
     /// Resumes from the graph of an earlier job.
     fn resume_graph(&mut self, state: GraphState) -> Result<()> {
-        self.limits.check()?;
+        plan::check_limits(&self.limits)?;
         self.stage(Stage::Merge, |job| {
             notify(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
             job.report_again(state.input, &state.warnings)?;
@@ -317,7 +317,7 @@ impl<'a> Job<'a> {
     /// Refuses a job that cannot succeed according to a sample of its input.
     fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
         if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
-            return self.limits.check();
+            return plan::check_limits(&self.limits);
         }
         let (old, tuning) = (self.old.as_deref(), self.files.tuning());
         let plan = predict::planned(self.files, options, old, self.clustering, &tuning)?;
@@ -340,7 +340,8 @@ impl<'a> Job<'a> {
         self.report.graph.get_or_insert_with(|| graph.summary());
         check_names(graph, &targets.outputs)?;
         let earlier = self.read_earlier(graph, targets, scratch)?;
-        let given = self.read_given(graph, options, scratch.path())?;
+        let given =
+            self.read_given(graph, options, &targets.options.communities, scratch.path())?;
         let all = self.find(graph, options, given, scratch)?;
         let single = all.len() == 1;
         for (at, mut found) in all.into_iter().enumerate() {
@@ -422,21 +423,22 @@ fn check_graph(
     let read = reading_bytes(nodes, options, targets.options, limits.threads);
     let certain = clustering.max(read).max(targets.least_bytes(graph, 0, limits.threads));
     if certain <= limits.memory_bytes {
-        return limits.check();
+        return plan::check_limits(&limits);
     }
     // An earlier result has at most one community per node.
     let least = certain.max(targets.least_bytes(graph, nodes, limits.threads));
     let little = format_bytes(limits.memory_bytes);
     let message = format!("{little} is too little memory for this clustering");
     let nodes = format_counted(nodes, "node", "nodes");
-    let least = least.max(limits.at_least().memory_bytes);
+    let least = least.max(plan::at_least(&limits).memory_bytes);
     let error = Error::new(ErrorKind::MemoryTooSmall, message)
         .note(format!("the graph has {nodes}"))
         .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
     Err(match options.with_less_memory() {
         Some(other) => {
             let needed = other.least_memory(graph, 0, limits.threads).total_bytes().max(read);
-            let needed = needed.max(Limits { memory_bytes: 0, ..limits }.at_least().memory_bytes);
+            let needed =
+                needed.max(plan::at_least(&Limits { memory_bytes: 0, ..limits }).memory_bytes);
             note_less_memory(error, least, (other.method, needed))
         }
         None => error,
@@ -611,13 +613,14 @@ pub fn cluster_and_present(
     observer: &dyn Observer,
 ) -> Result<Report> {
     options.check()?;
+    present.communities.check()?;
     cluster_paths(files, source, options, present, output)?.check(files)?;
     let targets = &Targets::new(files, options, present, output)?;
     targets.check(files, source)?;
     if let Source::Edges(edges) = source {
         edges.check_rejects()?;
     }
-    options.check_files(files)?;
+    given::check_files(options, files)?;
     let warned = &Warned::new(observer);
     let done = match source {
         Source::Graph { path, limits, work_dir, restart } => {
@@ -643,7 +646,7 @@ pub fn cluster_and_present(
                 edges.check_weights()?;
                 edges.refuse_append()?;
                 targets.check_lines(files)?;
-                options.check_lines(files)?;
+                given::check_lines(options, &present.communities, files)?;
                 let files = &edges.limits.tuned(files);
                 let mut job = Job::new(files, warned, edges.limits);
                 job.clustering = Some(Clustering { options, present });

@@ -1,5 +1,6 @@
 //! Plan of a job from a sample of its input.
 
+use super::given;
 use super::read::{self, Old};
 use super::{JobOptions, Normalize};
 use crate::budget::MEMORY_MIN;
@@ -7,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::input::{self, InputSample, InputSize};
 use crate::io::{Files, Tuning, Watch};
-use crate::plan::{Clustering, Plan};
+use crate::plan::{self, Clustering, Plan};
 
 /// Minimum edges of a sample from all over the input for a reliable estimate.
 const SOUND_EDGES: u64 = 10_000;
@@ -23,9 +24,10 @@ pub fn plan(
     clustering: Option<Clustering<'_>>,
 ) -> Result<Plan> {
     options.check_weights()?;
-    if let Some(Clustering { options, .. }) = clustering {
+    if let Some(Clustering { options, present }) = clustering {
         options.check()?;
-        options.check_files(files)?;
+        present.communities.check()?;
+        given::check_files(options, files)?;
     }
     let _watch = Watch::begin(options.limits.memory_bytes.max(MEMORY_MIN))?;
     let tuning = options.limits.allowed(files.tuning());
@@ -43,12 +45,12 @@ pub(crate) fn planned(
     tuning: &Tuning,
 ) -> Result<Plan> {
     let given = options.limits;
-    let enough = JobOptions { limits: given.at_least(), ..options.clone() };
+    let enough = JobOptions { limits: plan::at_least(&given), ..options.clone() };
     let (sample, bytes) = sampled(files, &enough)?;
     let append = old.map(|old| old.size(enough.limits, tuning));
     let input = InputSize { append, ..input_size(&sample, bytes, options)? };
     let plan = Plan::new(input, enough.limits, tuning, clustering);
-    match (given.check(), plan) {
+    match (plan::check_limits(&given), plan) {
         (Ok(()), plan) => plan,
         (Err(too_small), Err(error)) if error.kind() == ErrorKind::MemoryTooSmall => {
             Err(error.texts().hint.into_iter().fold(too_small, Error::hint))

@@ -12,6 +12,7 @@ use crate::graph::Graph;
 use crate::input::CommunityInput;
 use crate::io::{Files, Scratch, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
+use crate::plan;
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{
     Agreement, Connectedness, Quality, ScoreRoom, compare, compare_bytes, connectedness,
@@ -104,7 +105,7 @@ pub fn score(
     options: &ScoreOptions,
     observer: &dyn Observer,
 ) -> Result<ScoreReport> {
-    options.limits.check()?;
+    plan::check_limits(&options.limits)?;
     options.input.check()?;
     super::score_paths(options).check(files)?;
     let mut inputs = vec![options.graph.clone(), options.communities.clone()];

@@ -30,7 +30,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
-    Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeReader, Fingerprint, ParsedChunk,
+    self, Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeChunk, EdgeReader, Fingerprint,
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -88,7 +88,7 @@ impl Membership {
 pub fn memory_bytes_for(node_count: u64, held_bytes: u64, threads: usize) -> u64 {
     let sorts = Sorter::<Named>::BUDGET_MIN + Sorter::<Member>::BUDGET_MIN;
     let limits = Limits { memory_bytes: 0, threads };
-    limits.with_batch(node_bytes(node_count) + sorts + held_bytes)
+    input::with_batch(&limits, node_bytes(node_count) + sorts + held_bytes)
 }
 
 /// Returns the bytes of the labels, and of their renumbering if every node is a community of its own.
@@ -183,7 +183,7 @@ struct Conflict {
 impl MembershipJob<'_> {
     fn open(&self) -> Result<EdgeReader> {
         let MembershipOptions { input, numbered, limits, .. } = self.options;
-        open(self.files, self.path, input, *numbered, limits.batch_chunks())
+        open(self.files, self.path, input, *numbered, input::batch_chunks(&limits))
     }
 
     /// Returns the budget of each of the two sorts; `window_bytes` is the memory of decompression.
@@ -199,7 +199,7 @@ impl MembershipJob<'_> {
                 .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
                 .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
         }
-        let fixed = node_bytes(node_count) + limits.batch_memory_bytes() + held_bytes;
+        let fixed = node_bytes(node_count) + input::batch_memory_bytes(&limits) + held_bytes;
         Ok((limits.memory_bytes - fixed) / 2)
     }
 
@@ -354,7 +354,7 @@ impl Joined {
 }
 
 /// Appends the lines of a chunk.
-fn push_lines(chunk: &ParsedChunk, records: &mut Vec<Named>) {
+fn push_lines(chunk: &EdgeChunk, records: &mut Vec<Named>) {
     let (pairs, _) = chunk.names.as_chunks::<2>();
     records.extend(pairs.iter().zip(chunk.edge_lines()).map(|([name, community], line)| Named {
         name: name.fingerprint,

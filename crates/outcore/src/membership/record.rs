@@ -2,7 +2,7 @@
 //!
 //! On disk, a fingerprint takes the length of its name plus one byte, or 16 bytes for a long name.
 
-use crate::input::{Fingerprint, SHORT_NAME_BYTES};
+use crate::ids::{Fingerprint, SHORT_NAME_BYTES};
 use crate::pack::{get_varint, put_varint};
 use crate::sort::Record;
 

@@ -1,6 +1,6 @@
 //! Cost of writing communities.
 
-use crate::input::InputSize;
+use crate::graph::InputSize;
 use crate::units::MIB;
 
 /// Assumed number of levels, if levels are written.

@@ -2,95 +2,93 @@
 
 use super::Clustered;
 use crate::budget::{Limits, MEMORY_MIN};
-use crate::cluster::Method;
+use crate::cluster::{self, Method};
 use crate::error::opt::{MEMORY, METHOD};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GRAPH_WRITER_BYTES;
-use crate::input::InputSize;
+use crate::input::{self, InputSize};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_bytes, format_count, size_to_type};
 
 /// Bytes per node for self scores: a weight and one bit.
 const SELF_SCORE_BYTES_A_NODE: f64 = 4.125;
 
-impl Limits {
-    /// Checks the limits on their own.
-    ///
-    /// # Errors
-    /// `MemoryTooSmall` below [`MEMORY_MIN`] or the minimum for the number of threads.
-    pub fn check(&self) -> Result<()> {
-        let least = self.at_least().memory_bytes;
-        if self.memory_bytes < least {
-            return Err(Error::new(
-                ErrorKind::MemoryTooSmall,
-                format!("{} is too little memory", format_bytes(self.memory_bytes)),
-            )
-            .note(format!("{} threads share buffers and a block of arcs", self.threads))
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
-        }
-        Ok(())
-    }
-
-    /// Returns the limits, raised to the minimum memory of any job if they are below it.
-    pub(crate) fn at_least(&self) -> Self {
-        let read = self.batch_memory_bytes() + SORT_BYTES_MIN;
-        let merge = GRAPH_WRITER_BYTES + SORT_BYTES_MIN;
-        let stages = read.max(merge).max(self.clustering_bytes());
-        Self { memory_bytes: self.memory_bytes.max(MEMORY_MIN).max(stages), ..*self }
-    }
-
-    /// Returns the minimum limit for a graph of `node_count` nodes, with or without self scores, at this number of
-    /// threads. Names that do not fit in memory are spilled to disk.
-    pub fn memory_bytes_for(&self, node_count: u64, has_self_scores: bool) -> u64 {
-        let scores = score_bytes(node_count, has_self_scores);
-        let read = self.with_batch(scores + SORT_BYTES_MIN);
-        read.max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
-    }
-
-    /// Refuses a clustering that certainly does not fit; the suggested limit is for the expected size.
-    fn check_clustering(&self, clustered: &Clustered) -> Result<()> {
-        if clustered.certain_bytes() <= self.memory_bytes {
-            return Ok(());
-        }
-        let given = format_bytes(self.memory_bytes);
-        let message = format!("{given} is too little memory for this clustering");
-        let least = clustered.least_limit();
-        let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
-        Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("labels and related data take {}", format_bytes(labels)))
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
-    }
-
-    /// Refuses a job of this size, with or without a clustering, that certainly does not fit.
-    pub(super) fn check_size(
-        &self,
-        input: &InputSize,
-        clustered: Option<&Clustered>,
-    ) -> Result<()> {
-        let read = self.memory_bytes_for(input.node_count_at_least, input.has_self_scores);
-        match clustered {
-            // The larger of the two is checked; its suggested limit is enough for the other as well.
-            Some(clustered) if clustered.certain_bytes() > read => self.check_clustering(clustered),
-            _ if read > self.memory_bytes => {
-                Err(self.too_small(input.node_count, "the input has about"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns the error for a job whose self scores do not fit, with a limit that is enough.
-    pub fn too_small(&self, node_count: u64, about: &str) -> Error {
-        let needed = self.memory_bytes_for(node_count, true);
-        Error::new(
+/// Checks the limits on their own.
+///
+/// # Errors
+/// `MemoryTooSmall` below [`MEMORY_MIN`] or the minimum for the number of threads.
+pub fn check_limits(limits: &Limits) -> Result<()> {
+    let least = at_least(limits).memory_bytes;
+    if limits.memory_bytes < least {
+        return Err(Error::new(
             ErrorKind::MemoryTooSmall,
-            format!("{} is too little memory for this graph", format_bytes(self.memory_bytes)),
+            format!("{} is too little memory", format_bytes(limits.memory_bytes)),
         )
-        .note(format!(
-            "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
-            format_count(node_count)
-        ))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
+        .note(format!("{} threads share buffers and a block of arcs", limits.threads))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
     }
+    Ok(())
+}
+
+/// Returns the limits, raised to the minimum memory of any job if they are below it.
+pub fn at_least(limits: &Limits) -> Limits {
+    let read = input::batch_memory_bytes(limits) + SORT_BYTES_MIN;
+    let merge = GRAPH_WRITER_BYTES + SORT_BYTES_MIN;
+    let stages = read.max(merge).max(cluster::clustering_bytes(limits.threads));
+    Limits { memory_bytes: limits.memory_bytes.max(MEMORY_MIN).max(stages), ..*limits }
+}
+
+/// Returns the minimum limit for a graph of `node_count` nodes, with or without self scores, at this number of
+/// threads. Names that do not fit in memory are spilled to disk.
+pub fn memory_bytes_for(limits: &Limits, node_count: u64, has_self_scores: bool) -> u64 {
+    let scores = score_bytes(node_count, has_self_scores);
+    let read = input::with_batch(limits, scores + SORT_BYTES_MIN);
+    read.max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)
+}
+
+/// Refuses a clustering that certainly does not fit; the suggested limit is for the expected size.
+fn check_clustering(limits: &Limits, clustered: &Clustered) -> Result<()> {
+    if clustered.certain_bytes() <= limits.memory_bytes {
+        return Ok(());
+    }
+    let given = format_bytes(limits.memory_bytes);
+    let message = format!("{given} is too little memory for this clustering");
+    let least = clustered.least_limit();
+    let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
+    Err(Error::new(ErrorKind::MemoryTooSmall, message)
+        .note(format!("labels and related data take {}", format_bytes(labels)))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+}
+
+/// Refuses a job of this size, with or without a clustering, that certainly does not fit.
+pub(super) fn check_size(
+    limits: &Limits,
+    input: &InputSize,
+    clustered: Option<&Clustered>,
+) -> Result<()> {
+    let read = memory_bytes_for(limits, input.node_count_at_least, input.has_self_scores);
+    match clustered {
+        // The larger of the two is checked; its suggested limit is enough for the other as well.
+        Some(clustered) if clustered.certain_bytes() > read => check_clustering(limits, clustered),
+        _ if read > limits.memory_bytes => {
+            Err(too_small(limits, input.node_count, "the input has about"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the error for a job whose self scores do not fit, with a limit that is enough.
+pub fn too_small(limits: &Limits, node_count: u64, about: &str) -> Error {
+    let needed = memory_bytes_for(limits, node_count, true);
+    Error::new(
+        ErrorKind::MemoryTooSmall,
+        format!("{} is too little memory for this graph", format_bytes(limits.memory_bytes)),
+    )
+    .note(format!(
+        "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
+        format_count(node_count)
+    ))
+    .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
 }
 
 /// Adds to the refusal of a clustering that needs `own` bytes that another method needs `other`, if that is less.

@@ -16,12 +16,13 @@ use crate::cluster::{ClusterCost, ClusterMemory, ClusterOptions, Method};
 use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GraphSize;
-use crate::input::InputSize;
+use crate::input::{self, InputSize};
 use crate::io::Tuning;
 use crate::present::{self, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
-use limits::note_less_memory;
+pub use limits::{at_least, check_limits, too_small};
+use limits::{check_size, memory_bytes_for, note_less_memory};
 use stages::Work;
 
 pub use given::GivenSize;
@@ -166,7 +167,7 @@ impl Plan {
         tuning: &Tuning,
         clustering: Option<Clustering<'_>>,
     ) -> Result<Self> {
-        limits.check()?;
+        check_limits(&limits)?;
         clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
         let work = Work::of(&input, &limits, tuning);
         let cost = |wanted: Clustering<'_>| wanted.cost(&input, &work, &limits, tuning);
@@ -177,7 +178,7 @@ impl Plan {
             let other = clustering.and_then(|wanted| {
                 let options = &wanted.options.with_less_memory()?;
                 let least = cost(Clustering { options, ..wanted }).least_limit();
-                let read = limits.memory_bytes_for(input.node_count, input.has_self_scores);
+                let read = memory_bytes_for(&limits, input.node_count, input.has_self_scores);
                 Some((options.method, least.max(read)))
             });
             match other {
@@ -193,7 +194,7 @@ impl Plan {
         limits: Limits,
         clustered: Option<&Clustered>,
     ) -> Result<Self> {
-        limits.check_size(&input, clustered)?;
+        check_size(&limits, &input, clustered)?;
         let least = clustered.map(Clustered::least_limit);
         let mut stages = vec![work.read(), work.merge()];
         if let Some(Clustered { cost, .. }) = clustered {
@@ -214,9 +215,9 @@ impl Plan {
             disk_bytes_most: most(|row| row.disk_bytes).max(work.kept_bytes()),
             graph_bytes: work.graph_bytes(),
             run_count: work.sorting.run_count,
-            seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + input.sample_seconds(),
-            memory_bytes_min: limits
-                .memory_bytes_for(input.node_count, input.has_self_scores)
+            seconds: stages.iter().map(|row| row.seconds).sum::<f64>()
+                + input::sample_seconds(&input),
+            memory_bytes_min: memory_bytes_for(&limits, input.node_count, input.has_self_scores)
                 .max(input.append.map_or(0, |old| old.memory_bytes_min))
                 .max(least.unwrap_or(0)),
             trial_count: clustered.map(|of| of.cost.trial_count).filter(|&count| count > 1),

@@ -8,9 +8,9 @@ use super::StagePlan;
 use super::limits::{score_bytes, score_bytes_a_node};
 use crate::budget::Limits;
 use crate::cluster::ClusterCost;
-use crate::graph::{ARC_BYTES, GraphSize};
+use crate::graph::{self, ARC_BYTES, GraphSize};
 use crate::ids::NamesCost;
-use crate::input::{AppendSize, InputSize};
+use crate::input::{self, AppendSize, InputSize};
 use crate::io::{Tuning, WRITER_BYTES};
 use crate::output::OutputCost;
 use crate::progress::Stage;
@@ -41,12 +41,13 @@ impl<'a> Work<'a> {
     pub(super) fn of(input: &'a InputSize, limits: &'a Limits, tuning: &'a Tuning) -> Self {
         let scores = input.has_self_scores;
         let score_bytes = score_bytes(input.node_count, scores);
-        let names = NamesCost::of(input, limits, score_bytes_a_node(scores));
-        let forming =
-            |held_bytes: u64| limits.sort_bytes(held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
+        let names = NamesCost::of(input, input::read_bytes(limits), score_bytes_a_node(scores));
+        let forming = |held_bytes: u64| {
+            input::sort_bytes(limits, held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN)
+        };
         let beside = score_bytes + input.append.map_or(0, |old| old.block_bytes);
-        let merging = limits.merge_bytes_beside(beside, tuning).unwrap_or(SORT_BYTES_MIN);
-        let (count, batch) = (input.record_count(), input.batch_records(limits));
+        let merging = graph::merge_bytes_beside(limits, beside, tuning).unwrap_or(SORT_BYTES_MIN);
+        let (count, batch) = (input.record_count(), input::batch_records(input, limits));
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
         let phases = names
             .phases
@@ -105,11 +106,11 @@ impl<'a> Work<'a> {
             pass_count: 1,
             read_bytes: input.file_bytes + names.read_bytes as u64 + self.old().names_bytes,
             write_bytes: self.run_bytes + self.names_bytes + names.write_bytes as u64,
-            memory_bytes: memory.saturating_add(input.batch_bytes(self.limits)),
+            memory_bytes: memory.saturating_add(input::batch_bytes(input, self.limits)),
             disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes as u64,
-            seconds: input.decompress_seconds(),
+            seconds: input::decompress_seconds(input),
         };
-        self.row(row, input.read_nanoseconds() + names.nanoseconds)
+        self.row(row, input::read_nanoseconds(input) + names.nanoseconds)
     }
 
     pub(super) fn merge(&self) -> StagePlan {

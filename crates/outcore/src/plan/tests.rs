@@ -3,6 +3,7 @@
 use super::*;
 use crate::budget::MEMORY_MIN;
 use crate::cluster::{METHODS, NodeMemory, WellConnected};
+use crate::graph;
 use crate::io::StageFactors;
 use crate::units::{GIB, size_to_type};
 use proptest::prelude::*;
@@ -36,9 +37,9 @@ fn a_limit_that_is_too_small_is_refused_with_a_limit_that_works() {
             let scored = InputSize { has_self_scores: true, ..input(nodes, 10 * nodes) };
             let error = Plan::new(scored, tight, &Tuning::default(), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
-            let needed = tight.memory_bytes_for(nodes, true).next_multiple_of(MIB);
+            let needed = memory_bytes_for(&tight, nodes, true).next_multiple_of(MIB);
             let limits = Limits { memory_bytes: needed, threads };
-            if limits.check().is_ok() {
+            if check_limits(&limits).is_ok() {
                 Plan::new(scored, limits, &Tuning::default(), None).unwrap();
             }
         }
@@ -49,15 +50,20 @@ fn a_limit_that_is_too_small_is_refused_with_a_limit_that_works() {
 fn the_minimum_limit_counts_self_scores_and_leaves_room_to_merge() {
     for nodes in [1_000_000, 100_000_000, 2_000_000_000] {
         let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
-        let needed = limits.memory_bytes_for(nodes, true);
+        let needed = memory_bytes_for(&limits, nodes, true);
         let scores = limits::score_bytes(nodes, true);
-        assert!(needed >= limits.memory_bytes_for(nodes, false));
-        assert!(nodes < 10_000_000 || needed > limits.memory_bytes_for(nodes, false) + scores / 2);
+        assert!(needed >= memory_bytes_for(&limits, nodes, false));
+        assert!(
+            nodes < 10_000_000 || needed > memory_bytes_for(&limits, nodes, false) + scores / 2
+        );
         let limits = Limits { memory_bytes: needed, ..limits };
-        assert!(limits.merge_bytes_beside(scores, &Tuning::default()).is_some(), "{nodes}");
+        assert!(
+            graph::merge_bytes_beside(&limits, scores, &Tuning::default()).is_some(),
+            "{nodes}"
+        );
     }
     let limits = Limits { memory_bytes: MEMORY_MIN, threads: 4 };
-    assert!(limits.merge_bytes_beside(30 * MIB, &Tuning::default()).is_none());
+    assert!(graph::merge_bytes_beside(&limits, 30 * MIB, &Tuning::default()).is_none());
     let scored = InputSize { has_self_scores: true, ..input(100_000_000, 1_000_000_000) };
     let error = Plan::new(scored, limits, &Tuning::default(), None).unwrap_err();
     assert!(error.notes()[0].ends_with("self scores take 4.125 bytes a node"), "{error:?}");

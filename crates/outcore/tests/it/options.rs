@@ -9,7 +9,6 @@ use outcore::cluster::{
 };
 use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
-use outcore::input::CommunityInput;
 use outcore::io::Files;
 use outcore::io::sim::Sim;
 use outcore::plan::{Clustering, GivenSize, Plan};
@@ -120,7 +119,6 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 well_connected,
                 seeding,
                 initial,
-                communities: CommunityInput::default(),
                 propagation,
             }
         },

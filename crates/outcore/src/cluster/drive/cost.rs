@@ -14,8 +14,8 @@ use crate::cluster::base::pace::sweeps_left;
 use crate::cluster::finish::cuts::Room;
 use crate::cluster::methods::options::ClusterOptions;
 use crate::cluster::methods::table::{MethodOption, Procedure, Shrinks};
+use crate::graph::InputSize;
 use crate::graph::{ARC_BYTES, Block, GraphSize};
-use crate::input::InputSize;
 use crate::io::Tuning;
 use crate::sort::{Records, Sorting};
 use crate::units::MIB;
@@ -132,11 +132,9 @@ pub struct ClusterCost {
     pub has_levels: bool,
 }
 
-impl Limits {
-    /// Returns the memory of a clustering apart from its nodes, for an unknown graph.
-    pub(crate) fn clustering_bytes(&self) -> u64 {
-        ALL_THREADS_BYTES + THREAD_BYTES * self.threads as u64
-    }
+/// Returns the memory of a clustering apart from its nodes, for an unknown graph.
+pub fn clustering_bytes(threads: usize) -> u64 {
+    ALL_THREADS_BYTES + THREAD_BYTES * threads as u64
 }
 
 /// Additional cost of the levels above the graph.
@@ -171,7 +169,8 @@ impl ClusterOptions {
             bytes: least(largest.node_count, graph.hub_arcs),
             bytes_at_least: least(smallest.node_count, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(graph.node_count, graph.is_directed),
-            fixed_bytes: fixed.max(limits.clustering_bytes()) + self.room_bytes(largest.arc_count),
+            fixed_bytes: fixed.max(clustering_bytes(limits.threads))
+                + self.room_bytes(largest.arc_count),
             fixed_bytes_at_least: ClusterMemory::at_least(
                 &smallest,
                 Some(self.method),

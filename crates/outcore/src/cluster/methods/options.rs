@@ -9,7 +9,6 @@ use crate::error::opt::{
 };
 use crate::error::{Error, Result, Text};
 use crate::graph::{Graph, View};
-use crate::input::CommunityInput;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -51,9 +50,6 @@ pub struct ClusterOptions {
     /// Initial labels of some nodes: a file of communities, such as an earlier result; for all methods but components.
     #[serde(default)]
     pub initial: Option<PathBuf>,
-    /// How the files of communities are read.
-    #[serde(default)]
-    pub communities: CommunityInput,
     /// Further options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -75,7 +71,6 @@ impl Default for ClusterOptions {
             well_connected: None,
             seeding: Seeding::default(),
             initial: None,
-            communities: CommunityInput::default(),
             propagation: PropagationOptions::default(),
         }
     }
@@ -235,7 +230,6 @@ impl ClusterOptions {
         }
         self.check_limits()?;
         self.check_initial()?;
-        self.communities.check()?;
         self.check_max_size()?;
         self.check_well_connected()?;
         self.check_resolution()?;

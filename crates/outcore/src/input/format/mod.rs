@@ -19,10 +19,10 @@ pub(crate) mod understood;
 
 use super::fault::escape;
 use super::text::Fields;
-use super::text::field::Fingerprint;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
 use crate::error::opt::{COLUMNS, DELIMITER};
 use crate::error::{Error, ErrorKind, Result, Text};
+use crate::ids::Fingerprint;
 use names::{Chosen, ColumnChoice};
 pub(crate) use recognize::lines::BYTE_ORDER_MARK;
 use recognize::lines::Sample;

@@ -9,8 +9,8 @@ use crate::error::opt::COLUMNS;
 use crate::input::Delimiter;
 use crate::input::fault::escape;
 use crate::input::open::{FileFormat, Form};
-use crate::input::text::transform::WeightTransform;
 use crate::units::format_count;
+use crate::weight::WeightTransform;
 use std::path::Path;
 
 /// Maximum number of unused columns that are named individually.

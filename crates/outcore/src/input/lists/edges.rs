@@ -7,15 +7,16 @@
 use super::words::Words;
 use crate::error::opt::DIRECTED;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ids::Fingerprint;
 use crate::input::fault::{Origin, Problem};
 use crate::input::options::{Column, Rows};
 use crate::input::taker::{ROW_BYTES, Taker};
 use crate::input::text::chunk::ParsedChunk;
-use crate::input::text::field::{self, Fingerprint};
+use crate::input::text::field;
 use crate::input::text::is_short_number;
-use crate::input::text::transform::WeightTransform;
 use crate::input::{NAME_LIMIT, NameRef};
 use crate::units::format_count;
+use crate::weight::WeightTransform;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -194,7 +195,7 @@ impl<'a> ListEdges<'a> {
         let [source, target] = self.names(words, target.into())?;
         self.add(source, target, code);
         if self.settings.rows != Rows::Edges {
-            self.chunk.row_lines.push(words.line());
+            self.chunk.edges.row_lines.push(words.line());
         }
         if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
             self.add(target, source, code);
@@ -292,7 +293,7 @@ impl<'a> ListEdges<'a> {
         let weight = weight.filter(|_| !self.settings.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
-            .and_then(|value| self.settings.transform.code(value))
+            .and_then(|value| self.settings.transform.code(value).ok_or(Problem::DistanceZero))
             .map_err(|problem| words.error_of(problem, from))
     }
 
@@ -307,14 +308,14 @@ impl<'a> ListEdges<'a> {
         if let Some(name) = self.source_name {
             return Ok(name);
         }
-        if self.chunk.names.is_empty() {
+        if self.chunk.edges.names.is_empty() {
             self.chunk.origin.line = words.line();
         }
         let name = if self.is_number {
-            written_number(self.number, &mut self.chunk.text)
+            written_number(self.number, &mut self.chunk.edges.text)
         } else {
             check(words, &self.source, Problem::EmptySource)?;
-            written(&self.source, &mut self.chunk.text)
+            written(&self.source, &mut self.chunk.edges.text)
         };
         Ok(*self.source_name.insert(name))
     }
@@ -328,41 +329,41 @@ impl<'a> ListEdges<'a> {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
             }
             Name::Number(number) if number == self.number && self.is_number => source,
-            Name::Number(number) => written_number(number, &mut self.chunk.text),
+            Name::Number(number) => written_number(number, &mut self.chunk.edges.text),
             Name::Text(text) if text == self.source && !self.is_number => source,
             Name::Text(text) => {
                 check(words, text, Problem::EmptyTarget)?;
                 if is_numbered && !is_short_number(text) {
                     return Err(words.error_of(Problem::CommunityNotNumber, 0));
                 }
-                written(text, &mut self.chunk.text)
+                written(text, &mut self.chunk.edges.text)
             }
         };
         Ok([source, target])
     }
 
     fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
-        self.chunk.names.extend_from_slice(&[source, target]);
+        self.chunk.edges.names.extend_from_slice(&[source, target]);
         if self.settings.rows == Rows::Edges {
-            self.chunk.weights.push(code);
+            self.chunk.edges.weights.push(code);
         }
     }
 
     fn hand_over_if_full(&mut self, words: &Words) -> bool {
-        let has_room = self.chunk.names.len() < 2 * self.most_edges;
-        has_room && self.chunk.text.len() < self.most_text || self.hand_over(words.consumed())
+        let has_room = self.chunk.edges.names.len() < 2 * self.most_edges;
+        has_room && self.chunk.edges.text.len() < self.most_text || self.hand_over(words.consumed())
     }
 
     /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
     pub(super) fn hand_over(&mut self, consumed: u64) -> bool {
-        if self.chunk.names.is_empty() {
+        if self.chunk.edges.names.is_empty() {
             return true;
         }
         self.source_name = None;
         let spare = cleared(self.taker.spare(), self.part.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
-        chunk.lines = chunk.names.len() as u64 / 2 - chunk.alone;
-        chunk.used = chunk.text.len();
+        chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
+        chunk.used = chunk.edges.text.len();
         chunk.done_bytes = self.part.done_bytes + consumed;
         self.taker.take(chunk)
     }
@@ -370,15 +371,11 @@ impl<'a> ListEdges<'a> {
 
 /// Returns an empty chunk for the edges of a file.
 fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
-    let ParsedChunk { text, names, weights, faults, cells, row_lines, .. } = &mut chunk;
-    text.clear();
-    names.clear();
-    weights.clear();
-    faults.clear();
-    cells.clear();
-    row_lines.clear();
+    chunk.edges.clear();
+    chunk.faults.clear();
+    chunk.cells.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
-    (chunk.next, chunk.is_parsed, chunk.is_node_list, chunk.alone) = (None, true, false, 0);
+    (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
     chunk
 }
 

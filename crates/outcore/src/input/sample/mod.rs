@@ -19,7 +19,7 @@ use crate::input::open::{Form, common_weights, detect_next, kinds_bytes, total_b
 use crate::input::table::TableFormat;
 use crate::input::taker::{DecodeRoom, SampleTaker};
 use crate::input::text::chunk::ParsedChunk;
-use crate::input::{BatchMemory, CHUNK_BYTES, InputOptions};
+use crate::input::{self, BatchMemory, CHUNK_BYTES, InputOptions};
 use crate::io::{Files, Mode};
 use std::path::{Path, PathBuf};
 use tally::SampleTally;
@@ -198,10 +198,10 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         let file =
             detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
         let chunk_bytes = CHUNK_BYTES as usize;
-        let kinds = file
-            .kinds()
-            .map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: limits.batch_chunks() }));
-        limits.sort_bytes_beside_window(file.window_bytes + kinds.unwrap_or(0))?;
+        let kinds = file.kinds().map(|_| {
+            kinds_bytes(BatchMemory { chunk_bytes, chunks: input::batch_chunks(&limits) })
+        });
+        input::sort_bytes_beside_window(&limits, file.window_bytes + kinds.unwrap_or(0))?;
         if let Some(size) = file.text().and_then(|format| format.matrix) {
             tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
         }

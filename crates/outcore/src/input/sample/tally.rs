@@ -61,13 +61,14 @@ impl SampleTally {
         }
         text.resize(used + PADDING, 0);
         let origin = Origin { file: 0, byte: start, line: 1 };
-        let mut chunk = ParsedChunk { text, used, origin, ..ParsedChunk::default() };
+        let mut chunk = ParsedChunk { used, origin, ..ParsedChunk::default() };
+        chunk.edges.text = text;
         let from = format.preamble_bytes.saturating_sub(start).min(used as u64) as usize;
         self.pieces += 1;
         if format.is_node_list {
             text::parse_nodes(&mut chunk, &format.layout, from, false);
             self.listed_bytes += used as u64;
-            self.listed.extend(chunk.names.iter().map(|name| name.fingerprint));
+            self.listed.extend(chunk.edges.names.iter().map(|name| name.fingerprint));
             self.bad_lines += chunk.faults.len() as u64;
             return;
         }
@@ -81,12 +82,12 @@ impl SampleTally {
 
     /// Adds rows of a table; returns how long they would be as text.
     pub(super) fn add_rows(&mut self, chunk: &ParsedChunk) -> u64 {
-        let names: u64 = chunk.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
+        let names: u64 = chunk.edges.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
         // Six bytes for a typical weight, such as `0.123`.
-        let bytes = names + 6 * chunk.weights.len() as u64;
-        if chunk.is_node_list {
+        let bytes = names + 6 * chunk.edges.weights.len() as u64;
+        if chunk.edges.is_node_list {
             self.listed_bytes += bytes;
-            self.listed.extend(chunk.names.iter().map(|name| name.fingerprint));
+            self.listed.extend(chunk.edges.names.iter().map(|name| name.fingerprint));
             self.bad_lines += chunk.faults.len() as u64;
             return bytes;
         }
@@ -97,10 +98,10 @@ impl SampleTally {
     }
 
     fn count(&mut self, chunk: &ParsedChunk) {
-        self.edges += chunk.edge_count() as u64;
+        self.edges += chunk.edges.edge_count() as u64;
         self.bad_lines += chunk.faults.len() as u64;
-        self.weigh(&chunk.weights);
-        for edge in chunk.names.chunks_exact(2) {
+        self.weigh(&chunk.edges.weights);
+        for edge in chunk.edges.names.chunks_exact(2) {
             for name in edge {
                 let seen = self.names.entry(name.fingerprint).or_default();
                 seen.bytes = name.bytes;

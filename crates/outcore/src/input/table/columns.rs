@@ -7,16 +7,14 @@
 use super::values::{
     Take, UUID_BYTES, bytes_of, for_each_name, for_each_number, uuid_texts, write_value,
 };
-use crate::input::NameRef;
+use crate::ids::{Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 use crate::input::fault::{LineFault, Problem};
 use crate::input::options::Rows;
 use crate::input::text::chunk::ParsedChunk;
 use crate::input::text::chunk::TableCell;
-use crate::input::text::field::{
-    Fingerprint, NAME_LIMIT, SHORT_NAME_BYTES, first_equal, short_fingerprint, splat, words,
-};
-use crate::input::text::transform::WeightTransform;
+use crate::input::text::field::{first_equal, splat, words};
 use crate::input::text::{PADDING, is_short_number};
+use crate::weight::WeightTransform;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ArrowNativeType;
@@ -78,14 +76,14 @@ impl<'a> Columns<'a> {
     /// Parses `rows` into `chunk`, whose place is set. With `stop`, parsing ends at the first bad row.
     pub(super) fn parse(&self, rows: Range<usize>, stop: bool, chunk: &mut ParsedChunk) {
         // Existing contents are overwritten.
-        chunk.names.resize(2 * rows.len(), NameRef::default());
-        chunk.weights.clear();
+        chunk.edges.names.resize(2 * rows.len(), NameRef::default());
+        chunk.edges.weights.clear();
         let mut bad: Vec<(usize, usize, Problem)> = Vec::new();
         let mut end = 0;
         for (part, names) in self.names().enumerate() {
             let is_number = part == 1 && self.rows == Rows::NumberedMemberships;
-            let (text, last) = (&mut chunk.text, NameRef::default());
-            let into = &mut chunk.names;
+            let (text, last) = (&mut chunk.edges.text, NameRef::default());
+            let into = &mut chunk.edges.names;
             let mut into = NameColumn { part, is_number, text, end, into, bad: &mut bad, last };
             if self.uuids[part] {
                 NameColumn::take(&mut into, &uuid_texts(names, rows.clone()), 0..rows.len());
@@ -95,17 +93,17 @@ impl<'a> Columns<'a> {
             end = into.end;
         }
         if let Some(weights) = self.weights {
-            self.parse_weights(weights, rows.clone(), &mut chunk.weights, &mut bad);
+            self.parse_weights(weights, rows.clone(), &mut chunk.edges.weights, &mut bad);
         }
         chunk.used = end;
         if !bad.is_empty() {
-            chunk.text.truncate(end);
+            chunk.edges.text.truncate(end);
             self.leave_out(bad, rows.start, stop, chunk);
-            chunk.used = chunk.text.len();
+            chunk.used = chunk.edges.text.len();
         }
         if self.rows == Rows::Nodes {
             let mut at = 0;
-            chunk.names.retain(|_| {
+            chunk.edges.names.retain(|_| {
                 at += 1;
                 at % 2 == 1
             });
@@ -142,7 +140,7 @@ impl<'a> Columns<'a> {
     ) {
         bad.sort_by_key(|&(row, part, _)| (row, part));
         bad.dedup_by_key(|&mut (row, _, _)| row);
-        let end = if stop { bad[0].0 } else { chunk.names.len() / 2 };
+        let end = if stop { bad[0].0 } else { chunk.edges.names.len() / 2 };
         if stop {
             bad.truncate(1);
         }
@@ -152,17 +150,17 @@ impl<'a> Columns<'a> {
             if left_out.next_if_eq(&row).is_some() {
                 continue;
             }
-            chunk.names.copy_within(2 * row..2 * row + 2, 2 * kept);
-            if let Some(&weight) = chunk.weights.get(row) {
-                chunk.weights[kept] = weight;
+            chunk.edges.names.copy_within(2 * row..2 * row + 2, 2 * kept);
+            if let Some(&weight) = chunk.edges.weights.get(row) {
+                chunk.edges.weights[kept] = weight;
             }
             kept += 1;
         }
-        chunk.names.truncate(2 * kept);
-        chunk.weights.truncate(kept);
+        chunk.edges.names.truncate(2 * kept);
+        chunk.edges.weights.truncate(kept);
         for (row, part, problem) in bad {
             let cell = TableCell { row: chunk.origin.line + row as u64, part };
-            let fault = self.write_out(first + row, part, problem, &mut chunk.text);
+            let fault = self.write_out(first + row, part, problem, &mut chunk.edges.text);
             chunk.faults.push(fault);
             chunk.cells.push(cell);
         }
@@ -203,7 +201,7 @@ fn code(transform: WeightTransform, value: f64) -> Result<u32, Problem> {
         value if value < 0.0 => Err(Problem::WeightNegative),
         value if value.is_infinite() => Err(Problem::WeightInfinite),
         // Turns -0 into 0.
-        value => transform.code(value.abs()),
+        value => transform.code(value.abs()).ok_or(Problem::DistanceZero),
     }
 }
 
@@ -275,7 +273,7 @@ impl NameColumn<'_> {
             0 => return self.refuse(at, Problem::EmptySource),
             1..=SHORT_NAME_BYTES => {
                 let (low, high) = words(self.text, self.end);
-                short_fingerprint(low, high, bytes)
+                Fingerprint::of_words(low, high, bytes)
             }
             _ => Fingerprint::of_long(&self.text[self.end..self.end + bytes]),
         };

@@ -28,11 +28,11 @@ use super::taker::{
     SampleTaker, Taker, is_arrow,
 };
 use super::text::chunk::TableCell;
-use super::text::transform::WeightTransform;
 use crate::error::opt::{IGNORE_WEIGHTS, ON_BAD_LINE};
 use crate::error::{Error, ErrorKind, Place, Result, Text};
 use crate::io::Files;
 use crate::units::format_count;
+use crate::weight::WeightTransform;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
 use columns::Columns;
@@ -604,7 +604,7 @@ impl TableTask {
             };
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_parsed, chunk.is_node_list) = (true, self.format.is_of_nodes());
+            (chunk.is_parsed, chunk.edges.is_node_list) = (true, self.format.is_of_nodes());
             chunk.faults.clear();
             chunk.cells.clear();
             columns.parse(at..at + count, self.stop, &mut chunk);

@@ -587,23 +587,25 @@ fn parse_with(
     weight: Option<usize>,
     tight: bool,
 ) -> (Vec<NamedEdge>, Vec<u64>) {
-    let mut chunk = ParsedChunk { text: text.to_vec(), ..ParsedChunk::default() };
+    let mut chunk = ParsedChunk::default();
+    chunk.edges.text = text.to_vec();
     if !text.ends_with(b"\n") {
-        chunk.text.push(b'\n');
+        chunk.edges.text.push(b'\n');
     }
-    chunk.used = chunk.text.len();
+    chunk.used = chunk.edges.text.len();
     // The padding may hold anything.
-    chunk.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
+    chunk.edges.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
     let comment = b"#".to_vec();
     let layout = format::Layout { weight, comment, ..format::Layout::of(delimiter) };
     text::parse_by(&mut chunk, &layout, tight);
     let line = |fault: &fault::LineFault| {
-        memchr::memchr_iter(b'\n', &chunk.text[..fault.line_start as usize]).count() as u64 + 1
+        memchr::memchr_iter(b'\n', &chunk.edges.text[..fault.line_start as usize]).count() as u64
+            + 1
     };
     let bad = chunk.faults.iter().map(line).collect();
-    let weights = chunk.weights.iter().copied().chain(std::iter::repeat(Weight::ONE.code()));
-    let edges = chunk.names.chunks_exact(2).zip(weights).map(|(pair, weight)| {
-        (chunk.name(&pair[0]).to_vec(), chunk.name(&pair[1]).to_vec(), weight)
+    let weights = chunk.edges.weights.iter().copied().chain(std::iter::repeat(Weight::ONE.code()));
+    let edges = chunk.edges.names.chunks_exact(2).zip(weights).map(|(pair, weight)| {
+        (chunk.edges.name(&pair[0]).to_vec(), chunk.edges.name(&pair[1]).to_vec(), weight)
     });
     (edges.collect(), bad)
 }

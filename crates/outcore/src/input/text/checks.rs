@@ -1,11 +1,11 @@
 //! Adapts parsed edges to the context of the whole file: removes indexes that are not rows of a matrix, and headers
 //! repeated where files were concatenated; tells nodes of two kinds apart.
 
+use crate::ids::{EdgeChunk, Fingerprint, NameRef};
 use crate::input::fault::{LineFault, Problem};
 use crate::input::format::InputFormat;
 use crate::input::text::PADDING;
 use crate::input::text::chunk::ParsedChunk;
-use crate::input::{Fingerprint, NameRef};
 
 /// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
@@ -19,7 +19,7 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
         let is_header =
             |pair: &[NameRef]| pair[0].fingerprint == header[0] && pair[1].fingerprint == header[1];
         // This is rare.
-        if chunk.names.chunks_exact(2).any(is_header) {
+        if chunk.edges.names.chunks_exact(2).any(is_header) {
             leave_out(chunk, stop, |_, pair| {
                 is_header(pair).then_some((Problem::HeaderAgain, pair[0]))
             });
@@ -30,7 +30,7 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
 /// Puts the kind of each node before its name, for sources and targets of two kinds. The names are written after the
 /// text.
 pub(crate) fn set_kinds(chunk: &mut ParsedChunk, kinds: &[String; 2]) {
-    let ParsedChunk { text, used, names, .. } = chunk;
+    let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, .. } = chunk;
     text.truncate(*used);
     let mut last = [(NameRef::default(), NameRef::default()); 2];
     for pair in names.chunks_exact_mut(2) {
@@ -62,7 +62,8 @@ fn leave_out(
     stop: bool,
     problem: impl Fn(&[u8], &[NameRef]) -> Option<(Problem, NameRef)>,
 ) {
-    let ParsedChunk { text, used, names, weights, faults, .. } = chunk;
+    let ParsedChunk { edges, used, faults, .. } = chunk;
+    let EdgeChunk { text, names, weights, .. } = edges;
     let text = &text[..*used];
     let mut kept = 0;
     for edge in 0..names.len() / 2 {

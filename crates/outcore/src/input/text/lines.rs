@@ -5,12 +5,14 @@
 
 use super::PADDING;
 use super::checks;
+use super::chunk::ParsedChunk;
 use crate::error::{Error, Result};
+use crate::ids::EdgeChunk;
+use crate::input::InputOptions;
 use crate::input::fault::{self, Origin, Problem};
 use crate::input::format::{self, InputFormat, bad_input};
 use crate::input::format::{foreign, matrix_market};
 use crate::input::open::{FIRST_BLOCK_LIMIT, no_lines};
-use crate::input::{InputOptions, ParsedChunk};
 use crate::input::{lists, taker};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ pub struct LineFormat {
 #[derive(Debug)]
 pub struct ParsedLines {
     /// Edges up to the first bad line.
-    pub chunk: ParsedChunk,
+    pub chunk: EdgeChunk,
     /// Line of each edge, from 1.
     pub lines: Vec<u64>,
     /// Error for the first bad line.
@@ -68,35 +70,37 @@ impl LineFormat {
     pub fn parse(&self, text: &[u8], line: u64, byte: u64) -> ParsedLines {
         let mut chunk =
             ParsedChunk { origin: Origin { file: 0, byte, line }, ..Default::default() };
-        chunk.text.reserve_exact(text.len() + 1 + PADDING);
-        chunk.text.extend_from_slice(text);
+        chunk.edges.text.reserve_exact(text.len() + 1 + PADDING);
+        chunk.edges.text.extend_from_slice(text);
         if !text.ends_with(b"\n") {
-            chunk.text.push(b'\n');
+            chunk.edges.text.push(b'\n');
         }
-        chunk.used = chunk.text.len();
-        chunk.text.resize(chunk.used + PADDING, 0);
+        chunk.used = chunk.edges.text.len();
+        chunk.edges.text.resize(chunk.used + PADDING, 0);
         let skipped = self.format.preamble_bytes.saturating_sub(byte);
         let from = skipped.min(chunk.used as u64) as usize;
         super::parse(&mut chunk, &self.format.layout, from, true);
         checks::check(&mut chunk, &self.format, true);
-        let mut lines: Vec<u64> = chunk.edge_lines().collect();
+        (chunk.edges.first_line, chunk.edges.has_lines) = (line, true);
+        let mut lines: Vec<u64> = chunk.edges.edge_lines().collect();
         if let Some(kinds) = &self.format.kinds {
             checks::set_kinds(&mut chunk, kinds);
         }
-        if let Some(at) = chunk.names.iter().position(|name| !is_text(chunk.name(name))) {
-            let used = &chunk.text[..chunk.used];
-            chunk.faults.push(checks::fault_at(used, Problem::NotUtf8, &chunk.names[at]));
+        if let Some(at) = chunk.edges.names.iter().position(|name| !is_text(chunk.edges.name(name)))
+        {
+            let used = &chunk.edges.text[..chunk.used];
+            chunk.faults.push(checks::fault_at(used, Problem::NotUtf8, &chunk.edges.names[at]));
             lines.truncate(at / 2);
-            chunk.names.truncate(at / 2 * 2);
-            chunk.weights.truncate(at / 2);
+            chunk.edges.names.truncate(at / 2 * 2);
+            chunk.edges.weights.truncate(at / 2);
         }
         let error = chunk.faults.iter().min_by_key(|fault| fault.line_start).map(|fault| {
-            let (text, start) = (&chunk.text, fault.line_start as usize);
+            let (text, start) = (&chunk.edges.text, fault.line_start as usize);
             let line = line + memchr::memchr_iter(b'\n', &text[..start]).count() as u64;
             let place = fault::place(fault, text, (&chunk.origin, line), &self.path, &self.format);
             fault::error(fault, text, place, &self.format, false)
         });
-        ParsedLines { chunk, lines, error }
+        ParsedLines { chunk: chunk.edges, lines, error }
     }
 }
 

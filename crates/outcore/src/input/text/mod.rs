@@ -8,14 +8,13 @@ pub(crate) mod chunk;
 pub(super) mod field;
 pub mod lines;
 mod plain;
-pub(super) mod transform;
 
 use super::fault::{LineFault, Problem};
 use super::format::{BYTE_ORDER_MARK, Layout};
 use super::options::LINE_LIMIT;
-use super::{Delimiter, NameRef, Rows, SHORT_NAME_BYTES};
+use super::{Delimiter, Rows};
+use crate::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 use chunk::ParsedChunk;
-use field::{Fingerprint, NAME_LIMIT};
 use memchr::{memchr, memchr2, memchr3, memmem};
 use plain::{BYTES, BYTES_AND_SPACES, PlainMasks, SPACES, parse_plain};
 
@@ -33,7 +32,8 @@ pub(super) struct EdgeSink<'a> {
 /// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`, parsing ends at the
 /// first bad line.
 pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
-    let ParsedChunk { text, used, names, weights, faults, comments, .. } = chunk;
+    let ParsedChunk { edges, used, faults, comments, .. } = chunk;
+    let EdgeChunk { text, names, weights, .. } = edges;
     let used = *used;
     let mut edges = EdgeSink { names, weights, faults, comments };
     let range = from..used;
@@ -103,7 +103,8 @@ pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
     if tight {
         return parse(chunk, layout, 0, false);
     }
-    let ParsedChunk { text, used, names, weights, faults, comments, .. } = chunk;
+    let ParsedChunk { edges, used, faults, comments, .. } = chunk;
+    let EdgeChunk { text, names, weights, .. } = edges;
     let mut edges = EdgeSink { names, weights, faults, comments };
     parse_general(layout, false, text, 0..*used, &mut edges, false);
 }
@@ -141,7 +142,7 @@ fn parse_general(
 
 /// Parses a chunk of a node list: one column of each line, regardless of the others.
 pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
-    let ParsedChunk { text, used, names, faults, .. } = chunk;
+    let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, faults, .. } = chunk;
     let mut at = from;
     while at < *used {
         let bounds = Bounds::of(text, at, *used);
@@ -390,7 +391,7 @@ pub(super) fn general_line(
     let mut code = 0;
     if layout.weight.is_some() {
         let value = weight_value(layout, &text[weight.start..weight.end]);
-        match value.and_then(|value| layout.transform.code(value)) {
+        match value.and_then(|value| layout.transform.code(value).ok_or(Problem::DistanceZero)) {
             Ok(found) => code = found,
             Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
         }

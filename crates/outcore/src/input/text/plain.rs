@@ -1,11 +1,12 @@
 //! Tight loop for plain lines: names in columns 1 and 2, nothing quoted. One pass over 8-byte words finds the end of a field
 //! and builds its fingerprint at the same time: about 15 ns per line.
 
-use super::field::{self, Fingerprint, NAME_LIMIT, first_equal, splat};
+use super::field::{self, first_equal, splat};
 use super::{EdgeSink, LineKind, general_line};
+use crate::ids::{Fingerprint, NAME_LIMIT, NameRef};
 use crate::input::format::Layout;
 use crate::input::options::LINE_LIMIT;
-use crate::input::{Delimiter, NameRef, WeightTransform};
+use crate::input::{Delimiter, WeightTransform};
 use memchr::{memchr, memchr2, memchr3};
 
 /// Kinds of the tight loop: fields between single bytes; the same, and fields may have spaces around them; between
@@ -128,7 +129,7 @@ fn plain_line<const WEIGHTED: bool, const KIND: u8>(
         Some((value, len)) => (value, weight_start + len),
         None => long_weight(plain, text, weight_start)?,
     };
-    let weight = plain.transform.code(value).ok()?;
+    let weight = plain.transform.code(value)?;
     let end = text[weight_end];
     let next = if end == b'\n' {
         weight_end + 1
@@ -176,7 +177,7 @@ fn plain_name<const KIND: u8>(
     if len == 0 || KIND == BYTES_AND_SPACES && has_spaces_around(&text[at..at + len]) {
         return None;
     }
-    let fingerprint = field::short_fingerprint(low, high, len);
+    let fingerprint = Fingerprint::of_words(low, high, len);
     names.push(NameRef { fingerprint, offset: at as u32, bytes: len as u32 });
     Some(at + len)
 }

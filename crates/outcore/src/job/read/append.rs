@@ -14,11 +14,12 @@ use super::{NamesOf, Reading};
 use crate::budget::Limits;
 use crate::error::opt::{APPEND, MEMORY};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, Graph, GraphSummary, Names, NamesWriter};
+use crate::graph::{self, ArcRecord, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
-use crate::input::{AppendSize, CHUNK_BYTES, Fingerprint, NameRef, ParsedChunk};
+use crate::input::{self, AppendSize, CHUNK_BYTES, EdgeChunk, Fingerprint, NameRef};
 use crate::io::{Files, Tuning};
 use crate::job::{AppendReport, InputFile, Job, JobOptions};
+use crate::plan;
 use crate::progress::{Event, notify};
 use crate::sort::{Record, SORT_BYTES_MIN};
 use crate::units::{format_bytes, format_counted, size_to_type};
@@ -61,7 +62,7 @@ impl Old {
         rules::check(&graph, options)?;
         let names = graph.open_names()?;
         let old = Self { files: OldFiles::new(files, &graph), graph, names };
-        options.limits.check()?;
+        plan::check_limits(&options.limits)?;
         old.merge_room(options.limits, &files.tuning())?;
         Ok(Some(old))
     }
@@ -71,7 +72,7 @@ impl Old {
     pub(super) fn add_to(
         &self,
         index: &mut NodeIndex,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         room: u64,
         written: &mut NamesWriter,
     ) -> Result<Option<u64>> {
@@ -94,7 +95,7 @@ impl Old {
     /// blocks of the graph ahead.
     pub(crate) fn merge_room(&self, limits: Limits, tuning: &Tuning) -> Result<(u64, bool)> {
         let (ahead, least) = self.graph.extension_bytes();
-        let beside = |bytes| limits.merge_bytes_beside(bytes, tuning);
+        let beside = |bytes| graph::merge_bytes_beside(&limits, bytes, tuning);
         let room = beside(ahead).map(|rest| (rest, true));
         room.or_else(|| beside(least).map(|rest| (rest, false))).ok_or_else(|| {
             let enough = size_to_type(self.memory_bytes_min(limits, tuning));
@@ -111,7 +112,7 @@ impl Old {
 
     /// Returns the smallest limit for which there is memory to read the graph during the merge.
     fn memory_bytes_min(&self, limits: Limits, tuning: &Tuning) -> u64 {
-        let writer = limits.memory_bytes - limits.merge_bytes(tuning);
+        let writer = limits.memory_bytes - graph::merge_bytes(&limits, tuning);
         writer + SORT_BYTES_MIN + self.graph.extension_bytes().1
     }
 
@@ -120,7 +121,7 @@ impl Old {
         let GraphSummary { node_count, edge_count, arc_count, is_weighted, .. } =
             self.graph.summary();
         let (ahead, least) = self.graph.extension_bytes();
-        let reads_ahead = limits.merge_bytes_beside(ahead, tuning).is_some();
+        let reads_ahead = graph::merge_bytes_beside(&limits, ahead, tuning).is_some();
         AppendSize {
             node_count,
             edge_count,
@@ -180,7 +181,7 @@ impl JobOptions {
 
 /// Names of the old graph on their way to the index.
 pub(super) struct NameBatch {
-    chunks: Vec<ParsedChunk>,
+    chunks: Vec<EdgeChunk>,
     /// Index of the chunk being filled.
     at: usize,
 }
@@ -188,7 +189,7 @@ pub(super) struct NameBatch {
 impl NameBatch {
     pub(super) fn new(chunks: usize) -> Self {
         let count = chunks.max(1);
-        let chunks = std::iter::repeat_with(ParsedChunk::default).take(count).collect();
+        let chunks = std::iter::repeat_with(EdgeChunk::default).take(count).collect();
         Self { chunks, at: 0 }
     }
 
@@ -204,7 +205,7 @@ impl NameBatch {
         self.at == self.chunks.len()
     }
 
-    pub(super) fn chunks(&self) -> &[ParsedChunk] {
+    pub(super) fn chunks(&self) -> &[EdgeChunk] {
         &self.chunks
     }
 
@@ -227,7 +228,8 @@ where
         let count = format_counted(old.names.count(), "name", "names");
         let text = format!("reading {count} of `{}`", old.files.path);
         notify(job.observer, Event::Detail { text: &text })?;
-        let mut batch = NameBatch::new(job.limits.batch_chunks().min(job.limits.threads.max(1)));
+        let mut batch =
+            NameBatch::new(input::batch_chunks(&job.limits).min(job.limits.threads.max(1)));
         let mut names = old.names.scan();
         while let Some(name) = names.next_name()? {
             if batch.push(name) {

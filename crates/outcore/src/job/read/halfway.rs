@@ -15,7 +15,7 @@ use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
-use crate::input::{EdgeReader, InputState};
+use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
 use crate::job::Job;
 use crate::job::resume::bytes_in;
@@ -47,7 +47,7 @@ impl ReadState {
     /// Refuses a smaller memory limit than before if it is too small for the names.
     pub(crate) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
         let held = window_bytes + self.index_bytes + self.scores.map_or(0, SelfScores::bytes_of);
-        if limits.memory_bytes >= self.memory_bytes || limits.sort_bytes(held).is_some() {
+        if limits.memory_bytes >= self.memory_bytes || input::sort_bytes(&limits, held).is_some() {
             return Ok(());
         }
         let message = "too little memory for the names read so far";
@@ -64,7 +64,8 @@ impl ReadState {
     ) -> Result<NamesWriter> {
         let done = self.input.done_bytes;
         let tick = || notify(job.observer, Event::Advance { done });
-        let room = job.limits.read_bytes().saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
+        let room =
+            input::read_bytes(&job.limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
         let mut refill = Refill::new(index, (job.limits.threads, room), &tick);
         let each = &mut |name: &[u8]| refill.push(name);
         let names = NamesWriter::resume(&self.names, from, (job.files, graph, each))?;

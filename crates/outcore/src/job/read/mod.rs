@@ -22,12 +22,13 @@ use super::{InputReport, Job, JobOptions};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
-use crate::graph::{ArcRecord, Graph, GraphSummary, NamesWriter};
+use crate::graph::{self, ArcRecord, Graph, GraphSummary, NamesWriter};
 use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
-    self, Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputSummary, ParsedChunk, WeightTransform,
+    self, Batch, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
 };
 use crate::io::{Cramped, Scratch, Tuning};
+use crate::plan;
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
@@ -179,7 +180,7 @@ fn open_reader(
     found: Option<&mut (ReadState, StateReader)>,
 ) -> Result<EdgeReader> {
     let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
-    let memory = BatchMemory { chunk_bytes, chunks: job.limits.batch_chunks() };
+    let memory = BatchMemory { chunk_bytes, chunks: input::batch_chunks(&job.limits) };
     let reader = match found {
         None => EdgeReader::open(job.files, &options.input, memory),
         Some((state, from)) => {
@@ -248,25 +249,25 @@ where
         let formats = reader.describe();
         // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
-        let sort_bytes = limits.sort_bytes_beside_window(window_bytes)?;
+        let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
         let is_scored = options.normalize == Normalize::SelfScore;
         let (total, unit) = (reader.total_bytes(), "bytes");
         notify(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
         job.report_formats(&formats)?;
         let runs = scratch.path().join(RUNS);
         job.files.create_directory(&runs)?;
-        let mut index = NodeIndex::new(limits.threads, limits.read_bytes());
+        let mut index = NodeIndex::new(limits.threads, input::read_bytes(&limits));
         let sort_place = (job.files, runs.as_path(), sort_bytes, limits.threads);
         let (names, sorter, scores) = match &mut found {
             None => {
-                let scores = is_scored.then(|| SelfScores::new(limits.read_bytes()));
+                let scores = is_scored.then(|| SelfScores::new(input::read_bytes(&limits)));
                 let sorter = Sorter::with_directory(job.files, &runs, sort_bytes, limits.threads)?;
                 (NamesWriter::create(job.files, directory)?, sorter, scores)
             }
             Some((state, from)) => {
                 job.report_on(state, &reader)?;
                 state.check_memory(limits, window_bytes)?;
-                let scores = Option::resume(&state.scores, from, limits.read_bytes())?;
+                let scores = Option::resume(&state.scores, from, input::read_bytes(&limits))?;
                 let sorter = Sorter::resume(&state.runs, from, sort_place);
                 let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
                 (state.resume_names(job, from, directory, &mut index)?, sorter, scores)
@@ -338,7 +339,7 @@ where
     }
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
-    fn take_edges(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+    fn take_edges(&mut self, job: &Job<'_>, chunks: &[EdgeChunk]) -> Result<()> {
         self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Disk(spill) => return spill.take_edges(chunks),
@@ -351,7 +352,7 @@ where
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
     /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
-    fn number(&mut self, job: &Job<'_>, chunks: &[ParsedChunk], old: Option<&Old>) -> Result<()> {
+    fn number(&mut self, job: &Job<'_>, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<()> {
         loop {
             let (room, others) = (self.index_room(), self.held_beside_index());
             let limits = self.options.limits;
@@ -364,7 +365,7 @@ where
                 })?,
             };
             let Some(needed) = needed else { return Ok(()) };
-            let sort_bytes = |index: u64| limits.sort_bytes(others.saturating_add(index));
+            let sort_bytes = |index: u64| input::sort_bytes(&limits, others.saturating_add(index));
             // Makes room for the next step as well, so that this happens rarely.
             let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
             match next {
@@ -383,7 +384,7 @@ where
     }
 
     /// Takes edges whose names are numbered.
-    fn take_numbered(&mut self, chunks: &[ParsedChunk]) -> Result<()> {
+    fn take_numbered(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         if let Some(scores) = &self.scores {
             scores.gather(chunks, &self.indexes, self.thresholds);
         }
@@ -392,7 +393,7 @@ where
     }
 
     /// Numbers the names of the node list.
-    fn take_nodes(&mut self, job: &Job<'_>, chunks: &[ParsedChunk]) -> Result<()> {
+    fn take_nodes(&mut self, job: &Job<'_>, chunks: &[EdgeChunk]) -> Result<()> {
         if chunks.is_empty() {
             return Ok(());
         }
@@ -411,7 +412,7 @@ where
     /// Returns the memory available to the index.
     fn index_room(&self) -> u64 {
         let held = self.held_beside_index() + self.sort_bytes;
-        self.options.limits.read_bytes().saturating_sub(held)
+        input::read_bytes(&self.options.limits).saturating_sub(held)
     }
 
     /// Returns the memory held by the index, decompression and scores.
@@ -458,7 +459,7 @@ where
     /// Returns the memory for names on disk once the index is dropped.
     fn room(&self) -> NameRoom {
         let limits = self.options.limits;
-        NameRoom::new(limits.read_bytes().saturating_sub(self.held_bytes()), limits.threads)
+        NameRoom::new(input::read_bytes(&limits).saturating_sub(self.held_bytes()), limits.threads)
     }
 
     /// Numbers the names that were spilled to disk, and passes the arcs of their edges to the sort.
@@ -486,11 +487,12 @@ where
         self.names_on_disk = edges.node_count() - self.node_count;
         self.node_count = edges.node_count();
         let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
-        self.sort_bytes = self.options.limits.sort_bytes(rest).ok_or_else(|| self.outgrown())?;
+        self.sort_bytes =
+            input::sort_bytes(&self.options.limits, rest).ok_or_else(|| self.outgrown())?;
         self.sorter.set_budget(self.sort_bytes)?;
         self.make_room()?;
-        let mut chunks: Vec<ParsedChunk> = Vec::new();
-        chunks.resize_with(self.options.limits.threads.max(1), ParsedChunk::default);
+        let mut chunks: Vec<EdgeChunk> = Vec::new();
+        chunks.resize_with(self.options.limits.threads.max(1), EdgeChunk::default);
         self.indexes.resize_with(chunks.len(), Vec::new);
         let count = SPILLED_EDGES.min(self.cramped.run_records);
         loop {
@@ -515,13 +517,13 @@ where
             score_bytes = scores.memory_bytes();
         }
         // If the merge cannot fit, there is no point in reading on.
-        if limits.merge_bytes_beside(score_bytes, &self.tuning).is_none() {
+        if graph::merge_bytes_beside(&limits, score_bytes, &self.tuning).is_none() {
             return Err(self.outgrown());
         }
         let held_bytes = self.held_bytes();
-        if held_bytes + self.sort_bytes > limits.read_bytes() {
+        if held_bytes + self.sort_bytes > input::read_bytes(&limits) {
             // Scores have grown. Makes room for their next step as well, so that this happens rarely.
-            let room = limits.sort_bytes(held_bytes + held_bytes / 8);
+            let room = input::sort_bytes(&limits, held_bytes + held_bytes / 8);
             self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
             self.sorter.set_budget(self.sort_bytes)?;
         }
@@ -535,11 +537,11 @@ where
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
         let expected = (self.node_count as f64 / share.max(0.01)) as u64;
-        self.options.limits.too_small(expected, "the input seems to have")
+        plan::too_small(&self.options.limits, expected, "the input seems to have")
     }
 
     /// Passes the arcs of all chunks to the sorter, in input order.
-    fn emit(&mut self, chunks: &[ParsedChunk]) -> Result<Fate> {
+    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<Fate> {
         let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
         let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]

@@ -5,10 +5,11 @@ use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, GraphOptions, GraphSummary, GraphWriter, NodeNames, extend};
+use crate::graph::{self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, NodeNames, extend};
 use crate::io::{Scratch, Sealed};
 use crate::job::resume::{RUNS, Saved};
 use crate::job::{InputReport, Job, JobOptions};
+use crate::plan;
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SortState, Sorted, Sorter};
 use crate::units::size_to_type;
@@ -70,7 +71,7 @@ where
     R: Record,
     R::Key: Into<u128> + TryFrom<u128>,
 {
-    job.limits.check()?;
+    plan::check_limits(&job.limits)?;
     job.stage(Stage::Read, |job| {
         notify(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
         let directory = scratch.path().join(RUNS);
@@ -78,9 +79,9 @@ where
         let RunsState { node_count, names, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
         let score_bytes = scores.as_ref().map_or(0, SelfScores::memory_bytes);
-        let too_small = || limits.too_small(node_count, "the input has");
-        let budget =
-            limits.merge_bytes_beside(score_bytes, &files.tuning()).ok_or_else(too_small)?;
+        let too_small = || plan::too_small(&limits, node_count, "the input has");
+        let budget = graph::merge_bytes_beside(&limits, score_bytes, &files.tuning())
+            .ok_or_else(too_small)?;
         let place = (files, directory.as_path(), budget, limits.threads);
         let sorter = Sorter::resume(&state.runs, &mut from, place);
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
@@ -112,8 +113,8 @@ impl Job<'_> {
         if let Some(old) = &self.old {
             return old.merge_room(limits, &tuning);
         }
-        let bytes = limits.merge_bytes_beside(numbered.score_bytes(), &tuning);
-        let too_small = || limits.too_small(numbered.node_count, "the input has");
+        let bytes = graph::merge_bytes_beside(&limits, numbered.score_bytes(), &tuning);
+        let too_small = || plan::too_small(&limits, numbered.node_count, "the input has");
         bytes.map(|bytes| (bytes, false)).ok_or_else(too_small)
     }
 

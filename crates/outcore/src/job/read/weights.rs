@@ -8,7 +8,7 @@ use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
 use crate::error::{Error, Opt, Result};
 use crate::graph::ArcRecord;
-use crate::input::{self, ParsedChunk};
+use crate::input::{self, EdgeChunk};
 use crate::io::reserve_large_pages;
 use crate::job::JobOptions;
 use crate::weight::Weight;
@@ -183,7 +183,7 @@ impl SelfScores {
     /// marked node's other edges are ignored, and discarded when it is marked.
     pub(crate) fn gather(
         &self,
-        chunks: &[ParsedChunk],
+        chunks: &[EdgeChunk],
         indexes: &[Vec<u32>],
         thresholds: Thresholds,
     ) {
@@ -201,7 +201,7 @@ impl SelfScores {
     }
 
     /// Marks the nodes that have a self hit.
-    fn mark(&self, chunk: &ParsedChunk, indexes: &[u32]) {
+    fn mark(&self, chunk: &EdgeChunk, indexes: &[u32]) {
         for (&[source, target], &code) in edges(chunk, indexes) {
             if source != target || code == 0 {
                 continue;
@@ -250,7 +250,7 @@ impl SelfScores {
 
 /// Returns the edges of a chunk with their codes.
 fn edges<'a>(
-    chunk: &'a ParsedChunk,
+    chunk: &'a EdgeChunk,
     indexes: &'a [u32],
 ) -> impl Iterator<Item = (&'a [u32; 2], &'a u32)> {
     indexes.as_chunks::<2>().0.iter().zip(&chunk.weights)
@@ -279,7 +279,7 @@ mod tests {
             let (chunks, indexes): (Vec<_>, Vec<_>) = batch
                 .chunks(size)
                 .map(|edges| {
-                    let mut chunk = ParsedChunk::default();
+                    let mut chunk = EdgeChunk::default();
                     chunk.weights.extend(edges.iter().map(|edge| code(edge.2)));
                     (chunk, edges.iter().flat_map(|edge| [edge.0, edge.1]).collect())
                 })

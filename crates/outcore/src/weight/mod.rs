@@ -4,6 +4,10 @@
 //! mantissa, rounded to nearest. So every positive weight has a relative precision of 2^-22 at any magnitude
 //! (1e-300 as well as 1e300), integers up to 2^22 are exact, and the order of codes is the order of weights.
 
+mod transform;
+
+pub use transform::WeightTransform;
+
 /// Positive, finite weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(u32);
@@ -17,6 +21,7 @@ impl Weight {
     pub const ONE: Self = Self((1023u32) << 21);
 
     /// Rounds a positive, finite number to a weight; numbers out of range become the nearest weight.
+    #[inline]
     pub fn new(value: f64) -> Self {
         debug_assert!(value > 0.0 && value.is_finite(), "a weight is positive and finite: {value}");
         let code = (value.to_bits() + (1 << 30)) >> 31;

@@ -4,8 +4,7 @@
 //! the last digit between machines, and the result could differ too. Cost: one branch per weight without a transform,
 //! otherwise a logarithm or a division.
 
-use crate::input::fault::Problem;
-use crate::weight::Weight;
+use super::Weight;
 
 /// Transform of a number of the input into a weight, applied first.
 #[derive(
@@ -46,29 +45,30 @@ impl WeightTransform {
         }
     }
 
-    /// Returns the code of the weight for `value`; 0 for no edge. `value` is finite and at least 0.
+    /// Returns the code of the weight for `value`; 0 for no edge, `None` for a distance of 0 that has no weight. `value`
+    /// is finite and at least 0.
     #[inline(always)]
-    pub(crate) fn code(self, value: f64) -> Result<u32, Problem> {
+    pub fn code(self, value: f64) -> Option<u32> {
         match self {
-            Self::None if value == 0.0 => Ok(0),
-            Self::None => Ok(Weight::new(value).code()),
+            Self::None if value == 0.0 => Some(0),
+            Self::None => Some(Weight::new(value).code()),
             _ => self.transformed(value),
         }
     }
 
     /// Kept out of the loop over plain lines, which is tight.
     #[inline(never)]
-    fn transformed(self, value: f64) -> Result<u32, Problem> {
+    fn transformed(self, value: f64) -> Option<u32> {
         let weight = match self {
             Self::None => value,
             Self::Log => libm::log1p(value),
             Self::NegLog10 => (-libm::log10(value.max(E_VALUE_MIN))).min(NEG_LOG10_MAX),
-            Self::Reciprocal if value == 0.0 => return Err(Problem::DistanceZero),
+            Self::Reciprocal if value == 0.0 => return None,
             // Reciprocals of the smallest numbers exceed the largest one.
             Self::Reciprocal => (1.0 / value).min(f64::MAX),
             Self::Similarity => 1.0 / (1.0 + value),
         };
-        Ok(if weight > 0.0 { Weight::new(weight).code() } else { 0 })
+        Some(if weight > 0.0 { Weight::new(weight).code() } else { 0 })
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(weight(None, value), 0.0);
             assert_eq!(weight(Log, value), 0.0);
             assert_eq!(weight(NegLog10, value), 200.0);
-            assert_eq!(Reciprocal.code(value), Err(Problem::DistanceZero));
+            assert!(Reciprocal.code(value).is_none());
             assert_eq!(weight(Similarity, value), 1.0);
         }
         assert_eq!(weight(NegLog10, least), 200.0);
