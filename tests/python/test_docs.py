@@ -277,7 +277,7 @@ def cells(page: str, column: int = 0) -> list[str]:
 
 
 def test_the_reference_has_every_error_and_exception() -> None:
-    source = (ROOT / "crates/outcore/src/error.rs").read_text()
+    source = (ROOT / "crates/outcore-io/src/error.rs").read_text()
     kinds = set(re.findall(r'Self::\w+ => "([a-z-]+)"', source))
     assert len(kinds) > 10
     assert set(cells("reference/errors.md")) == kinds

@@ -8,10 +8,10 @@
 
 use super::damaged;
 use super::words::{Words, put, put_bytes};
-use outcore::Result;
-use outcore::graph::Weight;
-use outcore::graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
-use outcore::io::{Files, Ram};
+use outcore_graph::Weight;
+use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
+use outcore_io::Result;
+use outcore_io::{Files, Ram};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;

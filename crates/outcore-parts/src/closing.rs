@@ -13,12 +13,12 @@
 
 use super::words::{Words, put};
 use super::{Message, Part, Places, damaged};
-use outcore::Result;
-use outcore::cluster::base::parallel::PerThread;
-use outcore::cluster::base::table::Sum;
-use outcore::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
-use outcore::cluster::store::by_node::KnownLabels;
-use outcore::graph::{ArcScratch, Block};
+use outcore_cluster::base::parallel::PerThread;
+use outcore_cluster::base::table::Sum;
+use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore_cluster::store::by_node::KnownLabels;
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::Result;
 use std::collections::{BTreeMap, HashMap};
 
 /// Sums over the nodes of a part, one entry per root.

@@ -28,17 +28,13 @@ mod moving;
 mod propagate;
 #[cfg(test)]
 mod tests;
-// Test graphs and specification of the engine, which refer to its modules through their own crate.
+// The specification of the engine, which refers to its modules through its own crate.
 #[cfg(test)]
-#[path = "../../outcore/src/cluster/tests/edges.rs"]
-#[expect(dead_code, reason = "the tests of the engine use the rest")]
-mod edges;
-#[cfg(test)]
-#[path = "../../outcore/src/cluster/tests/oracle_levels/mod.rs"]
+#[path = "../../outcore-cluster/src/tests/oracle_levels/mod.rs"]
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
 mod oracle_levels;
 #[cfg(test)]
-use outcore::{cluster, graph, io, weight};
+use outcore_cluster::{Method, Seeding, base, kernel};
 mod words;
 
 pub use chunk::{Chunks, Cutter, PartWriter, cut, degrees_of};
@@ -47,12 +43,12 @@ pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{RoundCounts, Rounds};
 pub use words::{Message, bytes_of, numbers_of};
 
-use outcore::cluster::base::bits::Bits;
-use outcore::cluster::kernel::cache::BlockSource;
-use outcore::cluster::store::ranked::Ranked;
-use outcore::graph::{ArcScratch, Block, Graph};
-use outcore::io::{Files, Ram};
-use outcore::{Error, ErrorKind, Result};
+use outcore_cluster::base::bits::Bits;
+use outcore_cluster::kernel::cache::BlockSource;
+use outcore_cluster::store::ranked::Ranked;
+use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_io::{Error, ErrorKind, Result};
+use outcore_io::{Files, Ram};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

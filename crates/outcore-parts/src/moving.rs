@@ -22,18 +22,18 @@
 use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
-use outcore::Result;
-use outcore::cluster::base::bits::Bits;
-use outcore::cluster::base::logarithm::plogp;
-use outcore::cluster::base::parallel::PerThread;
-use outcore::cluster::base::table::Sum;
-use outcore::cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
-use outcore::cluster::kernel::nodes::{Nodes, Rules};
-use outcore::cluster::kernel::objective::Revert;
-use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
-use outcore::cluster::objectives::map_equation::CodeLength;
-use outcore::cluster::objectives::modularity::{Density, Null};
-use outcore::cluster::store::by_node::NodeLabels;
+use outcore_cluster::base::bits::Bits;
+use outcore_cluster::base::logarithm::plogp;
+use outcore_cluster::base::parallel::PerThread;
+use outcore_cluster::base::table::Sum;
+use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore_cluster::kernel::nodes::{Nodes, Rules};
+use outcore_cluster::kernel::objective::Revert;
+use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore_cluster::objectives::map_equation::CodeLength;
+use outcore_cluster::objectives::modularity::{Density, Null};
+use outcore_cluster::store::by_node::NodeLabels;
+use outcore_io::Result;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Strength of a community and weight of the arcs that leave it.

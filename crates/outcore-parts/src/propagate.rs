@@ -7,17 +7,17 @@
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
-use outcore::Result;
-use outcore::cluster::base::bits::Bits;
-use outcore::cluster::base::hash::{Hash, LEAD};
-use outcore::cluster::base::parallel::PerThread;
-use outcore::cluster::base::table::Sum;
-use outcore::cluster::kernel::nodes::{Nodes, Rules};
-use outcore::cluster::kernel::seeding::{Stars, seed_block};
-use outcore::cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
-use outcore::cluster::objectives::label_propagation::InsideWeight;
-use outcore::cluster::store::by_node::NodeLabels;
-use outcore::graph::ArcScratch;
+use outcore_cluster::base::bits::Bits;
+use outcore_cluster::base::hash::{Hash, LEAD};
+use outcore_cluster::base::parallel::PerThread;
+use outcore_cluster::base::table::Sum;
+use outcore_cluster::kernel::nodes::{Nodes, Rules};
+use outcore_cluster::kernel::seeding::{Stars, seed_block};
+use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore_cluster::objectives::label_propagation::InsideWeight;
+use outcore_cluster::store::by_node::NodeLabels;
+use outcore_graph::ArcScratch;
+use outcore_io::Result;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,12 +1,13 @@
 //! Parts that exchange messages return the engine's result for the whole graph.
 
 use super::*;
-use crate::edges::{Edges, level, some_edges};
 use crate::oracle_levels::OracleLevels;
-use outcore::cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
-use outcore::graph::Weight;
-use outcore::graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
-use outcore::progress::Silent;
+use crate::oracle_levels::level;
+use outcore_cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
+use outcore_graph::Weight;
+use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
+use outcore_io::progress::Silent;
+use outcore_testkit::{Edges, some_edges};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -405,7 +406,7 @@ fn rounds_of(part: &Part, seed: u64) -> Rounds {
 fn rounds_are_fewer_than_parts() {
     let groups = |nodes: u32| {
         let edges = (0..nodes * 6).map(move |at| {
-            let hash = outcore::cluster::base::hash::mix(at.into());
+            let hash = outcore_cluster::base::hash::mix(at.into());
             let (node, near) = (at / 6, hash % 10 < 7);
             let other = if near {
                 node / 40 * 40 + (hash >> 8) as u32 % 40

@@ -1,7 +1,7 @@
 //! Arrays of 32-bit numbers as bytes: their count in 8 bytes, then the numbers, little-endian.
 
 use super::damaged;
-use outcore::Result;
+use outcore_io::Result;
 
 /// Message from one part to another.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,43 +44,30 @@
 //! do their I/O through [`io`]. Errors are data: [`Error`]. To keep a process within its memory limit, make
 //! [`io::Meter`] its allocator.
 //!
-//! # Order of modules
+//! # Crates
 //!
-//! A module imports only from those to its left:
-//! `error units budget | io | pack weight | progress | checkpoint | sort | input | ids | graph | membership | cluster score | output generate | present | plan | job`.
-//! The engine never prints, never reads the environment, and never exits.
+//! Each crate imports only from those to its left:
+//! `outcore-io | outcore-sort | outcore-graph | outcore-input, outcore-cluster | outcore`.
+//! Its parts are modules here under the names of their crates. The engine never prints, never reads the environment,
+//! and never exits.
 
-#![cfg_attr(
-    not(feature = "tables"),
-    expect(dead_code, reason = "code used only by tables stays compiled")
-)]
-
-#[doc(hidden)]
-pub mod budget;
-mod checkpoint;
-pub mod cluster;
-pub mod error;
 #[doc(hidden)]
 pub mod generate;
-pub mod graph;
-mod ids;
-pub mod input;
-pub mod io;
 pub mod job;
 #[doc(hidden)]
 pub mod membership;
 #[doc(hidden)]
 pub mod output;
-mod pack;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
 pub mod present;
-pub mod progress;
-pub mod score;
-pub mod sort;
-pub mod units;
-#[doc(hidden)]
-pub mod weight;
 
-pub use error::{Error, ErrorKind, Place, Result};
+pub use outcore_cluster::{self as cluster, score};
+pub use outcore_graph::{self as graph, weight};
+use outcore_graph::{ids, pack};
+pub use outcore_input as input;
+use outcore_io::checkpoint;
+pub use outcore_io::{self as io, budget, error, progress, units};
+pub use outcore_io::{Error, ErrorKind, Place, Result};
+pub use outcore_sort as sort;

@@ -46,13 +46,15 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::tests::{Edges, PLENTY, ring_of_cliques, scratch};
     use crate::cluster::{Method, cluster};
     use crate::progress::Silent;
+    use outcore_testkit::{Edges, ring_of_cliques};
+    use std::path::Path;
 
     /// Returns the first word of each doubt.
     fn doubted(edges: &Edges, options: &ClusterOptions) -> Vec<String> {
-        let found = cluster(&edges.graph(), options, PLENTY, scratch(), &Silent).unwrap();
+        let found =
+            cluster(&edges.graph(), options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         let first = |text: String| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
         doubts(options, &found).into_iter().map(first).collect()
     }
@@ -101,7 +103,8 @@ mod tests {
     fn communities_no_better_than_one_are_doubted() {
         let options = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
         let edges = ring_of_cliques(30, 5);
-        let found = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap();
+        let found =
+            cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         assert!(found.code_length < found.undivided_length && doubts(&options, &found).is_empty());
         let worse = Communities { code_length: found.undivided_length, ..found };
         assert!(

@@ -21,15 +21,6 @@ mod tables;
 mod understood;
 mod weights;
 
-/// The example runs as a test here, which saves linking another program.
-#[path = "../../examples/sort_file.rs"]
-mod sort_file;
-
-#[test]
-fn the_example_sorts_a_file_larger_than_its_memory() {
-    sort_file::main().unwrap();
-}
-
 /// Allocator that lets tests measure what the engine allocates.
 #[global_allocator]
 static METER: outcore::io::Meter = outcore::io::Meter;

@@ -1,0 +1,204 @@
+//! Connected components: one scan that connects nodes, and another one for the modularity.
+//!
+//! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the
+//! union-find, whose array becomes the result, and 8 bytes per component of more than one node while their
+//! strengths are computed, in as many scans as the memory requires.
+
+use super::job::ClusterJob;
+use super::memory::{ClusterMemory, Fit};
+use crate::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
+use crate::base::table::Sum;
+use crate::finish::closing::SweptLabels;
+use crate::finish::communities::Communities;
+use crate::finish::connect::{Closing, Pieces};
+use crate::finish::number::{SizeCount, number_in_place};
+use crate::kernel::cache::BlockSource;
+use crate::kernel::history::History;
+use crate::store::labels::Labels;
+use crate::store::saves::Saves;
+use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+
+/// Minimum memory for the strengths of components.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Returns the memory for finding the components of a graph.
+pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
+    ClusterMemory {
+        node_bytes: node_bytes(graph.node_count()) + WINDOW_BYTES,
+        ..ClusterMemory::fitted(graph, None, threads, fit)
+    }
+}
+
+/// Returns the memory that grows with the number of nodes.
+pub(crate) fn node_bytes(node_count: u64) -> u64 {
+    4 * node_count + node_count.div_ceil(8)
+}
+
+impl ClusterJob<'_> {
+    /// Finds the well-connected parts of the components.
+    pub(crate) fn find_well_connected<S: Sum>(
+        &self,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
+        let mut source = self.blocks(self.cache_bytes());
+        let scratch = PerThread::new(Closing::default);
+        let labels = self.connect_all(&mut source, &scratch)?.into_roots();
+        let history = History { converged: true, ..History::default() };
+        let outcomes = vec![SweptLabels::new(labels, history)];
+        self.finish_all::<S>(&mut source, outcomes, None, saves)
+    }
+
+    /// Finds the components of the graph.
+    pub(crate) fn find_components<S: Sum>(&self) -> Result<Communities> {
+        let window_bytes = self.rest().min(4 * self.graph.node_count());
+        let mut source = self.blocks(self.rest() - window_bytes);
+        let scratch = PerThread::new(Closing::default);
+        let roots = self.connect_all(&mut source, &scratch)?.into_roots();
+        let (labels, sizes) = number_in_place(roots);
+        let communities: u64 = sizes.iter().map(|s| s.count).sum();
+        let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
+        let window = (WINDOW_BYTES + window_bytes) / size_of::<f64>() as u64;
+        let modularity = self.expected_inside::<S>(
+            &mut source,
+            &scratch,
+            &labels,
+            (communities - singles) as usize,
+            window as usize,
+        )?;
+        Ok(Communities {
+            community_count: communities,
+            singleton_count: singles,
+            largest: sizes.first().map_or(0, |s: &SizeCount| u64::from(s.size)),
+            split_count: 0,
+            separated: None,
+            modularity,
+            coverage: 1.0,
+            groupings: Vec::new(),
+            code_length: None,
+            sweeps: 0,
+            resumed_sweeps: 0,
+            scans: source.scans(),
+            cycles: 0,
+            trials: 1,
+            trial_losses: Vec::new(),
+            trial_agreement: None,
+            chance_modularity: None,
+            undivided_length: None,
+            stability: None,
+            levels: 0,
+            sweeps_reported: Vec::new(),
+            converged: true,
+            last_moved: 0,
+            arcs_visited: 0,
+            sizes,
+            labels: Labels::Memory(labels),
+        })
+    }
+
+    fn connect_all(
+        &self,
+        source: &mut BlockSource<'_>,
+        scratch: &PerThread<Closing>,
+    ) -> Result<Pieces> {
+        notify(self.observer, Event::Detail { text: "connecting nodes" })?;
+        let pieces = Pieces::new(self.graph.node_count() as usize, self.graph.is_directed());
+        let mut arcs = 0;
+        source.for_all(|block| {
+            notify(self.observer, Event::Advance { done: arcs })?;
+            arcs += block.arc_count();
+            let nodes = block.node_count();
+            for_ranges(nodes, piece_nodes(nodes, block.arc_count()), |locals| {
+                scratch.with(|closing| {
+                    locals.into_iter().try_for_each(|at| closing.link(block, at, &pieces))?;
+                    closing.connect_waiting(&pieces);
+                    Ok(())
+                })
+            })
+        })?;
+        Ok(pieces)
+    }
+
+    /// Computes the modularity of components, all of whose weight is inside: 1 minus the sum of the squared
+    /// shares of their strengths. The first `shared` components have more than one node; each scan computes
+    /// the strengths of `window` of them.
+    fn expected_inside<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        scratch: &PerThread<Closing>,
+        labels: &[u32],
+        shared: usize,
+        window: usize,
+    ) -> Result<f64> {
+        notify(self.observer, Event::Detail { text: "computing strengths" })?;
+        let loop_ends = if self.graph.is_directed() { 1.0 } else { 2.0 };
+        let mut node_sums = Vec::new();
+        // Sums of squares are relative to a strength, so that they stay in range.
+        let (mut total, mut unit, mut squares) = (0.0, 0.0, 0.0);
+        let scans = shared.div_ceil(window.max(1)).max(1) as u64;
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
+        let mut first = 0;
+        loop {
+            let mut strengths = vec![0.0; window.min(shared - first)];
+            source.for_all(|block| {
+                notify(self.observer, Event::Advance { done: 0 })?;
+                strengths_of::<S>(block, loop_ends, scratch, &mut node_sums)?;
+                for (node, &strength) in (block.first_node() as usize..).zip(&node_sums) {
+                    let label = labels[node] as usize;
+                    if unit == 0.0 {
+                        unit = strength;
+                    }
+                    if let Some(sum) = strengths.get_mut(label.wrapping_sub(first)) {
+                        *sum += strength;
+                    } else if first == 0 && label >= shared && strength > 0.0 {
+                        squares += (strength / unit) * (strength / unit);
+                    }
+                    if first == 0 {
+                        total += strength;
+                    }
+                }
+                Ok(())
+            })?;
+            squares += strengths.iter().map(|&s| share_squared(s, unit)).sum::<f64>();
+            first += strengths.len();
+            if first == shared {
+                break;
+            }
+        }
+        Ok(if total > 0.0 { 1.0 - squares * share_squared(unit, total) } else { 0.0 })
+    }
+}
+
+fn share_squared(part: f64, whole: f64) -> f64 {
+    if part > 0.0 { (part / whole) * (part / whole) } else { 0.0 }
+}
+
+/// Computes the strength of each node of a block.
+fn strengths_of<S: Sum>(
+    block: &Block,
+    loop_ends: f64,
+    scratch: &PerThread<Closing>,
+    strengths: &mut Vec<f64>,
+) -> Result<()> {
+    let count = block.node_count();
+    strengths.clear();
+    strengths.resize(count, 0.0);
+    for_chunks(strengths, piece_nodes(count, block.arc_count()), |first, strengths| {
+        scratch.with(|closing| {
+            for (local, strength) in (first..).zip(strengths) {
+                let arcs = arcs_weight::<S>(block, local, &mut closing.arcs)?;
+                *strength = arcs + loop_ends * block.self_loop(local);
+            }
+            Ok(())
+        })
+    })
+}
+
+fn arcs_weight<S: Sum>(block: &Block, local: usize, arcs: &mut ArcScratch) -> Result<f64> {
+    let mut sum = S::default();
+    block.for_each_segment(local, arcs, |targets, codes| {
+        S::for_each(targets, codes, |_, weight| sum += weight);
+    })?;
+    Ok(sum.value())
+}

@@ -1,0 +1,228 @@
+//! Arcs between groups, gathered in memory group by group: what a sort of all arcs returns, without the sort.
+//!
+//! ```text
+//!  blocks in memory --rows of the group's nodes--> (other group, weight) --sorted--> records of the group
+//! ```
+//!
+//! If the blocks of a level stay in memory, the rows of a group's nodes can be visited one after the other, wherever
+//! they are. Their arcs are few, so they are sorted in the first-level cache. Groups are independent of one another, and
+//! while one batch of them is gathered, the one before is written.
+//!
+//! Cost: a random access for each node and 10 to 15 ns per arc and core, where the external sort takes about 40 ns. Memory:
+//! 4 bytes per node, 8 per group, and two batches of records.
+
+use crate::base::parallel::{PIECE_ARCS, PerThread, for_chunks};
+use crate::base::table::Sum;
+use crate::kernel::cache::BlockSource;
+use outcore_graph::weight::Weight;
+use outcore_graph::{ArcRecord, ArcScratch, Block};
+use outcore_io::error::Result;
+use std::iter::repeat;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Maximum number of arcs of the groups that are gathered at a time.
+const BATCH_ARCS: u64 = 1 << 19;
+/// Number of nodes whose place, and half of it whose arcs, are fetched early.
+const AHEAD: usize = 16;
+const ONE: u32 = Weight::ONE.code();
+
+/// Rows of a level in memory, by the group of their nodes.
+pub(crate) struct Gathering<'a> {
+    blocks: Vec<Arc<Block>>,
+    groups: &'a [u32],
+    /// Number of arcs of the nodes of each group.
+    arcs: Vec<u32>,
+    /// Positions in `members` where the nodes of each group begin, and where the last ones end.
+    starts: Vec<u32>,
+    /// Nodes by group, ascending within each.
+    members: Vec<u32>,
+    batch_arcs: u64,
+}
+
+/// Consecutive groups, and their records.
+struct GroupSpan {
+    groups: Range<usize>,
+    records: Vec<ArcRecord>,
+}
+
+/// Working memory of one thread.
+#[derive(Default)]
+struct Worker {
+    arcs: ArcScratch,
+    /// Other groups, each with the code of a weight.
+    keys: Vec<u64>,
+}
+
+impl<'a> Gathering<'a> {
+    /// Arranges the nodes by their groups if all blocks are in memory, and `bytes` suffice for the largest group.
+    pub(crate) fn within(
+        bytes: u64,
+        source: &BlockSource<'_>,
+        groups: &'a [u32],
+        group_count: usize,
+    ) -> Option<Self> {
+        let blocks = source.all_kept()?;
+        let arranged = 4 * groups.len() as u64 + 8 * (group_count as u64 + 1);
+        // Two batches with as many loops as arcs, and keys of the largest group for each thread.
+        let arc_bytes = (4 * size_of::<ArcRecord>() + 16 * rayon::current_num_threads()) as u64;
+        let batch_arcs = (bytes.checked_sub(arranged)? / arc_bytes).min(BATCH_ARCS);
+        let (mut arcs, mut starts) = (vec![0u32; group_count], vec![0; group_count + 1]);
+        for block in &blocks {
+            let first = block.first_node() as usize;
+            for (local, &group) in groups[first..first + block.node_count()].iter().enumerate() {
+                let degree = u32::try_from(block.degree(local)).unwrap_or(u32::MAX);
+                let arcs = &mut arcs[group as usize];
+                *arcs = arcs.saturating_add(degree);
+                starts[group as usize] += 1;
+            }
+        }
+        // A group without arcs counts as one.
+        if arcs.iter().any(|&arcs| u64::from(arcs).max(1) > batch_arcs) {
+            return None;
+        }
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut members = vec![0; groups.len()];
+        for (node, &group) in groups.iter().enumerate().rev() {
+            let start = &mut starts[group as usize];
+            *start -= 1;
+            members[*start as usize] = node as u32;
+        }
+        Some(Self { blocks, groups, arcs, starts, members, batch_arcs })
+    }
+
+    /// Passes the records of all groups to `visit`, ordered like those of a sort: the arcs between groups, and the
+    /// weight inside each group as its loop. Calls `tick` for each batch.
+    ///
+    /// # Errors
+    /// Those of reading, of `tick` and of `visit`.
+    pub(crate) fn for_each<S: Sum>(
+        &self,
+        mut tick: impl FnMut() -> Result<()>,
+        mut visit: impl FnMut(&[ArcRecord]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let workers = PerThread::new(Worker::default);
+        let (mut begin, mut gathered) = (0, Vec::new());
+        loop {
+            tick()?;
+            let mut next = self.batch(&mut begin);
+            let gather = || {
+                for_chunks(&mut next, 1, |_, parts| {
+                    workers.with(|worker| {
+                        parts.iter_mut().try_for_each(|part| self.gather::<S>(part, worker))
+                    })
+                })
+            };
+            let mut take = || gathered.iter().try_for_each(|part: &GroupSpan| visit(&part.records));
+            let (found, taken) = rayon::join(gather, &mut take);
+            found.and(taken)?;
+            if next.is_empty() {
+                return Ok(());
+            }
+            gathered = next;
+        }
+    }
+
+    /// Returns the next groups, divided among threads.
+    fn batch(&self, begin: &mut usize) -> Vec<GroupSpan> {
+        let (mut parts, mut total) = (Vec::new(), 0);
+        while *begin < self.arcs.len() {
+            let (mut end, mut arcs) = (*begin, 0);
+            while end < self.arcs.len() && (arcs == 0 || arcs < PIECE_ARCS) {
+                // A group without arcs may have a loop.
+                let of_group = u64::from(self.arcs[end]).max(1);
+                if total + arcs + of_group > self.batch_arcs {
+                    break;
+                }
+                arcs += of_group;
+                end += 1;
+            }
+            if end == *begin {
+                break;
+            }
+            total += arcs;
+            let records = Vec::with_capacity(arcs as usize + end - *begin);
+            parts.push(GroupSpan { groups: *begin..end, records });
+            *begin = end;
+        }
+        parts
+    }
+
+    fn gather<S: Sum>(&self, part: &mut GroupSpan, worker: &mut Worker) -> Result<()> {
+        for group in part.groups.clone() {
+            worker.keys.clear();
+            let mut inside = 0.0;
+            for at in self.starts[group] as usize..self.starts[group + 1] as usize {
+                self.fetch_ahead(at);
+                inside += self.row::<S>(self.members[at], group as u32, worker)?;
+            }
+            if inside > 0.0 {
+                let weight = Weight::new(inside.min(f64::MAX)).code();
+                worker.keys.push(key(group as u32, weight));
+            }
+            worker.keys.sort_unstable();
+            let record = |&key: &u64| ArcRecord {
+                source: group as u32,
+                target: (key >> 32) as u32,
+                weight: key as u32,
+            };
+            part.records.extend(worker.keys.iter().map(record));
+        }
+        Ok(())
+    }
+
+    /// Adds the arcs of a node to other groups; returns the weight of those to earlier nodes of its group, and of its
+    /// loop.
+    fn row<S: Sum>(&self, node: u32, group: u32, worker: &mut Worker) -> Result<f64> {
+        let Worker { arcs, keys } = worker;
+        let (block, local) = self.place(node);
+        let mut inside = S::default();
+        block.for_each_segment(local, arcs, |targets, codes| {
+            let mut filled = keys.len();
+            let others = filled;
+            keys.resize(filled + targets.len(), 0);
+            for (&target, code) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
+                let other = self.groups[target as usize];
+                keys[filled] = key(other, code);
+                filled += usize::from(other != group);
+            }
+            keys.truncate(filled);
+            if filled - others < targets.len() {
+                S::for_each(targets, codes, |target, weight| {
+                    let counts = target < node && self.groups[target as usize] == group;
+                    inside += weight.only_if(counts);
+                });
+            }
+        })?;
+        Ok(inside.value() + block.self_loop(local))
+    }
+
+    #[inline]
+    fn place(&self, node: u32) -> (&Block, usize) {
+        let after = self.blocks.partition_point(|block| block.first_node() <= node);
+        let block = &*self.blocks[after - 1];
+        (block, (node - block.first_node()) as usize)
+    }
+
+    #[inline]
+    fn fetch_ahead(&self, at: usize) {
+        if let Some(&node) = self.members.get(at + AHEAD) {
+            let (block, local) = self.place(node);
+            block.prefetch_place(local);
+        }
+        if let Some(&node) = self.members.get(at + AHEAD / 2) {
+            let (block, local) = self.place(node);
+            block.prefetch_arcs(local);
+        }
+    }
+}
+
+/// Returns a number that orders the arcs of a group as a sort does: by the other group, then by weight.
+#[inline]
+fn key(other: u32, weight: u32) -> u64 {
+    u64::from(other) << 32 | u64::from(weight)
+}

@@ -1,0 +1,332 @@
+//! Initial communities of a level, with their sums, from one scan.
+//!
+//! They come from star seeding (see `seeding`), or are single nodes. Labels are dense: the leaders in node
+//! order, then the nodes without a leader. When communities are refined, a node follows only a leader of its
+//! own community. If the size of communities is limited, followers join in node order as long as the leader's
+//! community has room, and the others stay alone; inside a class there is always room.
+//!
+//! The same scan computes the weight inside each community: both ends of an arc are known once the later of
+//! the two nodes has its label. Memory: 4 bytes per node, and the sums.
+
+use crate::base::bits::Bits;
+use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::table::Sum;
+use crate::kernel::cache::BlockSource;
+use crate::kernel::objective::Sums;
+use crate::kernel::seeding::Stars;
+use crate::methods::options::Seeding;
+use crate::objectives::cap::CommunitySizes;
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::error::Result;
+use outcore_io::{prefetch, reserve_large_pages};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of nodes by which the labels around a node are fetched ahead of their use.
+const NODES_AHEAD: usize = 3;
+/// Number of nodes by which sums are fetched ahead of their use.
+const SUMS_AHEAD: usize = 16;
+/// Marker of a node without a leader.
+const ALONE: u32 = u32::MAX;
+
+/// Communities with their sums.
+pub(crate) struct Groups<O> {
+    pub(crate) labels: Vec<AtomicU32>,
+    pub(crate) sums: O,
+    pub(crate) count: usize,
+}
+
+/// Contribution of a node.
+#[derive(Clone, Copy, Default)]
+struct Contribution {
+    label: u32,
+    arcs: f64,
+    /// Weight of its arcs to earlier nodes of the same community.
+    earlier: f64,
+}
+
+/// Creates the initial communities. With `classes`, only nodes of the same class can be together.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn first_groups<S: Sum, O: Sums>(
+    source: &mut BlockSource<'_>,
+    counts: &[u32],
+    start: Seeding,
+    seed: u64,
+    classes: Option<&[AtomicU32]>,
+    rule: O::Rule,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<Groups<O>> {
+    let node_count = source.graph().node_count() as usize;
+    let leads = Bits::new(node_count, false);
+    let stars = match start {
+        Seeding::Star => Stars::choose(&leads, node_count, seed),
+        Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
+    };
+    let (labels, mut next) = leader_labels(&leads, node_count);
+    // Memory is touched only as it is used.
+    let mut sums = O::empty(rule, node_count);
+    let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
+    let most = O::most(rule).filter(|_| classes.is_none());
+    let mut sizes = leader_sizes(&leads, &labels, most, count_of);
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut found = Vec::new();
+    source.for_all(|block| {
+        tick(block)?;
+        let (first, count) = (block.first_node() as usize, block.node_count());
+        let piece = piece_nodes(count, block.arc_count());
+        found.clear();
+        found.resize(count, Contribution::default());
+        for_chunks(&mut found, piece, |begin, found| {
+            scratch.with(|scratch| {
+                for (local, found) in (begin..).zip(found) {
+                    *found = follow::<S>(block, local, stars, &labels, classes, scratch)?;
+                }
+                Ok(())
+            })
+        })?;
+        for (node, found) in (first..).zip(&mut found) {
+            let is_led = found.label != ALONE && !leads.get(node);
+            if found.label == ALONE || is_led && !sizes.take(found.label, count_of(node)) {
+                found.label = next;
+                next += 1;
+            }
+            labels[node].store(found.label, Relaxed);
+        }
+        if O::COUNTS_CUTS {
+            for_chunks(&mut found, piece, |begin, found| {
+                scratch.with(|scratch| {
+                    for (local, found) in (begin..).zip(found) {
+                        found.earlier = earlier::<S>(block, local, &labels, scratch)?;
+                    }
+                    Ok(())
+                })
+            })?;
+        }
+        for (local, node) in found.iter().enumerate() {
+            fetch_ahead(&sums, &found, local);
+            let strength = node.arcs + 2.0 * block.self_loop(local);
+            let count = count_of(first + local);
+            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
+        }
+        Ok(())
+    })?;
+    sums.complete();
+    Ok(Groups { labels, sums, count: next as usize })
+}
+
+/// Divides the communities with `examined` labels into stars: leaders, and the nodes that follow them inside their
+/// community. Returns the group of each node, and the group of all nodes of other communities, which is the last.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn stars_inside<S: Sum>(
+    source: &mut BlockSource<'_>,
+    labels: &[AtomicU32],
+    examined: &Bits,
+    seed: u64,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<(Vec<u32>, u32)> {
+    let leads = Bits::new(labels.len(), false);
+    let stars = Stars::choose(&leads, labels.len(), seed);
+    let label = |node: usize| labels[node].load(Relaxed);
+    let is_examined = |node: usize| examined.get(label(node) as usize);
+    let (mut groups, mut next) = (vec![ALONE; labels.len()], 0);
+    leads.for_each(0..labels.len(), |node| {
+        if is_examined(node) {
+            groups[node] = next;
+            next += 1;
+        }
+    });
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut leaders = Vec::new();
+    source.for_each(
+        0..source.graph().blocks().len(),
+        |entry| {
+            let first = entry.first_node as usize;
+            (first..first + entry.node_count as usize).any(is_examined)
+        },
+        |block| {
+            tick(block)?;
+            let first = block.first_node() as usize;
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            leaders.clear();
+            leaders.resize(block.node_count(), None);
+            for_chunks(&mut leaders, piece, |begin, leaders| {
+                scratch.with(|scratch| {
+                    for (local, leader) in (begin..).zip(leaders) {
+                        let node = first + local;
+                        if is_examined(node) && !stars.leads.get(node) {
+                            let own = label(node);
+                            let may = |target: u32| label(target as usize) == own;
+                            *leader = stars.leader::<S>(block, local, scratch, may)?.0;
+                        }
+                    }
+                    Ok(())
+                })
+            })?;
+            for (node, leader) in (first..).zip(&leaders) {
+                if let Some(leader) = leader {
+                    groups[node] = groups[*leader as usize];
+                } else if is_examined(node) && !leads.get(node) {
+                    groups[node] = next;
+                    next += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    groups.iter_mut().filter(|group| **group == ALONE).for_each(|group| *group = next);
+    Ok((groups, next))
+}
+
+/// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
+/// with twice that of loops, from one scan. Marks the nodes with more weight to other communities than to their own, if
+/// `doubted` is given.
+///
+/// # Errors
+/// Those of reading, and of `tick`, which is called for each block.
+pub(crate) fn sums_of<S: Sum, O: Sums>(
+    source: &mut BlockSource<'_>,
+    counts: &[u32],
+    labels: &[AtomicU32],
+    doubted: Option<&Bits>,
+    rule: O::Rule,
+    mut tick: impl FnMut(&Block) -> Result<()>,
+) -> Result<(O, f64)> {
+    let (mut sums, mut inside) = (O::empty(rule, labels.len()), 0.0);
+    let scratch = PerThread::new(ArcScratch::default);
+    let mut found = Vec::new();
+    source.for_all(|block| {
+        tick(block)?;
+        let (first, count) = (block.first_node() as usize, block.node_count());
+        let piece = piece_nodes(count, block.arc_count());
+        found.clear();
+        found.resize(count, Contribution::default());
+        for_chunks(&mut found, piece, |begin, found| {
+            scratch.with(|scratch| {
+                for (local, found) in (begin..).zip(found) {
+                    let (of_node, own) = contribution::<S>(block, local, labels, scratch)?;
+                    *found = of_node;
+                    if let Some(doubted) = doubted.filter(|_| 2.0 * own < found.arcs) {
+                        doubted.set(first + local);
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        for (local, node) in found.iter().enumerate() {
+            fetch_ahead(&sums, &found, local);
+            let strength = node.arcs + 2.0 * block.self_loop(local);
+            let count = counts.get(first + local).copied().unwrap_or(1);
+            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
+            inside += 2.0 * (node.earlier + block.self_loop(local));
+        }
+        Ok(())
+    })?;
+    sums.complete();
+    Ok((sums, inside))
+}
+
+/// Fetches the sums of a node that is added soon: they are accessed at random, and one thread adds them all.
+#[inline]
+fn fetch_ahead(sums: &impl Sums, found: &[Contribution], local: usize) {
+    if let Some(later) = found.get(local + SUMS_AHEAD) {
+        sums.prefetch(later.label);
+    }
+}
+
+/// Returns the contribution of a node with a label, and the weight of its arcs to nodes of the same community.
+fn contribution<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[AtomicU32],
+    scratch: &mut ArcScratch,
+) -> Result<(Contribution, f64)> {
+    let node = block.first_node() + local as u32;
+    let label = labels[node as usize].load(Relaxed);
+    let (mut arcs, mut own, mut earlier) = (S::default(), S::default(), S::default());
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let is_own = labels[target as usize].load(Relaxed) == label;
+            arcs += weight;
+            own += weight.only_if(is_own);
+            earlier += weight.only_if(is_own && target < node);
+        });
+    })?;
+    let (arcs, earlier) = (arcs.value(), earlier.value());
+    Ok((Contribution { label, arcs, earlier }, own.value()))
+}
+
+/// Numbers the leaders; other nodes have no label yet.
+fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
+    let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
+    labels.resize_with(node_count, || AtomicU32::new(ALONE));
+    let mut next = 0;
+    leads.for_each(0..node_count, |node| {
+        labels[node].store(next, Relaxed);
+        next += 1;
+    });
+    (labels, next)
+}
+
+/// Returns the sizes of the communities, each with only its leader, if sizes are limited.
+fn leader_sizes(
+    leads: &Bits,
+    labels: &[AtomicU32],
+    most: Option<u32>,
+    count_of: impl Fn(usize) -> u32,
+) -> CommunitySizes {
+    let mut sizes = CommunitySizes::new(most, 0);
+    if most.is_some() {
+        leads.for_each(0..labels.len(), |node| {
+            sizes.add(labels[node].load(Relaxed), count_of(node));
+        });
+    }
+    sizes
+}
+
+fn follow<S: Sum>(
+    block: &Block,
+    local: usize,
+    stars: Stars<'_>,
+    labels: &[AtomicU32],
+    classes: Option<&[AtomicU32]>,
+    scratch: &mut ArcScratch,
+) -> Result<Contribution> {
+    let node = block.first_node() as usize + local;
+    let (leader, arcs) = match classes {
+        None => stars.leader::<S>(block, local, scratch, |_| true),
+        Some(classes) => {
+            let later = block.targets_ahead(local + NODES_AHEAD);
+            later.iter().for_each(|&target| prefetch(classes, target as usize));
+            let class = |node: usize| classes[node].load(Relaxed);
+            let own = class(node);
+            stars.leader::<S>(block, local, scratch, |target| class(target as usize) == own)
+        }
+    }?;
+    // A leader already has its label.
+    let label = labels[leader.map_or(node, |leader| leader as usize)].load(Relaxed);
+    Ok(Contribution { label, arcs: arcs.value(), earlier: 0.0 })
+}
+
+fn earlier<S: Sum>(
+    block: &Block,
+    local: usize,
+    labels: &[AtomicU32],
+    scratch: &mut ArcScratch,
+) -> Result<f64> {
+    let node = block.first_node() + local as u32;
+    let label = labels[node as usize].load(Relaxed);
+    let later = block.targets_ahead(local + NODES_AHEAD);
+    let known = later.iter().take_while(|&&target| target < node);
+    known.for_each(|&target| prefetch(labels, target as usize));
+    let mut earlier = S::default();
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let is_inside = target < node && labels[target as usize].load(Relaxed) == label;
+            earlier += weight.only_if(is_inside);
+        });
+    })?;
+    Ok(earlier.value())
+}

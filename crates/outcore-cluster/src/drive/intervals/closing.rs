@@ -1,0 +1,200 @@
+//! Closing of a run with labels on disk: pieces of communities, interval by interval.
+//!
+//! The piece of each node is identified by its smallest node, which is stored on disk per node. An interval joins
+//! the pieces of its nodes and of their neighbors before them: the pieces met are numbered by a set with ranks and
+//! joined in memory by union-find; the joined pieces are then written for all nodes up to the end of the interval.
+//! Thus every arc is visited once, for any shape of the pieces. Cost: each interval reads everything before it
+//! twice, and rewrites the parts that change.
+
+use super::number::{Numbering, expected_inside};
+use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
+use crate::base::parallel::{PerThread, for_ranges};
+use crate::base::table::Sum;
+use crate::finish::communities::Communities;
+use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
+use crate::finish::tally::WeightTotals;
+use crate::kernel::history::History;
+use crate::store::column::{WordBuffer, WordColumn, chunks};
+use crate::store::labels::Labels;
+use crate::store::ranked::Ranked;
+use crate::store::scope::{Interval, Placed, Scope};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Pieces by the places of a scope.
+struct PlacedPieces<'a> {
+    scope: &'a Scope,
+    /// Number of the piece of each place.
+    numbers: &'a [AtomicU32],
+    pieces: Pieces,
+}
+
+impl Joining for PlacedPieces<'_> {
+    #[inline]
+    fn pieces(&self) -> &Pieces {
+        &self.pieces
+    }
+    #[inline]
+    fn member(&self, node: u32) -> u32 {
+        self.numbers[self.scope.place(node)].load(Relaxed)
+    }
+}
+
+/// Working memory for joining, reused for all intervals.
+struct JoinScratch {
+    scope: Scope,
+    labels: Vec<AtomicU32>,
+    numbers: Vec<AtomicU32>,
+    /// Pieces met, each identified by its smallest node.
+    met: Ranked,
+    words: WordBuffer,
+}
+
+impl IntervalRun<'_, '_, '_> {
+    /// Splits, numbers and rates the communities.
+    pub(super) fn close<S: Sum>(
+        mut self,
+        labels: WordColumn,
+        intervals: &[Interval],
+        history: History,
+    ) -> Result<Communities> {
+        let observer = self.job.observer;
+        notify(observer, Event::Detail { text: "splitting and counting communities" })?;
+        observer.expect(Some(self.job.graph.arc_count() as f64), 0.0)?;
+        let nodes = self.job.graph.node_count();
+        let pieces = self.column("pieces")?;
+        let strengths = self.column("strengths")?;
+        let mut inside = 0.0;
+        {
+            let mut space = JoinScratch {
+                scope: Scope::new(nodes),
+                labels: self.place_values(CLOSING_BYTES),
+                numbers: self.place_values(CLOSING_BYTES),
+                met: Ranked::new(nodes as usize),
+                words: WordBuffer::default(),
+            };
+            for chunk in chunks(0..nodes) {
+                let own = chunk.clone().map(|node| node as u32);
+                pieces.write(chunk.start, own, &mut space.words)?;
+            }
+            for interval in intervals {
+                let visit = |first: u64, sums: &[NodeSums], words: &mut WordBuffer| {
+                    sums.iter().for_each(|sums| inside += sums.inside_at_later);
+                    let halves = sums.iter().flat_map(|sums| halves(sums.strength));
+                    strengths.write(2 * first, halves, words)
+                };
+                self.join::<S>(&mut space, interval, (&labels, &pieces), history.arcs, visit)?;
+            }
+        }
+        self.scans += 1;
+        let mut numbering =
+            Numbering { files: self.files, observer, node_count: nodes, room: self.room };
+        let split_count = numbering.split_count(&labels, &pieces)?;
+        labels.remove(self.files)?;
+        let path = result_path(&self.directory);
+        let (communities, sizes) = numbering.number(&pieces, self.column("sizes")?, &path)?;
+        pieces.remove(self.files)?;
+        let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
+        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
+        let mut totals = WeightTotals::default();
+        totals.add_inside(inside);
+        let shared = community_count - singles;
+        let expected =
+            expected_inside(&mut numbering, &communities, &strengths, shared, &mut totals)?;
+        strengths.remove(self.files)?;
+        Ok(Communities {
+            community_count,
+            singleton_count: singles,
+            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count,
+            separated: None,
+            modularity: totals.modularity(expected),
+            coverage: totals.coverage(),
+            groupings: Vec::new(),
+            code_length: None,
+            sweeps: history.sweeps,
+            resumed_sweeps: history.resumed_sweeps,
+            scans: self.scans,
+            cycles: 0,
+            trials: 1,
+            trial_losses: Vec::new(),
+            trial_agreement: None,
+            chance_modularity: None,
+            undivided_length: None,
+            stability: None,
+            levels: 0,
+            sweeps_reported: history.reported,
+            converged: history.converged,
+            last_moved: history.last_moved,
+            arcs_visited: history.arcs,
+            sizes,
+            labels: Labels::Disk { path, node_count: nodes },
+        })
+    }
+
+    fn column(&self, name: &str) -> Result<WordColumn> {
+        WordColumn::create(self.files, self.path(name))
+    }
+
+    /// Joins the pieces that an interval's arcs connect; passes the sums of its nodes to `visit`.
+    fn join<S: Sum>(
+        &mut self,
+        space: &mut JoinScratch,
+        interval: &Interval,
+        (labels, pieces): (&WordColumn, &WordColumn),
+        done: u64,
+        mut visit: impl FnMut(u64, &[NodeSums], &mut WordBuffer) -> Result<()>,
+    ) -> Result<()> {
+        let observer = self.job.observer;
+        let JoinScratch { scope, labels: of_place, numbers, met, words } = space;
+        scope.enter(self.files, interval)?;
+        scope.gather(labels, of_place)?;
+        scope.gather(pieces, numbers)?;
+        met.refill(|members| {
+            numbers.iter().for_each(|piece| members.insert(piece.load(Relaxed)));
+            Ok(())
+        })?;
+        for_ranges(numbers.len(), 1 << 14, |places| {
+            let number =
+                |piece: &AtomicU32| piece.store(met.rank(piece.load(Relaxed)) as u32, Relaxed);
+            numbers[places].iter().for_each(number);
+            Ok(())
+        })?;
+        let placed = Placed { scope, labels: of_place };
+        let joining = PlacedPieces { scope, numbers, pieces: Pieces::new(met.count(), false) };
+        let scratch = PerThread::new(Closing::default);
+        let mut sums = Vec::new();
+        self.source.for_each(
+            interval.blocks.clone(),
+            |_| true,
+            |block| {
+                notify(observer, Event::Advance { done })?;
+                block_sums::<S>(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
+                visit(nodes_of(block).start, &sums, words)
+            },
+        )?;
+        let mut roots = joining.pieces.into_roots();
+        if roots.iter().enumerate().all(|(number, &root)| number == root as usize) {
+            return Ok(());
+        }
+        // Maps numbers of pieces to nodes: the smaller of two joined pieces comes first.
+        let mut number = 0;
+        met.for_each(0..self.job.graph.node_count(), |node| {
+            let root = roots[number] as usize;
+            roots[number] = if root == number { node as u32 } else { roots[root] };
+            number += 1;
+        });
+        let joined = |piece: u32| match met.contains(piece) {
+            true => roots[met.rank(piece)],
+            false => piece,
+        };
+        pieces.update(0..interval.nodes.end.into(), joined)
+    }
+}
+
+/// Splits a number into two words.
+fn halves(number: f64) -> [u32; 2] {
+    let bits = number.to_bits();
+    [bits as u32, (bits >> 32) as u32]
+}

@@ -1,0 +1,145 @@
+//! Context of a running clustering, shared by all code that runs sweeps.
+
+use super::memory::Fit;
+use crate::base::pace::ClusterProgress;
+use crate::kernel::cache::BlockSource;
+use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS};
+use crate::methods::options::ClusterOptions;
+use outcore_graph::Graph;
+use outcore_io::error::opt::{MEMORY, THREADS};
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::{format_bytes, format_counted, size_to_type};
+use std::path::Path;
+
+/// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
+const SMALL_SIZE: u64 = 1 << 15;
+const MEDIUM_SIZE: u64 = 3 << 20;
+/// Arcs of a level below which a search takes less time than to start a thread.
+const PARALLEL_ARCS: u64 = 1 << 12;
+
+/// Bounds of working memory and of the classes of sizes; tests change them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScratchLimits {
+    pub(crate) large_degree: u64,
+    pub(crate) most_labels: u64,
+    /// Maximum number of nodes and arcs of a small graph, and of one of medium size.
+    pub(crate) small_size: u64,
+    pub(crate) medium_size: u64,
+    /// Minimum number of arcs of a level whose searches run in parallel.
+    pub(crate) parallel_arcs: u64,
+}
+
+/// Class of a graph by its size, which determines how much may be tried on it; independent of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SizeClass {
+    /// Every start is tried on the graph itself.
+    Small,
+    /// Some starts are tried on the graph itself.
+    Medium,
+    /// Each scan counts.
+    Large,
+}
+
+impl Default for ScratchLimits {
+    fn default() -> Self {
+        Self {
+            large_degree: LARGE_DEGREE,
+            most_labels: MOST_LABELS,
+            small_size: SMALL_SIZE,
+            medium_size: MEDIUM_SIZE,
+            parallel_arcs: PARALLEL_ARCS,
+        }
+    }
+}
+
+impl ScratchLimits {
+    /// Returns the number of searches to run at the same time on a level of so many arcs, if memory allows `most`.
+    pub(crate) fn width(&self, tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        if arcs < self.parallel_arcs { 1 } else { tasks.min(threads).min(most).max(1) }
+    }
+
+    pub(crate) fn size_class(&self, nodes: u64, arcs: u64) -> SizeClass {
+        match nodes.saturating_add(arcs) {
+            size if size <= self.small_size => SizeClass::Small,
+            size if size <= self.medium_size => SizeClass::Medium,
+            _ => SizeClass::Large,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct ClusterJob<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) options: &'a ClusterOptions,
+    pub(crate) limits: ScratchLimits,
+    pub(crate) memory: u64,
+    pub(crate) fit: Fit,
+    /// Required part of `memory`; the rest caches blocks.
+    pub(crate) needed: u64,
+    /// Directory for temporary files.
+    pub(crate) scratch: &'a Path,
+    pub(crate) observer: &'a ClusterProgress<'a>,
+}
+
+impl ClusterJob<'_> {
+    /// Returns the blocks of the graph, of which `kept_bytes` bytes are cached.
+    pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
+        let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
+        source.paced(self.observer)
+    }
+
+    /// Returns the memory beyond the required part.
+    pub(crate) fn rest(&self) -> u64 {
+        self.memory - self.needed
+    }
+
+    pub(crate) fn size_class(&self) -> SizeClass {
+        self.limits.size_class(self.graph.node_count(), self.graph.arc_count())
+    }
+
+    /// Returns the maximum size of a community, if the graph has more nodes.
+    pub(crate) fn most(&self) -> Option<u32> {
+        self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
+    }
+
+    pub(crate) fn too_little_memory(&self, needed: u64) -> Error {
+        let message = format!(
+            "clustering needs {} of memory, but the limit is {}",
+            format_bytes(needed),
+            format_bytes(self.memory)
+        );
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
+    }
+
+    /// Returns the memory reserved for the strengths of nodes. Strengths are known when pieces are connected, but
+    /// their communities only afterwards: they are stored if memory allows, and otherwise computed in another
+    /// scan. The memory is reserved from the start, since freed memory is not always available again.
+    pub(crate) fn strength_bytes(&self) -> u64 {
+        let rest = self.rest();
+        let bytes = self.graph.node_count() * size_of::<f64>() as u64;
+        if self.graph.is_directed() || rest < bytes { 0 } else { bytes }
+    }
+
+    /// Returns the memory for cached blocks in label propagation.
+    pub(crate) fn cache_bytes(&self) -> u64 {
+        let bytes = self.rest() - self.strength_bytes();
+        // The other half is for the edges inside communities.
+        if self.options.well_connected.is_some() { bytes / 2 } else { bytes }
+    }
+
+    /// Corrects the estimate of label propagation after `sweeps` sweeps; see [`ClusterOptions::expected_sweeps`].
+    pub(crate) fn expect_sweeps(&self, sweeps: u32, moved: (u64, u64), enough: f64) -> Result<()> {
+        let arcs = self.graph.arc_count() as f64;
+        let (left, after) = self.options.expected_sweeps(sweeps, moved, enough);
+        self.observer.expect(left.map(|left| left * arcs), after * arcs)
+    }
+
+    pub(crate) fn report_resumed(&self, sweeps: u32) -> Result<()> {
+        let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
+        let text = format!("resuming after {sweeps} of a stopped run");
+        notify(self.observer, Event::Detail { text: &text })
+    }
+}

@@ -1,0 +1,231 @@
+//! Memory needs of a clustering.
+
+use super::contract::SMALL_LEVEL_BYTES;
+use crate::finish::connect::{Closing, NodeSums};
+use crate::kernel::cache::READ_AHEAD;
+use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
+use crate::methods::table::Method;
+pub(crate) use outcore_graph::{BLOCK_ARCS, BLOCK_NODES};
+use outcore_graph::{GRAPH_WRITER_BYTES, Graph, GraphSize, SEGMENT_ARCS, block_nodes};
+use outcore_io::units::MIB;
+use outcore_sort::SORT_BYTES_MIN;
+
+/// Maximum number of bytes of a node in a block, without its arcs.
+const NODE_BYTES: u64 = 24;
+
+/// Largest expected degree, in units of the mean degree.
+const EXPECTED_HUB: u64 = 64;
+
+/// Bytes per arc of a contraction in memory.
+const CONTRACTED_ARC_BYTES: u64 = 64;
+
+/// Memory that a clustering needs; any memory beyond that caches blocks of the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterMemory {
+    /// Memory that grows with the number of nodes. Label propagation: 4.125 bytes per node while labels move, 8.25
+    /// (directed: 20.25) at the end. Multilevel methods: a label, a group, a class and the sums of a group per
+    /// node, in the worst case of single-node groups.
+    pub node_bytes: u64,
+    /// Tables and decoded arcs, mostly per thread; or, if larger, sorter and writer of a contraction.
+    pub scratch_bytes: u64,
+    /// Blocks that are processed or read ahead.
+    pub block_bytes: u64,
+}
+
+/// Adaptation to the available memory; affects speed, never a result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fit {
+    /// Maximum number of labels in a table for large degrees.
+    pub(crate) most_labels: u64,
+    /// Number of blocks read ahead.
+    pub(crate) ahead: usize,
+}
+
+impl Fit {
+    /// Settings for ample memory.
+    pub(crate) const ROOMY: Self = Self { most_labels: MOST_LABELS, ahead: READ_AHEAD };
+    /// Settings for minimum memory.
+    pub(crate) const LEAST: Self = Self { most_labels: LARGE_DEGREE, ahead: 1 };
+
+    /// Returns the roomiest settings that need at most `memory`, or otherwise the smallest ones, and their memory.
+    pub(crate) fn within(memory: u64, needed: impl Fn(Self) -> u64) -> (Self, u64) {
+        let mut fit = Self::ROOMY;
+        loop {
+            let bytes = needed(fit);
+            let is_least = fit.ahead == 1 && fit.most_labels <= LARGE_DEGREE;
+            if bytes <= memory || is_least {
+                return (fit, bytes);
+            }
+            fit = match fit.ahead {
+                1 => Self { most_labels: fit.most_labels / 2, ..fit },
+                _ => Self { ahead: 1, ..fit },
+            };
+        }
+    }
+}
+
+/// Returns the part of the memory beyond a level's needs that its decoded blocks may take until it is contracted: the
+/// rest arranges its nodes by groups.
+pub(crate) fn roomy(rest: u64) -> u64 {
+    rest / 8 * 7
+}
+
+/// Properties of a graph that determine memory.
+#[derive(Debug, Clone, Copy)]
+struct SizeForMemory {
+    nodes: u64,
+    arcs: u64,
+    max_degree: u64,
+    /// Bytes of the largest block in memory.
+    block_bytes: u64,
+    weighted: bool,
+    directed: bool,
+    /// Maximum number of labels in a table for large degrees.
+    most_labels: u64,
+}
+
+impl ClusterMemory {
+    /// Returns the memory for a graph and a number of threads; for multilevel methods, also for any level above it.
+    pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
+        Self::fitted(graph, Some(method), threads, Fit::ROOMY)
+    }
+
+    /// Returns the working memory of scans of a graph.
+    pub fn of_scans(graph: &Graph, threads: usize) -> Self {
+        Self::fitted(graph, None, threads, Fit::ROOMY)
+    }
+
+    /// Like [`of`](Self::of), with given settings; without a method, the working memory of scans.
+    pub(crate) fn fitted(graph: &Graph, method: Option<Method>, threads: usize, fit: Fit) -> Self {
+        let nodes = graph.node_count();
+        let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
+        let size = SizeForMemory {
+            nodes,
+            arcs: graph.arc_count(),
+            max_degree: graph.max_degree().min(nodes),
+            block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
+            weighted: graph.is_weighted(),
+            directed: graph.is_directed(),
+            most_labels: fit.most_labels,
+        };
+        Self::of_size(size, method, threads, fit.ahead)
+    }
+
+    /// Like [`fitted`](Self::fitted), for a graph that does not exist yet.
+    pub(crate) fn expected_in(
+        graph: &GraphSize,
+        method: Option<Method>,
+        threads: usize,
+        fit: Fit,
+    ) -> Self {
+        let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
+        // Most graphs have nodes of many times the mean degree.
+        let of_block = block_nodes(nodes).min(nodes);
+        let share = of_block as f64 / nodes as f64;
+        let block = (graph.bytes as f64 * share) as u64;
+        let degree = (arcs / nodes).saturating_mul(EXPECTED_HUB);
+        let hub_bytes = (graph.hub_arcs * 5).min(graph.bytes).min(BLOCK_ARCS * 16);
+        let size = SizeForMemory {
+            nodes,
+            arcs,
+            max_degree: degree.max(graph.hub_arcs).clamp(1, nodes),
+            block_bytes: block.min(BLOCK_ARCS * 5).max(hub_bytes) + 8 * of_block,
+            weighted: graph.is_weighted,
+            directed: graph.is_directed,
+            most_labels: fit.most_labels,
+        };
+        Self::of_size(size, method, threads, fit.ahead)
+    }
+
+    /// Like [`expected_in`](Self::expected_in), with ample memory.
+    pub fn expected(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
+        Self::expected_in(graph, method, threads, Fit::ROOMY)
+    }
+
+    /// Returns the minimum memory of a method for any graph of at least this size.
+    pub fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
+        let size = SizeForMemory {
+            nodes: graph.node_count.max(1),
+            arcs: graph.arc_count,
+            max_degree: graph.hub_arcs.clamp(1, graph.node_count.max(1)),
+            block_bytes: 0,
+            weighted: false,
+            directed: graph.is_directed,
+            most_labels: LARGE_DEGREE,
+        };
+        Self::of_size(size, method, threads, 1)
+    }
+
+    fn of_size(size: SizeForMemory, method: Option<Method>, threads: usize, ahead: usize) -> Self {
+        let nodes = size.nodes;
+        let threads = threads as u64;
+        let has_levels = method.is_some_and(Method::is_multilevel);
+        let above = if has_levels { size.above() } else { size };
+        let scratch_bytes = match has_levels {
+            true => size.contraction_bytes().max(above.sweep_bytes(threads)),
+            false => 0,
+        };
+        Self {
+            node_bytes: method.map_or(0, |method| {
+                nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4)
+            }),
+            scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
+            block_bytes: (size.block_bytes * (ahead as u64 + 2)).max(3 * above.block_bytes),
+        }
+    }
+
+    /// Returns the maximum number of bytes per node.
+    pub(crate) fn bytes_a_node(method: Method, directed: bool) -> u64 {
+        let spec = method.spec();
+        spec.node_bytes + if directed { spec.directed_bytes } else { 0 }
+    }
+
+    /// Minimum memory of a contraction's sorter.
+    pub(crate) const SORT_BYTES: u64 = SORT_BYTES_MIN;
+
+    /// Returns all memory.
+    pub fn total_bytes(&self) -> u64 {
+        self.node_bytes + self.fixed_bytes()
+    }
+
+    /// Returns the memory that does not grow with the nodes.
+    pub(crate) fn fixed_bytes(&self) -> u64 {
+        self.scratch_bytes + self.block_bytes
+    }
+}
+
+impl SizeForMemory {
+    /// Returns upper bounds for any level above: it has fewer nodes and arcs, but weights and larger degrees.
+    fn above(self) -> Self {
+        let nodes = BLOCK_NODES.min(self.nodes);
+        // A gap, a weight, and a share of the header of each group of arcs.
+        let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
+        Self {
+            max_degree: self.nodes.min(self.arcs),
+            most_labels: LARGE_DEGREE,
+            weighted: true,
+            block_bytes: self.arcs.min(BLOCK_ARCS) * arc_bits / 8 + nodes * NODE_BYTES,
+            ..self
+        }
+    }
+
+    /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan.
+    fn sweep_bytes(&self, threads: u64) -> u64 {
+        let most_nodes = BLOCK_NODES.min(self.nodes);
+        let workshop = if self.weighted {
+            Workshop::<f64>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
+        } else {
+            Workshop::<u32>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
+        };
+        let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
+        // Arcs are decoded into buffers of a power of two.
+        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
+        workshop + decoded + most_nodes * size_of::<NodeSums>() as u64
+    }
+
+    /// Returns the bytes of sorter, writer, and a level in memory.
+    fn contraction_bytes(&self) -> u64 {
+        let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
+        most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)
+    }
+}

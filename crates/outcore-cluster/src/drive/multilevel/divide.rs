@@ -1,0 +1,194 @@
+//! Division of communities that have come apart.
+//!
+//! Nodes move one at a time, so they cannot divide a community: its halves are tied to each other by few arcs, but
+//! each node only to its own half. Therefore the community is clustered again on its own: stars inside it are
+//! contracted to a level on which only arcs inside communities count, and which is solved like any other. Where
+//! several parts remain, they become communities, if that improves the objective.
+//!
+//! Cost: a scan of the blocks with nodes of examined communities for the stars, another for the contraction, and
+//! small levels; if a community has parts, one or two scans to measure them. Memory: like a refinement.
+
+use super::{
+    Aside, Bits, LABEL_BYTES, Level, LevelState, Multilevel, Progress, Starts, Sums, Upper,
+    renumber,
+};
+use crate::base::hash::{REFINE, mix};
+use crate::base::table::Sum;
+use crate::drive::contract::{Contracted, Division, OnlyInside};
+use crate::drive::groups::stars_inside;
+use crate::methods::options::Seeding;
+use crate::store::given::NONE;
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::format_counted;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// If more than this share of the nodes would be groups of their own, nothing is examined: without stars, there is
+/// nothing to hold communities together either.
+const MOST_GROUPS: f64 = 0.75;
+
+/// Communities after some of them were divided.
+pub(super) struct Divided<O> {
+    pub(super) state: LevelState<O>,
+    /// Nodes of divided communities.
+    pub(super) nodes: Bits,
+    pub(super) node_count: u64,
+}
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    /// Divides the communities with these labels into parts, where that is better.
+    pub(super) fn divide(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: LevelState<O>,
+        examined: &Bits,
+    ) -> Result<Divided<O>> {
+        let LevelState { labels, sums } = state;
+        let (bound, strength) = (sums.label_bound(), sums.strength());
+        let whole = |state| Divided { state, nodes: Bits::new(0, false), node_count: 0 };
+        if !examined.any(0..bound) {
+            return Ok(whole(LevelState { labels, sums }));
+        }
+        self.detail("examining communities that may have come apart")?;
+        let sums = self.set_aside(level, sums)?;
+        let parts = self.parts(level, &labels, examined, strength)?;
+        let divided = parts.and_then(|parts| relabeled(&labels, parts, examined, bound));
+        let Some((parts, nodes)) = divided else {
+            let sums = self.bring_back(sums)?;
+            return Ok(whole(LevelState { labels, sums }));
+        };
+        if let Aside::OnDisk(path) = sums {
+            self.job.graph.files().discard(&path);
+        }
+        let (quality, before) = self.measured(level, labels)?;
+        let labels = before.labels;
+        drop(before.sums);
+        let (divided_quality, mut state) = self.measured(level, parts)?;
+        if divided_quality <= quality {
+            drop(state);
+            return Ok(whole(self.measured(level, labels)?.1));
+        }
+        state.sums.free_below(labels.len());
+        let node_count = nodes.count(0..labels.len());
+        let moved = format_counted(node_count, "node", "nodes");
+        self.detail(&format!("communities with {moved} come apart"))?;
+        Ok(Divided { state, nodes, node_count })
+    }
+
+    /// Returns the part of each node of the examined communities; other nodes have one of another number.
+    fn parts(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        examined: &Bits,
+        strength: f64,
+    ) -> Result<Option<Vec<u32>>> {
+        if level.graph().is_weighted() {
+            self.parts_of::<f64>(level, labels, examined, strength)
+        } else {
+            self.parts_of::<u32>(level, labels, examined, strength)
+        }
+    }
+
+    fn parts_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        examined: &Bits,
+        strength: f64,
+    ) -> Result<Option<Vec<u32>>> {
+        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
+        let done = self.history.arcs;
+        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let (groups, rest) = stars_inside::<S>(level.source, labels, examined, seed, tick)?;
+        let count = rest as usize + 1;
+        if count as f64 > MOST_GROUPS * level.node_count() as f64 {
+            return Ok(None);
+        }
+        // If the arcs to the rest count, no group may join it.
+        let rule = match O::COUNTS_CUTS {
+            true => O::limited(self.rule, Some(count as u32)),
+            false => self.rule,
+        };
+        // Room for the communities, whose labels and perhaps sums are in memory meanwhile.
+        let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
+        let held = held.min((level.memory - level.needed) / 2);
+        level.memory -= held;
+        let starts = Starts::one(Seeding::Star);
+        let found =
+            self.solve_apart(level, rule, starts, |other: &mut Self, level: &mut Level<'_, '_>| {
+                let classes: Vec<u32> = (0..count as u32).collect();
+                let division = Division {
+                    groups: &groups,
+                    classes: &classes,
+                    class_count: count,
+                    counts: &[],
+                    within: Some(OnlyInside { labels, strength }),
+                };
+                let Contracted { graph, is_on_disk, counts, sums } =
+                    other.contract(level, &division)?;
+                other.hierarchy.keep(&groups, count)?;
+                drop(groups);
+                let labels = classes.into_iter().map(AtomicU32::new).collect();
+                let (number, state) = (level.number + 1, LevelState { labels, sums });
+                let progress = Progress::new(count);
+                let upper = Upper {
+                    graph,
+                    is_on_disk,
+                    counts,
+                    number,
+                    state,
+                    class_count: count,
+                    progress,
+                };
+                other.ascend(level, upper)
+            });
+        level.memory += held;
+        Ok(Some(found?.into_labels()))
+    }
+}
+
+/// Returns labels of which each part of an examined community has its own, and the nodes of communities with several
+/// parts, if there are any.
+fn relabeled(
+    labels: &[AtomicU32],
+    parts: Vec<u32>,
+    examined: &Bits,
+    bound: usize,
+) -> Option<(Vec<AtomicU32>, Bits)> {
+    let most = parts.iter().max().map_or(0, |&part| part as usize + 1);
+    let (mut first_parts, mut names) = (vec![NONE; bound], vec![NONE; most]);
+    let (divided, mut next) = (Bits::new(bound, false), bound as u32);
+    let mut parts = parts;
+    for (part, label) in parts.iter_mut().zip(labels) {
+        let label = label.load(Relaxed);
+        if !examined.get(label as usize) {
+            *part = label;
+            continue;
+        }
+        let first = &mut first_parts[label as usize];
+        if *first == NONE {
+            *first = *part;
+            names[*part as usize] = label;
+        }
+        let name = &mut names[*part as usize];
+        if *name == NONE {
+            *name = next;
+            next += 1;
+            divided.set(label as usize);
+        }
+        *part = *name;
+    }
+    if next as usize == bound {
+        return None;
+    }
+    drop((first_parts, names));
+    renumber(&mut parts, next as usize);
+    let nodes = Bits::new(labels.len(), false);
+    for (node, label) in labels.iter().enumerate() {
+        if divided.get(label.load(Relaxed) as usize) {
+            nodes.set(node);
+        }
+    }
+    Some((parts.into_iter().map(AtomicU32::new).collect(), nodes))
+}

@@ -1,0 +1,541 @@
+//! Local moving on several levels: modularity, the constant Potts model, the map equation.
+//!
+//! ```text
+//!  first groups -> sweeps --refine--> groups inside communities --contract--> next level, likewise
+//!                    ^                          |                                  |
+//!                    `---- polish <---- each node takes the community of its group, from the last level down
+//! ```
+//!
+//! The scheme is that of Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
+//! communities" (2019), with star seeding instead of single nodes, so that few scans reduce a level to a
+//! fraction of the one below. A cycle leads from the input to the last level and back; another one follows
+//! if the first sweep after it still changes many labels.
+//!
+//! With several rules (resolutions), the first is solved as if alone, and the others on its level 1, without
+//! another scan of the edges. The first should be the one with the smallest communities.
+//!
+//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community:
+//! at most 36 bytes per node for the map equation (modularity and the constant Potts model: 20), if every
+//! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
+//! number of input nodes.
+
+mod divide;
+mod lift;
+mod saved;
+mod starts;
+mod warm;
+
+pub(crate) use starts::{MOST_SEARCHES, StartCounts, Starts};
+
+use super::groups::{Groups, first_groups};
+use super::job::{ClusterJob, SizeClass};
+use super::memory::{ClusterMemory, Fit, roomy};
+use crate::base::bits::Bits;
+use crate::base::hash::{LEAD, LEVEL, mix};
+use crate::base::table::Sum;
+use crate::finish::closing::SweptLabels;
+use crate::finish::cuts::separate::Separation;
+use crate::kernel::cache::BlockSource;
+use crate::kernel::history::{History, Sweep};
+use crate::kernel::nodes::{Nodes, Rules};
+use crate::kernel::objective::{Objective, Sums};
+use crate::kernel::sweep::{Workshop, sweep};
+use crate::methods::options::Seeding;
+use crate::store::given::Given;
+use crate::store::hierarchy::Hierarchy;
+use crate::store::saves::Saves;
+use lift::{Aside, Groupings, renumber};
+use outcore_graph::Graph;
+use outcore_io::error::Result;
+use outcore_io::give_back_freed;
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::format_counted;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+use warm::WarmStep;
+
+/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
+/// after this number of sweeps; the result of a cycle is polished in at most so many sweeps.
+const FIRST_TOLERANCE: f64 = 0.01;
+const FIRST_SWEEPS: u32 = 5;
+const POLISH_SWEEPS: u32 = 2;
+/// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
+const LEVEL_SWEEPS: u32 = 50;
+/// A large level is the last one if at most this share of its nodes moves in its first sweep although most of its
+/// communities are single nodes, which were free to merge. On others, a few large nodes among many single ones may still merge.
+const SETTLED: f64 = 0.005;
+/// A level has at most this share of the nodes of a large one below; otherwise it would be almost the same.
+const LEVEL_SHRINKS: f64 = 0.99;
+/// Another cycle follows if polishing the result on a large graph moves more than this share of the nodes.
+const CYCLE_TOLERANCE: f64 = 0.02;
+
+const LABEL_BYTES: u64 = size_of::<u32>() as u64;
+
+/// Graph of a level, with data about its nodes.
+struct Level<'s, 'g> {
+    source: &'s mut BlockSource<'g>,
+    counts: Vec<u32>,
+    number: u64,
+    seed: u64,
+    /// Memory for this level and those above.
+    memory: u64,
+    /// Part of the memory that this level itself needs.
+    needed: u64,
+    /// Maximum number of labels in a table for large degrees.
+    most_labels: u64,
+    /// Whether another process could read it, and its initial number of communities.
+    is_on_disk: bool,
+    class_count: usize,
+}
+
+impl<'g> Level<'_, 'g> {
+    fn graph(&self) -> &'g Graph {
+        self.source.graph()
+    }
+
+    fn node_count(&self) -> usize {
+        self.graph().node_count() as usize
+    }
+
+    /// Returns whether it costs too much time for few moves.
+    fn is_large(&self, job: &ClusterJob<'_>) -> bool {
+        let (nodes, arcs) = (self.graph().node_count(), self.graph().arc_count());
+        job.limits.size_class(nodes, arcs) == SizeClass::Large
+    }
+}
+
+/// Communities of a level with their sums.
+struct LevelState<O> {
+    labels: Vec<AtomicU32>,
+    sums: O,
+}
+
+impl<O> LevelState<O> {
+    fn into_labels(self) -> Vec<u32> {
+        self.labels.into_iter().map(AtomicU32::into_inner).collect()
+    }
+}
+
+/// Progress of the sweeps of a level.
+struct Progress {
+    done: u32,
+    moved: u64,
+    first_moved: u64,
+    active: Bits,
+    /// Whether nodes move among groups inside communities.
+    refines: bool,
+}
+
+impl Progress {
+    fn new(node_count: usize) -> Self {
+        let active = Bits::new(node_count, true);
+        Self { done: 0, moved: 0, first_moved: 0, active, refines: false }
+    }
+}
+
+/// Level above the base, with the state of its sweeps.
+struct Upper<O> {
+    graph: Graph,
+    /// Whether it is on disk.
+    is_on_disk: bool,
+    counts: Vec<u32>,
+    number: u64,
+    state: LevelState<O>,
+    /// Initial number of communities.
+    class_count: usize,
+    progress: Progress,
+}
+
+/// Step that follows the sweeps of a level.
+enum NextStep<O> {
+    /// The level is the last one.
+    Top(LevelState<O>),
+    /// The next level is to be solved.
+    Up(Box<Upper<O>>),
+}
+
+struct Multilevel<'a, 'j, O: Sums> {
+    job: &'a ClusterJob<'j>,
+    rule: O::Rule,
+    history: History,
+    hierarchy: Hierarchy,
+    /// Level whose communities are wanted: its sweeps continue after the levels above are solved.
+    base: u64,
+    /// Number of scans of the base when solving of the levels above began.
+    scans: u64,
+    /// Rules that wait for level 1, and the results of other rules.
+    waiting: Vec<O::Rule>,
+    found: Vec<SweptLabels>,
+    /// Other starts to try.
+    starts: Starts,
+    /// Number of searches that have begun in parallel, each with another seed.
+    searches: u64,
+    /// Beginning of the names of its files.
+    prefix: String,
+    /// Labels on the graph from each start, if they are requested.
+    divisions: Option<Hierarchy>,
+    /// Maximum number of cycles.
+    most_cycles: u32,
+    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
+    step: Option<WarmStep>,
+    /// Given communities, in case that those found from scratch are worse.
+    given: Option<Hierarchy>,
+    /// Checkpoints of the sweeps; sweeps of other rules are not saved.
+    saves: Option<&'a mut Saves>,
+}
+
+/// Returns the additional bytes per node for other rules: at most a label, sums and a count that the first rule
+/// holds while they are solved, and for each of them a label and, at the closing, a piece.
+pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
+    if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
+}
+
+/// Finds the communities of the job's graph by the objective of each rule; returns them with the groupings of
+/// the last cycle, if requested.
+pub(crate) fn find<O: Sums>(
+    job: &ClusterJob<'_>,
+    rules: &[O::Rule],
+    starts: Starts,
+    given: Given,
+    source: &mut BlockSource<'_>,
+    saves: &mut Saves,
+) -> Result<Vec<SweptLabels>> {
+    let (&rule, others) = rules.split_first().expect("at least one rule");
+    let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
+    let mut level = Level {
+        source,
+        counts: Vec::new(),
+        number: 0,
+        seed: job.options.seed,
+        memory: job.memory - held,
+        needed: job.needed - held,
+        most_labels: job.limits.most_labels,
+        is_on_disk: true,
+        class_count: 0,
+    };
+    let saved = saves.open(job.observer)?;
+    let hierarchy = Hierarchy::new(job.graph.files(), job.scratch.join("groups-0"), Vec::new());
+    let mut first = Multilevel::<O>::new(job, rule, starts, hierarchy);
+    first.saves = Some(saves);
+    let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
+    first.divisions = job.options.stability.then_some(divisions);
+    first.waiting = others.to_vec();
+    let state = match saved {
+        Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
+        None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
+        None => first.begin(&mut level)?,
+    };
+    let labels = first.at_least_given(&mut level, state.labels)?;
+    level.source.release();
+    // There may be no level 1.
+    first.find_waiting(&mut level)?;
+    let mut found = std::mem::take(&mut first.found);
+    found.insert(0, first.outcome(labels));
+    Ok(found)
+}
+
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    fn new(job: &'a ClusterJob<'j>, rule: O::Rule, starts: Starts, hierarchy: Hierarchy) -> Self {
+        let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
+        let (base, scans, saves) = (0, 0, None);
+        Self {
+            job,
+            rule,
+            starts,
+            searches: 0,
+            prefix: String::new(),
+            divisions: None,
+            most_cycles: job.options.cycles,
+            step: None,
+            given: None,
+            history,
+            hierarchy,
+            base,
+            scans,
+            waiting,
+            found,
+            saves,
+        }
+    }
+
+    /// Solves the waiting rules on this level.
+    fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
+        for rule in std::mem::take(&mut self.waiting) {
+            let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+            let hierarchy = self.hierarchy.shared(prefix);
+            let starts = Starts::one(self.starts.usual);
+            let mut other = Self::new(self.job, rule, starts, hierarchy);
+            other.base = level.number;
+            let mut labels = other.begin(level)?.into_labels();
+            for below in (0..level.number).rev() {
+                labels = self.hierarchy.project(below, &labels)?;
+            }
+            self.found.push(other.outcome(labels));
+        }
+        Ok(())
+    }
+
+    fn outcome(mut self, labels: Vec<u32>) -> SweptLabels {
+        let groupings = match self.job.options.levels {
+            true => self.hierarchy.into_groupings(),
+            false => {
+                self.forget_from(0);
+                Vec::new()
+            }
+        };
+        let divisions = self.divisions.map_or_else(Vec::new, Hierarchy::into_groupings);
+        let separation = Separation::default();
+        SweptLabels { labels, history: self.history, groupings, divisions, separation }
+    }
+
+    /// Discards the groups of this level and of those above it.
+    fn forget_from(&mut self, level: u64) {
+        for path in self.hierarchy.forget_from(level) {
+            self.hierarchy.files().discard(&path);
+        }
+    }
+
+    /// Returns the path of a temporary file.
+    fn scratch(&self, name: impl Display) -> PathBuf {
+        self.job.scratch.join(format!("{}{name}", self.prefix))
+    }
+
+    fn detail(&self, text: &str) -> Result<()> {
+        notify(self.job.observer, Event::Detail { text })
+    }
+
+    /// Corrects the estimate of the work at the beginning of a level.
+    fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
+        let ClusterJob { graph, options, observer, .. } = *self.job;
+        let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
+        match options.expected_on_level(level.number, arcs, base, self.history.cycles) {
+            Some((part, after)) => observer.expect(Some(part), after),
+            None => observer.expect(None, 0.0),
+        }
+    }
+
+    /// Runs all cycles on the base.
+    fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
+        self.detail("choosing initial communities")?;
+        let seed = level.seed ^ LEAD;
+        let Groups { labels, sums, .. } =
+            self.first_groups(level, self.starts.usual, seed, None)?;
+        let mut state = LevelState { labels, sums };
+        if let Some(starts) = self.starts_on(level) {
+            state = self.best_start(level, state, Progress::new(level.node_count()), &starts)?;
+        }
+        let progress = Progress::new(level.node_count());
+        self.cycles(level, state, progress)
+    }
+
+    /// Runs cycles, starting with sweeps of the base: those before the first cycle, or those that end one.
+    fn cycles(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        mut state: LevelState<O>,
+        mut progress: Progress,
+    ) -> Result<LevelState<O>> {
+        // Moving a few nodes more takes a scan of a large graph; an updated one should stay as it was.
+        let is_costly = self.job.size_class() == SizeClass::Large || self.step.is_some();
+        let is_large = level.number == 0 && is_costly;
+        let share = |share: f64| (share * state.labels.len() as f64) as u64;
+        let (enough, few) = match is_large {
+            true => (share(FIRST_TOLERANCE), share(CYCLE_TOLERANCE)),
+            false => (0, 0),
+        };
+        let most = |large| self.most_sweeps(if is_large { large } else { LEVEL_SWEEPS });
+        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.most_cycles);
+        loop {
+            let cycle = self.history.cycles;
+            if cycle > 0 {
+                self.expect(level)?;
+            }
+            let is_last = |moved: u64| cycle > 0 && moved <= few || cycle == cycles;
+            let first_moved = self.sweeps(level, &mut state, progress, |done, moved| {
+                if cycle == 0 {
+                    done < most && moved > enough
+                } else {
+                    done < polish && moved > 0 && (is_last(moved) || !is_large)
+                }
+            })?;
+            if is_last(first_moved) {
+                return Ok(state);
+            }
+            self.history.cycles += 1;
+            state = match self.lift(level, state)? {
+                NextStep::Top(state) => state,
+                NextStep::Up(first) => self.ascend(level, *first)?,
+            };
+            progress = Progress::new(state.labels.len());
+        }
+    }
+
+    fn most_sweeps(&self, most: u32) -> u32 {
+        self.job.options.max_sweeps.map_or(most, |given| given.min(most))
+    }
+
+    /// Sweeps as long as `proceeds` returns true for the number of sweeps and the number of nodes moved in the
+    /// last one; returns the number of nodes moved in the first.
+    fn sweeps(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut LevelState<O>,
+        progress: Progress,
+        proceeds: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        if level.graph().is_weighted() {
+            self.sweeps_of::<f64>(level, state, progress, proceeds)
+        } else {
+            self.sweeps_of::<u32>(level, state, progress, proceeds)
+        }
+    }
+
+    fn sweeps_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: &mut LevelState<O>,
+        mut progress: Progress,
+        proceeds: impl Fn(u32, u64) -> bool,
+    ) -> Result<u64> {
+        let mut workshop = self.workshop::<S>(level);
+        while progress.done == 0 || proceeds(progress.done, progress.moved) {
+            let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
+            state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
+            self.save_if_due(level, state, &progress)?;
+        }
+        Ok(progress.first_moved)
+    }
+
+    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> Workshop<S> {
+        let large_degree = self.job.limits.large_degree;
+        Workshop::new(level.graph().max_degree(), large_degree, level.most_labels)
+    }
+
+    /// Makes one sweep; returns the objective.
+    fn sweep<S: Sum, T: Objective>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: &[AtomicU32],
+        objective: T,
+        progress: &mut Progress,
+        workshop: &mut Workshop<S>,
+    ) -> Result<T> {
+        let mut nodes = Nodes {
+            labels,
+            active: &progress.active,
+            changes: Vec::new(),
+            counts: &level.counts,
+            seed: level.seed,
+            objective,
+            shuffled: true,
+            activates: !progress.refines,
+            rules: Rules::default(),
+        };
+        let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
+        let tick = |arcs| notify(self.job.observer, Event::Advance { done: before + arcs });
+        let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
+        let objective = nodes.objective;
+        let (node_count, refines) = (graph.node_count(), progress.refines);
+        let of_level = Sweep { level: level.number, node_count, refines, ..Sweep::default() };
+        self.history.count(&swept, of_level);
+        progress.done += 1;
+        progress.moved = swept.moved;
+        if progress.done == 1 {
+            progress.first_moved = swept.moved;
+        }
+        let moved = format_counted(swept.moved, "node", "nodes");
+        self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))?;
+        Ok(objective)
+    }
+
+    fn first_groups(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        start: Seeding,
+        seed: u64,
+        classes: Option<&[AtomicU32]>,
+    ) -> Result<Groups<O>> {
+        let done = self.history.arcs;
+        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let Level { source, counts, .. } = level;
+        if source.graph().is_weighted() {
+            first_groups::<f64, O>(source, counts, start, seed, classes, self.rule, tick)
+        } else {
+            first_groups::<u32, O>(source, counts, start, seed, classes, self.rule, tick)
+        }
+    }
+
+    /// Solves the levels above the base, and assigns to each node the community of its group there.
+    fn ascend(&mut self, base: &Level<'_, '_>, first: Upper<O>) -> Result<LevelState<O>> {
+        let memory = base.memory - base.source.kept_bytes();
+        self.scans = base.source.scans();
+        let mut upper = first;
+        let (LevelState { labels, mut sums }, top) = loop {
+            let number = upper.number;
+            match self.solve(upper, memory)? {
+                NextStep::Top(state) => break (state, number),
+                NextStep::Up(next) => upper = *next,
+            }
+        };
+        if base.is_on_disk {
+            give_back_freed();
+        }
+        let mut labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+        for below in (base.number..top).rev() {
+            labels = self.hierarchy.project(below, &labels)?;
+        }
+        sums.free_below(base.node_count());
+        Ok(LevelState { labels: labels.into_iter().map(AtomicU32::new).collect(), sums })
+    }
+
+    /// Sweeps over a level and, if it can be contracted further, creates the next level.
+    fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<NextStep<O>> {
+        let Upper { graph, is_on_disk, counts, number, mut state, class_count, mut progress } =
+            upper;
+        self.history.levels = self.history.levels.max(number);
+        let (method, threads) = (self.job.options.method, rayon::current_num_threads());
+        let sizes = self.job.options.size_bytes() * graph.node_count();
+        let rest = memory.saturating_sub(sizes);
+        let (Fit { most_labels, ahead }, needed) = Fit::within(rest, |fit| {
+            ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
+        });
+        let needed = needed + sizes;
+        if memory < needed {
+            return Err(self.job.too_little_memory(self.job.memory + needed - memory));
+        }
+        let mut level = Level {
+            source: &mut BlockSource::new(&graph, (memory - needed) / 2)
+                .roomy(roomy(memory - needed))
+                .reading_ahead(ahead)
+                .paced(self.job.observer),
+            counts,
+            number,
+            seed: mix(self.job.options.seed ^ LEVEL ^ number),
+            memory,
+            needed,
+            most_labels: most_labels.min(self.job.limits.most_labels),
+            is_on_disk,
+            class_count,
+        };
+        self.find_waiting(&mut level)?;
+        self.expect(&level)?;
+        if let Some(starts) = self.starts_on(&level) {
+            state = self.best_start(&mut level, state, progress, &starts)?;
+            progress = Progress::new(level.node_count());
+        }
+        let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
+        let first_moved =
+            self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
+        let few = if level.is_large(self.job) { SETTLED * level.node_count() as f64 } else { 0.0 };
+        let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
+        let next = if is_settled { NextStep::Top(state) } else { self.lift(&mut level, state)? };
+        drop(level);
+        let directory = graph.directory().to_path_buf();
+        drop(graph);
+        if is_on_disk {
+            self.job.graph.files().discard(&directory);
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,193 @@
+//! Checkpoints of multilevel methods between sweeps.
+//!
+//! A checkpoint holds the current level: labels, active nodes, the number of input nodes in each node, and the exact
+//! sums of the communities (computing them again would round differently). Of the levels below, only the groups are
+//! still needed. Small levels are in memory and take little time, so nothing is saved there.
+
+use super::warm::{Warm, WarmStep};
+use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
+use crate::drive::swept::{SavedGroups, SavedResult, name_of};
+use crate::kernel::history::History;
+use crate::store::given::Given;
+use crate::store::hierarchy::Hierarchy;
+use outcore_graph::Graph;
+use outcore_io::checkpoint::StateReader;
+use outcore_io::error::Result;
+use outcore_io::reserve_large_pages;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicU32;
+
+/// State of a checkpoint, without its arrays.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedCounters {
+    history: History,
+    /// Scans of the graph.
+    scans: u64,
+    /// Current level, and the name of its directory, if it is not the graph.
+    number: u64,
+    directory: Option<String>,
+    class_count: usize,
+    done: u32,
+    moved: u64,
+    first_moved: u64,
+    step: Option<WarmStep>,
+    groupings: Vec<SavedGroups>,
+    groupings_made: u64,
+    groupings_shared: usize,
+    /// Labels of each start, if requested.
+    divisions: Vec<SavedGroups>,
+    /// Results of other rules that have been solved.
+    found: Vec<SavedResult>,
+}
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    /// Saves a checkpoint if one is due.
+    pub(super) fn save_if_due(
+        &mut self,
+        level: &Level<'_, '_>,
+        state: &LevelState<O>,
+        progress: &Progress,
+    ) -> Result<()> {
+        let Some(saves) = self.saves.as_deref_mut().filter(|saves| saves.is_due()) else {
+            return Ok(());
+        };
+        if !level.is_on_disk {
+            return Ok(());
+        }
+        let is_base = level.number == self.base;
+        let scans = if is_base { level.source.scans() } else { self.scans };
+        let directory = (!is_base).then(|| level.graph().directory());
+        let groupings = self.hierarchy.groupings();
+        let divisions = self.divisions.as_ref().map_or(&[][..], Hierarchy::groupings);
+        let counters = SavedCounters {
+            history: self.history.clone(),
+            scans,
+            number: level.number,
+            directory: directory.map(name_of),
+            class_count: level.class_count,
+            done: progress.done,
+            moved: progress.moved,
+            first_moved: progress.first_moved,
+            step: self.step,
+            groupings: groupings.iter().map(SavedGroups::new).collect(),
+            groupings_made: self.hierarchy.made(),
+            groupings_shared: self.hierarchy.shared_count(),
+            divisions: divisions.iter().map(SavedGroups::new).collect(),
+            found: self.found.iter().map(SavedResult::new).collect(),
+        };
+        saves.save(&counters, self.job.observer, |to| {
+            let files = groupings.iter().chain(divisions);
+            files.for_each(|groups| to.need(&groups.path, groups.bytes()));
+            directory.into_iter().for_each(|level| to.need(level, 0));
+            to.labels(&state.labels)?;
+            progress.active.save(to)?;
+            to.array(level.counts.iter().copied())?;
+            state.sums.save(to)?;
+            self.found.iter().try_for_each(|found| SavedResult::save(found, to))
+        })
+    }
+
+    /// Resumes from the checkpoint of an earlier job.
+    pub(crate) fn resume(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        given: Given,
+        mut counters: SavedCounters,
+        mut from: StateReader,
+    ) -> Result<LevelState<O>> {
+        self.step = counters.step;
+        let warm = match self.step {
+            Some(WarmStep::Moving) => {
+                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                // Marks the doubted nodes again.
+                drop(self.measured_given(level, &warm)?);
+                self.keep_given(&warm)?;
+                Some(warm)
+            }
+            None if !given.initial.is_empty() => {
+                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                self.keep_given(&warm)?;
+                None
+            }
+            _ => None,
+        };
+        self.job.report_resumed(counters.history.sweeps)?;
+        let (directory, files) = (self.job.scratch, self.job.graph.files());
+        self.history = std::mem::take(&mut counters.history);
+        self.history.resume();
+        if self.history.trials > 0 {
+            self.end_trials(self.starts.are_on_graph());
+        }
+        level.source.count_from(counters.scans);
+        let groupings = std::mem::take(&mut counters.groupings).into_iter();
+        let groupings = groupings.map(|saved| saved.grouping(directory)).collect();
+        let SavedCounters { groupings_made: made, groupings_shared: shared, .. } = counters;
+        self.hierarchy.restore(groupings, made, shared)?;
+        let divisions = std::mem::take(&mut counters.divisions).into_iter();
+        let divisions: Vec<_> = divisions.map(|saved| saved.grouping(directory)).collect();
+        if let Some(kept) = &mut self.divisions {
+            let made = divisions.len() as u64;
+            kept.restore(divisions, made, 0)?;
+        }
+        let graph = counters.directory.as_ref();
+        let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
+        let graph = graph.transpose()?;
+        let nodes = graph.as_ref().map_or(level.graph().node_count(), Graph::node_count) as usize;
+        let (state, progress, counts) = self.load_sweeps(&counters, nodes, &mut from)?;
+        self.load_found(counters.found, level.graph().node_count(), &mut from)?;
+        from.finish()?;
+        let Some(graph) = graph else {
+            return self.continue_from(level, state, progress, warm);
+        };
+        let (number, class_count) = (counters.number, counters.class_count);
+        let upper = Upper { graph, is_on_disk: true, counts, number, state, class_count, progress };
+        let state = self.ascend(level, upper)?;
+        self.end_cycle(level, state)
+    }
+
+    /// Loads the current level, which has `nodes` nodes: its communities, their progress, and the number of input nodes
+    /// in each node.
+    fn load_sweeps(
+        &self,
+        counters: &SavedCounters,
+        nodes: usize,
+        from: &mut StateReader,
+    ) -> Result<(LevelState<O>, Progress, Vec<u32>)> {
+        let mut labels: Vec<AtomicU32> = reserve_large_pages(nodes);
+        labels.resize_with(nodes, AtomicU32::default);
+        from.labels(&mut labels)?;
+        let &SavedCounters { done, moved, first_moved, .. } = counters;
+        let active = Bits::new(nodes, false);
+        let mut progress = Progress { done, moved, first_moved, active, refines: false };
+        progress.active.load(from)?;
+        let counts = from.numbers::<u32>()?;
+        let mut state = LevelState { labels, sums: O::load(self.rule, from)? };
+        let bound = state.sums.label_bound();
+        let is_below = |label: &mut AtomicU32| (*label.get_mut() as usize) < bound;
+        let fits = counts.is_empty() || counts.len() == nodes;
+        if !fits || !state.labels.iter_mut().all(is_below) {
+            return Err(from.damaged());
+        }
+        Ok((state, progress, counts))
+    }
+
+    /// Loads the results of other rules on the graph, if they have been solved.
+    fn load_found(
+        &mut self,
+        all: Vec<SavedResult>,
+        nodes: u64,
+        from: &mut StateReader,
+    ) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        if all.len() != self.waiting.len() {
+            return Err(from.damaged());
+        }
+        self.waiting.clear();
+        for saved in all {
+            self.found.push(saved.load(nodes, self.job.scratch, from)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,471 @@
+//! Several starts, of which the best by the objective is continued.
+//!
+//! Local moving ends in a local optimum, and which one depends on where it starts. How many starts are tried, and where,
+//! depends on the size of the graph alone, so memory and threads change nothing:
+//!
+//! | Nodes and arcs | Starts | on the graph itself | on a contracted level |
+//! | --- | ---: | ---: | ---: |
+//! | small | 10 | 10 | |
+//! | medium: up to a quarter of a million edges | 8 | 5 | the first of these, and 3 more |
+//! | medium: up to a million edges | 5 | 2 | the first of these, and 3 more |
+//! | medium, by the constant Potts model | 8 or 5 | all | |
+//! | large | 5 | | 5 |
+//!
+//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
+//! start goes through one cycle from there, or through all if the graph is small; then those that come near the best are
+//! combined (`combine`), the best on a graph of up to a quarter of a million edges is perturbed (`perturb`), and the result is
+//! moved again, also on the levels below, and goes through further cycles.
+//!
+//! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
+//! Memory: that of a clustering, and as much for each start that runs in parallel (`searches`); the labels of all starts
+//! wait on disk.
+
+mod combine;
+mod perturb;
+mod searches;
+
+pub(crate) use perturb::MOST_SEARCHES;
+
+use super::{Level, LevelState, Multilevel, Progress};
+use crate::base::bits::Bits;
+use crate::drive::groups::sums_of;
+use crate::drive::job::{ClusterJob, ScratchLimits, SizeClass};
+use crate::finish::stability::agreement;
+use crate::kernel::objective::Sums;
+use crate::methods::options::{ClusterOptions, Seeding};
+use crate::methods::table::LevelSpec;
+use crate::objectives::modularity::{Density, Null};
+use crate::store::hierarchy::Hierarchy;
+use combine::{Scored, best_of, keep};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use std::sync::atomic::AtomicU32;
+
+/// Number of starts, if the options give none.
+const SMALL_TRIALS: u32 = 10;
+const MEDIUM_TRIALS: u32 = 8;
+const LARGER_MEDIUM_TRIALS: u32 = 5;
+const LARGE_TRIALS: u32 = 5;
+/// Maximum number of nodes and arcs of a medium graph with the larger number of starts, of which the best is perturbed;
+/// beyond, each costs more than it finds.
+const SMALLER_MEDIUM_SIZE: u64 = 1 << 19;
+/// Number of starts on a medium graph if they are to tell how stable communities are.
+const STABLE_TRIALS: u32 = 13;
+/// Starts on a level of a medium graph, besides the usual one.
+const LEVEL_STARTS: u32 = 3;
+/// Resolutions of the first starts of modularity and the constant Potts model on a medium graph, relative to theirs: large
+/// communities are divided there that should perhaps be.
+const FINER: [f64; 3] = [1.25, 1.6, 2.0];
+/// Resolutions of modularity at whose optima the map equation starts on a medium graph: its own communities are mostly
+/// smaller, and merging them is a matter of chance where the code lengths of several scales are alike.
+const COARSER: [f64; 3] = [3.0, 2.0, 4.0];
+/// Resolutions of the steps of a rising one, relative to the last. Around a dense core, the nodes with the fewest neighbors
+/// leave it first; from single nodes, each node of the core would gather its own neighbors instead.
+const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
+/// Shares of the arcs of a medium and of a large graph that a level has on which starts are tried.
+const MEDIUM_SHARE: u64 = 4;
+const LARGE_SHARE: u64 = 64;
+/// Starts are compared with the best if their objective is lower by at most this share of its scale: others have
+/// missed the communities, and say nothing about them...
+const NEAR: f64 = 0.02;
+/// ...or, in a small graph, by this over the root of its number of nodes, as chance is.
+const NEAR_BY_CHANCE: f64 = 1.0;
+/// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
+pub(super) const MARGIN: f64 = 1e-9;
+
+/// Communities to start from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum TrialStart {
+    /// Those of the seeding, by another seed.
+    Seeding(Seeding),
+    /// Those that maximize modularity or the constant Potts model.
+    Density(Null),
+    /// One of all nodes.
+    Undivided,
+    /// Those found from one of all nodes while the resolution rises to this one.
+    Rising(Null),
+}
+
+/// Start to search from.
+enum StartTask<O> {
+    /// The usual one, whose first communities are there; it also tries those on a level.
+    Usual {
+        state: LevelState<O>,
+        progress: Progress,
+        on_level: Starts,
+    },
+    Other(TrialStart),
+}
+
+/// Numbers of starts besides the usual one, on the graph and on a level.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StartCounts {
+    pub on_graph: u32,
+    pub on_level: u32,
+}
+
+impl StartCounts {
+    /// Returns whether the best of several starts on such a graph is perturbed.
+    pub(crate) fn are_perturbed(nodes: u64, arcs: u64) -> bool {
+        nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE
+    }
+
+    /// Returns as many as requested, or as suit the size of the graph.
+    pub(crate) fn of(
+        options: &ClusterOptions,
+        limits: &ScratchLimits,
+        nodes: u64,
+        arcs: u64,
+    ) -> Self {
+        let others = |usually: u32| options.trials.unwrap_or(usually) - 1;
+        match limits.size_class(nodes, arcs) {
+            SizeClass::Small => Self { on_graph: others(SMALL_TRIALS), on_level: 0 },
+            SizeClass::Medium => {
+                let are_small = options.method.levels().is_some_and(LevelSpec::by_mean_weight);
+                let is_smaller = nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE;
+                let all = others(match is_smaller {
+                    _ if options.stability => STABLE_TRIALS,
+                    true => MEDIUM_TRIALS,
+                    false => LARGER_MEDIUM_TRIALS,
+                });
+                // Communities of the constant Potts model are often so small that no level is small enough.
+                let on_level = if are_small { 0 } else { all.min(LEVEL_STARTS) };
+                Self { on_graph: all - on_level, on_level }
+            }
+            SizeClass::Large => Self { on_graph: 0, on_level: others(LARGE_TRIALS) },
+        }
+    }
+}
+
+/// Starts of a clustering.
+pub(crate) struct Starts {
+    /// Usual start.
+    pub(super) usual: Seeding,
+    /// Others, on the graph and on a level.
+    on_graph: Vec<TrialStart>,
+    on_level: Vec<TrialStart>,
+    /// Whether the level is one of groups common to two starts.
+    are_of_groups: bool,
+}
+
+impl Starts {
+    /// Returns the usual start alone.
+    pub(super) fn one(usual: Seeding) -> Self {
+        Self { usual, on_graph: Vec::new(), on_level: Vec::new(), are_of_groups: false }
+    }
+
+    /// Returns those on a level of groups common to two starts: the communities of one of them, and single groups.
+    pub(super) fn of_groups(usual: Seeding) -> Self {
+        let on_level = vec![TrialStart::Seeding(Seeding::Own)];
+        Self { usual, on_graph: Vec::new(), on_level, are_of_groups: true }
+    }
+
+    /// Returns the starts of a job: as many as requested, or as suit the size of the graph. `null` is that of the
+    /// objective, if it has one.
+    pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Option<Null>) -> Self {
+        let (size, is_limited) = (job.size_class(), job.most().is_some());
+        let (nodes, arcs) = (job.graph.node_count(), job.graph.arc_count());
+        let StartCounts { on_graph, on_level } =
+            StartCounts::of(job.options, &job.limits, nodes, arcs);
+        let densities = match is_limited {
+            // Communities of another objective may be larger than the limit.
+            true => Vec::new(),
+            false => densities(null.unwrap_or(Null::Strength(1.0))),
+        };
+        let on_graph = match size {
+            SizeClass::Small => listed(on_graph, &densities, usual),
+            SizeClass::Medium | SizeClass::Large => {
+                let optima = match null {
+                    _ if is_limited => Vec::new(),
+                    Some(null) => {
+                        rising(null).chain(FINER.map(|times| scaled(null, times))).collect()
+                    }
+                    None => COARSER.map(|times| scaled(Null::Strength(1.0), times)).to_vec(),
+                };
+                let seedings = [usual, Seeding::Own].map(TrialStart::Seeding).into_iter().cycle();
+                optima.into_iter().chain(seedings).take(on_graph as usize).collect()
+            }
+        };
+        let on_level = listed(on_level, &densities, usual);
+        Self { usual, on_graph, on_level, are_of_groups: false }
+    }
+
+    /// Returns whether some are tried on the graph.
+    pub(super) fn are_on_graph(&self) -> bool {
+        !self.on_graph.is_empty()
+    }
+
+    /// Takes the other starts to try on this level, if any.
+    fn take_on(&mut self, level: &Level<'_, '_>, job: &ClusterJob<'_>) -> Option<Vec<TrialStart>> {
+        let (base, graph) = (job.graph, level.graph());
+        let starts = if level.number == 0 {
+            &mut self.on_graph
+        } else if self.are_of_groups {
+            &mut self.on_level
+        } else {
+            let share = match job.size_class() {
+                SizeClass::Small | SizeClass::Medium => MEDIUM_SHARE,
+                SizeClass::Large => LARGE_SHARE,
+            };
+            let is_small = graph.arc_count() <= base.arc_count() / share
+                && graph.node_count() <= base.node_count() / MEDIUM_SHARE;
+            if !is_small {
+                return None;
+            }
+            &mut self.on_level
+        };
+        Some(std::mem::take(starts)).filter(|starts| !starts.is_empty())
+    }
+}
+
+/// Returns a multiple of the resolution.
+fn multiple(null: Null, factor: f64) -> Null {
+    match null {
+        Null::Strength(resolution) => Null::Strength(factor * resolution),
+        Null::Count(resolution) => Null::Count(factor * resolution),
+    }
+}
+
+/// Returns the optimum of a multiple of the resolution.
+fn scaled(null: Null, factor: f64) -> TrialStart {
+    TrialStart::Density(multiple(null, factor))
+}
+
+/// Returns the start of a rising resolution, by which only the constant Potts model lets nodes leave.
+fn rising(null: Null) -> impl Iterator<Item = TrialStart> {
+    matches!(null, Null::Count(_)).then_some(TrialStart::Rising(null)).into_iter()
+}
+
+/// Returns labels of one community.
+fn undivided(level: &Level<'_, '_>) -> Vec<AtomicU32> {
+    (0..level.node_count()).map(|_| AtomicU32::new(0)).collect()
+}
+
+/// Returns optima of other resolutions, the most useful ones first.
+fn densities(null: Null) -> Vec<TrialStart> {
+    let scaled = |factor: f64| scaled(null, factor);
+    let undivided = TrialStart::Undivided;
+    let others = [scaled(2.0), undivided, scaled(4.0), scaled(0.5), scaled(8.0), scaled(1.0)];
+    rising(null).chain(others).collect()
+}
+
+/// Returns `count` starts: in turn a seeding, own labels or the usual ones, and two of the others.
+fn listed(count: u32, others: &[TrialStart], usual: Seeding) -> Vec<TrialStart> {
+    let mut seedings = [Seeding::Own, usual].map(TrialStart::Seeding).into_iter().cycle();
+    let mut others = others.iter();
+    let mut all = Vec::new();
+    while all.len() < count as usize {
+        all.extend(seedings.next());
+        all.extend(others.by_ref().take(2));
+    }
+    all.truncate(count as usize);
+    all
+}
+
+impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
+    /// Takes the other starts to try on this level, if any: given communities are a start of their own.
+    pub(super) fn starts_on(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
+        if self.step.is_some() { None } else { self.starts.take_on(level, self.job) }
+    }
+
+    /// Returns the best communities of a level: those found from `state`, from one of the other starts, or from a
+    /// combination of them.
+    pub(super) fn best_start(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: LevelState<O>,
+        progress: Progress,
+        others: &[TrialStart],
+    ) -> Result<LevelState<O>> {
+        // The usual start also tries those on a level.
+        let one = Starts::one(self.starts.usual);
+        let on_level = std::mem::replace(&mut self.starts, one);
+        let are_of_groups = on_level.are_of_groups;
+        let files = self.files_of_starts(level);
+        let name = if are_of_groups { "groups-of" } else { "start" };
+        let prefix = self.scratch(format_args!("{name}-{}", level.number));
+        let mut kept = Hierarchy::new(&files, prefix, Vec::new());
+        let mut starts = Vec::new();
+        let usual = StartTask::Usual { state, progress, on_level };
+        let others = others.iter().map(|&start| StartTask::Other(start));
+        let tasks: Vec<_> = std::iter::once(usual).chain(others).collect();
+        let count = tasks.len() as u32;
+        let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
+        self.search_each(level, tasks, solve, |at, (quality, labels)| {
+            starts.push((at, Scored { place: starts.len(), quality }));
+            keep(&mut kept, &labels)
+        })?;
+        starts.sort_unstable_by_key(|&(at, _)| at);
+        let starts: Vec<Scored> = starts.into_iter().map(|(_, start)| start).collect();
+        let labels = if are_of_groups {
+            kept.read(starts[best_of(&starts)].place)?
+        } else {
+            self.history.trials = self.history.trials.max(1) + count - 1;
+            let labels = self.compared(level, &starts, &mut kept)?;
+            self.end_trials(level.number == 0);
+            labels
+        };
+        kept.into_groupings().iter().for_each(|start| files.discard(&start.path));
+        Ok(self.measured(level, labels.into_iter().map(AtomicU32::new).collect())?.1)
+    }
+
+    /// Returns the labels of the best start, or of a better combination; records how far the starts are from it.
+    fn compared(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        starts: &[Scored],
+        kept: &mut Hierarchy,
+    ) -> Result<Vec<u32>> {
+        let first = best_of(starts);
+        let most = starts[first].quality;
+        let nodes = self.job.graph.node_count();
+        let by_chance = NEAR_BY_CHANCE / (nodes.max(1) as f64).sqrt();
+        let near = NEAR.max(by_chance) * O::scale(most, nodes);
+        let is_near =
+            |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
+        let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
+        if let Some(mut divisions) = self.divisions.take() {
+            for start in &near {
+                let mut labels = kept.read(start.place)?;
+                for below in (0..level.number).rev() {
+                    labels = self.hierarchy.project(below, &labels)?;
+                }
+                keep(&mut divisions, &labels)?;
+            }
+            self.divisions = Some(divisions);
+        }
+        let best = self.combined(level, &near, kept)?;
+        let is_perturbed =
+            level.number == 0 && StartCounts::are_perturbed(nodes, self.job.graph.arc_count());
+        let best = if is_perturbed {
+            self.perturbed(level, best, kept)?
+        } else {
+            self.met_by_all(level, best, &near, kept)?
+        };
+        let labels = kept.read(best.place)?;
+        let rivals = near.iter().filter(|start| start.place != best.place);
+        let rivals: Vec<_> = rivals.map(|start| kept.groupings()[start.place].clone()).collect();
+        let count = |node: u32| level.counts.get(node as usize).copied().unwrap_or(1);
+        self.history.agreement = agreement(kept.files(), &labels, &rivals, count)?;
+        self.history.losses = starts.iter().map(|start| best.quality - start.quality).collect();
+        Ok(labels)
+    }
+
+    /// Records that the starts have been compared, perhaps on the graph, where each has gone through some cycles.
+    pub(super) fn end_trials(&mut self, on_graph: bool) {
+        self.starts = Starts::one(self.starts.usual);
+        if on_graph {
+            let done = if self.job.size_class() == SizeClass::Small { self.most_cycles } else { 1 };
+            self.most_cycles = self.most_cycles.saturating_sub(done).max(1);
+        }
+    }
+
+    /// Solves the level from one start; returns the quality of its communities, and their labels.
+    fn begin_at(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        task: StartTask<O>,
+    ) -> Result<(f64, Vec<u32>)> {
+        let state = match task {
+            StartTask::Usual { state, progress, on_level } => {
+                self.starts = on_level;
+                self.cycles(level, state, progress)?
+            }
+            StartTask::Other(TrialStart::Seeding(seeding)) => {
+                self.starts = Starts::one(seeding);
+                self.begin(level)?
+            }
+            StartTask::Other(TrialStart::Undivided) => self.continued(level, undivided(level))?,
+            StartTask::Other(TrialStart::Rising(null)) => {
+                let mut labels = undivided(level);
+                for factor in RISING {
+                    let (null, one) = (multiple(null, factor), Starts::one(Seeding::Own));
+                    let solve = |other: &mut Multilevel<'_, '_, Density>,
+                                 level: &mut Level<'_, '_>| {
+                        Ok(other.continued(level, labels)?.labels)
+                    };
+                    labels = self.solve_apart(level, null, one, solve)?;
+                }
+                self.continued(level, labels)?
+            }
+            StartTask::Other(TrialStart::Density(null)) => {
+                let seeding = match null {
+                    Null::Strength(_) => Seeding::Star,
+                    Null::Count(_) => Seeding::Own,
+                };
+                let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
+                    Ok(other.begin(level)?.labels)
+                };
+                let labels = self.solve_apart(level, null, Starts::one(seeding), solve)?;
+                self.continued(level, labels)?
+            }
+        };
+        let (quality, state) = self.measured(level, state.labels)?;
+        Ok((quality, state.into_labels()))
+    }
+
+    /// Runs the cycles from these labels.
+    fn continued(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+    ) -> Result<LevelState<O>> {
+        let (_, state) = self.measured(level, labels)?;
+        self.cycles(level, state, Progress::new(level.node_count()))
+    }
+
+    /// Returns the quality of the communities of these labels, and them with sums that are computed from scratch.
+    pub(super) fn measured(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+    ) -> Result<(f64, LevelState<O>)> {
+        self.measured_with(level, labels, None)
+    }
+
+    /// Like [`measured`](Self::measured); marks nodes with more weight to other communities than to their own.
+    pub(super) fn measured_with(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+        doubted: Option<&Bits>,
+    ) -> Result<(f64, LevelState<O>)> {
+        let done = self.history.arcs;
+        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let (counts, rule) = (&level.counts, self.rule);
+        let (mut sums, inside) = if level.graph().is_weighted() {
+            sums_of::<f64, O>(level.source, counts, &labels, doubted, rule, tick)?
+        } else {
+            sums_of::<u32, O>(level.source, counts, &labels, doubted, rule, tick)?
+        };
+        sums.free_below(level.node_count());
+        Ok((sums.quality(inside), LevelState { labels, sums }))
+    }
+
+    /// Runs another search on the level, with files of its own and no checkpoints.
+    pub(super) fn solve_apart<P: Sums, T>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        rule: P::Rule,
+        starts: Starts,
+        solve: impl FnOnce(&mut Multilevel<'a, 'j, P>, &mut Level<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let hierarchy =
+            self.hierarchy.lent(self.scratch(format_args!("groups-apart-{}", level.number)));
+        let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
+        other.prefix.clone_from(&self.prefix);
+        other.base = level.number;
+        if self.job.size_class() != SizeClass::Small {
+            // Only the best start goes through further cycles.
+            other.most_cycles = 1;
+        }
+        let cycles = self.history.cycles;
+        other.history = std::mem::take(&mut self.history);
+        other.history.cycles = 0;
+        let found = solve(&mut other, level);
+        other.forget_from(0);
+        self.history = std::mem::take(&mut other.history);
+        self.history.cycles = cycles;
+        found
+    }
+}

@@ -1,0 +1,129 @@
+//! Memory that a clustering needs, by the procedure of its method.
+
+use super::memory::{ClusterMemory, Fit};
+use super::{components, intervals, multilevel, propagate};
+use crate::finish::cuts::Room;
+use crate::finish::cuts::separate::Separation;
+use crate::methods::options::ClusterOptions;
+use crate::methods::table::{METHODS, Procedure};
+use crate::objectives::modularity::Density;
+use crate::store::hierarchy::Grouping;
+use outcore_graph::Graph;
+
+/// Returns the bytes for so many results while communities are separated, and for the closing of components.
+fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
+    let closing = if directed { 20 } else { 8 };
+    let separating = 4 * results * node_count + Separation::bytes(node_count);
+    separating.max(closing * node_count + node_count.div_ceil(4))
+}
+
+impl ClusterOptions {
+    /// Returns the memory of a clustering that starts with `given_count` arrays of labels.
+    pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        self.memory_in(graph, given_count, threads, Fit::ROOMY)
+    }
+
+    /// Like [`memory`](Self::memory), with given settings.
+    pub(super) fn memory_in(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+        fit: Fit,
+    ) -> ClusterMemory {
+        let mut memory = self.swept_memory(graph, given_count, threads, fit);
+        if self.well_connected.is_some() {
+            let (nodes, results) = (graph.node_count(), self.result_count());
+            memory.node_bytes =
+                memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
+            memory.scratch_bytes += Room::least_bytes(graph.arc_count());
+        }
+        memory
+    }
+
+    /// Returns the memory without that for separating communities.
+    fn swept_memory(
+        &self,
+        graph: &Graph,
+        given_count: u64,
+        threads: usize,
+        fit: Fit,
+    ) -> ClusterMemory {
+        match self.method.spec().run {
+            Procedure::Propagation => propagate::memory(self, graph, given_count, threads, fit),
+            Procedure::Components => components::memory(graph, threads, fit),
+            Procedure::Levels(_) => {
+                let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
+                if self.levels {
+                    let least = Grouping::BYTES_A_NODE * graph.node_count();
+                    memory.node_bytes = memory.node_bytes.max(least);
+                }
+                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
+                memory
+            }
+        }
+    }
+
+    /// Returns the minimum memory: labels go to disk if possible.
+    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+        let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
+        if !intervals::serves(self, graph, given_count) {
+            return memory;
+        }
+        let on_disk = intervals::memory(graph, threads, Fit::LEAST);
+        let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
+        if most < memory.total_bytes() { on_disk } else { memory }
+    }
+
+    /// Returns the options of the method that needs the least memory, if this one keeps its labels in memory.
+    pub fn with_less_memory(&self) -> Option<Self> {
+        let Procedure::Levels(_) = self.method.spec().run else { return None };
+        let other = METHODS.iter().find(|spec| matches!(spec.run, Procedure::Propagation))?;
+        Some(Self { method: other.method, ..Self::default() })
+    }
+
+    /// Returns the additional bytes per node for several resolutions.
+    fn held_bytes(&self) -> u64 {
+        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
+    }
+
+    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
+    pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+        let given_count = self.files().count() as u64;
+        let bytes = match self.method.spec().run {
+            Procedure::Propagation => {
+                let bits = propagate::node_bits(self, directed, false, given_count);
+                (bits * node_count).div_ceil(8)
+            }
+            Procedure::Components => components::node_bytes(node_count),
+            Procedure::Levels(_) => {
+                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
+                (bytes + self.held_bytes() + self.size_bytes()) * node_count
+            }
+        };
+        match self.well_connected {
+            Some(_) => bytes.max(separated_bytes(node_count, self.result_count(), directed)),
+            None => bytes,
+        }
+    }
+
+    /// Like [`node_bytes`](Self::node_bytes), with as much as possible on disk, if no node has more arcs than a
+    /// block or `hub_arcs`.
+    pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed);
+        let given_count = self.files().count() as u64;
+        match !directed && intervals::serves_undirected(self, given_count) {
+            true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
+            false => in_memory,
+        }
+    }
+
+    /// Returns the maximum number of bytes per node for size limits of multilevel methods: the size of its group, and
+    /// the number of input nodes in that group on the next level; with several resolutions, also the size of a
+    /// community of the first.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
+        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
+    }
+}

@@ -1,0 +1,232 @@
+//! Entry points of a clustering: checks options, fits the memory, resumes checkpoints and runs the method.
+
+use super::intervals;
+use super::job::{ClusterJob, ScratchLimits};
+use super::memory::{Fit, roomy};
+use super::multilevel::{self, Starts};
+use crate::base::pace::ClusterProgress;
+use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::table::Sum;
+use crate::finish::closing::SweptLabels;
+use crate::finish::communities::{Communities, summary};
+use crate::kernel::cache::BlockSource;
+use crate::methods::options::{ClusterOptions, Seeding};
+use crate::methods::table::{LevelObjective, MethodOption, Procedure};
+use crate::objectives::cap::Capped;
+use crate::objectives::map_equation::CodeLength;
+use crate::objectives::modularity::Density;
+use crate::store::given::Given;
+use crate::store::saves::{SAVED, Saves};
+use outcore_graph::{ArcScratch, Graph};
+use outcore_io::error::opt::{DIRECTED, FIXED, INITIAL, METHOD, RESOLUTION};
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::progress::{Event, Observer, Stage, notify};
+use outcore_io::units::format_count;
+use std::path::Path;
+
+/// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
+/// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
+///
+/// # Errors
+/// `Usage` for invalid options, or options that give more than one result; `MemoryTooSmall` before any work;
+/// `CorruptFile`, `Io`; `Interrupted` if the observer asks to stop.
+pub fn cluster(
+    graph: &Graph,
+    options: &ClusterOptions,
+    memory: u64,
+    scratch: &Path,
+    observer: &dyn Observer,
+) -> Result<Communities> {
+    options.check()?;
+    if options.result_count() > 1 {
+        let message = "several values of an option give several results, but one is expected";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hint("give one value, or use `cluster_from` for all results"));
+    }
+    let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
+    Ok(all.remove(0))
+}
+
+/// Like [`cluster`], from given labels, and for every value of a list among the options.
+///
+/// # Errors
+/// Those of [`cluster`]; `Usage` for invalid options.
+pub fn cluster_from(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    scratch: &Path,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
+}
+
+pub(crate) fn cluster_within(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: Given,
+    memory: u64,
+    scratch: &Path,
+    limits: ScratchLimits,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    options.check()?;
+    if graph.node_count() > u64::from(u32::MAX) {
+        let message = format!("{} nodes are too many", format_count(graph.node_count()));
+        return Err(Error::new(ErrorKind::TooManyNodes, message)
+            .note("communities can be found among at most 4,294,967,295 nodes"));
+    }
+    if graph.is_directed() && options.method.is_multilevel() {
+        let path = graph.directory().display();
+        let message = format!("`{path}` has directed edges, which this method cannot use");
+        return Err(Error::new(ErrorKind::Usage, message).hint(format_args!(
+            "use {}, or build the graph without {DIRECTED}",
+            METHOD.of("label-propagation")
+        )));
+    }
+    let scratch = &scratch.join(SAVED);
+    let total = options.expected_arcs(graph.arc_count());
+    let pace = &ClusterProgress::new(observer, total);
+    let threads = rayon::current_num_threads();
+    let in_memory = memory.min(graph.files().cramped().label_bytes);
+    let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
+        options.memory_in(graph, given.count(), threads, fit).total_bytes()
+    });
+    let is_on_disk = in_memory < needed && intervals::serves(options, graph, given.count());
+    if is_on_disk {
+        (fit, needed) =
+            Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
+    }
+    let limits = ScratchLimits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
+    let mut job =
+        ClusterJob { graph, options, limits, memory, fit, needed, scratch, observer: pace };
+    if memory < job.needed {
+        let least = options.least_memory(graph, given.count(), threads);
+        return Err(job.too_little_memory(least.total_bytes()));
+    }
+    graph.files().create_directory(scratch)?;
+    notify(observer, Event::Begin { stage: Stage::Cluster, total, unit: "arcs" })?;
+    let view = options.view_of(graph)?;
+    let (graph, seen) = (&graph.seen_as(&view), &options.in_unit_of(&view));
+    (job.graph, job.options) = (graph, seen);
+    let saves = &mut Saves::new(graph, options, &given, scratch);
+    // Attenuated votes are fractions of a weight, even if all weights are 1.
+    let in_parts = graph.is_weighted() || options.propagation.attenuates();
+    let all = match (is_on_disk, in_parts) {
+        (true, true) => vec![job.propagate_on_disk::<f64>(saves)?],
+        (true, false) => vec![job.propagate_on_disk::<u32>(saves)?],
+        (false, true) => job.run::<f64>(given, saves)?,
+        (false, false) => job.run::<u32>(given, saves)?,
+    };
+    notify(pace, Event::Advance { done: 0 })?;
+    notify(observer, Event::End { summary: &summary(&all) })?;
+    Ok(all)
+}
+
+impl ClusterJob<'_> {
+    fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
+        if let Some(found) = self.finish_saved::<S>(saves)? {
+            return Ok(found);
+        }
+        match &self.options.method.spec().run {
+            Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, given, saves),
+            Procedure::Propagation => self.propagate::<S>(given, saves),
+            Procedure::Components => {
+                // Components save no checkpoint; any existing one belongs to another clustering.
+                saves.open::<()>(self.observer)?;
+                match self.options.well_connected {
+                    Some(_) => self.find_well_connected::<S>(saves),
+                    None => Ok(vec![self.find_components::<S>()?]),
+                }
+            }
+        }
+    }
+
+    /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
+    fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+        if self.options.min_weight == 0.0 {
+            return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
+        }
+        let scratch = PerThread::new(ArcScratch::default);
+        let (mut total, mut arcs) = (0.0, 0);
+        let mut nodes = Vec::new();
+        source.for_all(|block| {
+            notify(self.observer, Event::Advance { done: 0 })?;
+            nodes.clear();
+            nodes.resize(block.node_count(), (0.0, 0));
+            let piece = piece_nodes(block.node_count(), block.arc_count());
+            for_chunks(&mut nodes, piece, |begin, nodes| {
+                scratch.with(|scratch| {
+                    for (local, node) in (begin..).zip(nodes) {
+                        let (mut sum, mut count) = (S::default(), 0);
+                        block.for_each_segment(local, scratch, |targets, codes| {
+                            count += targets.len() as u64;
+                            S::for_each(targets, codes, |_, weight| sum += weight);
+                        })?;
+                        *node = (sum.value(), count);
+                    }
+                    Ok(())
+                })
+            })?;
+            for (sum, count) in &nodes {
+                total += sum;
+                arcs += count;
+            }
+            Ok(())
+        })?;
+        Ok(total / arcs.max(1) as f64)
+    }
+
+    /// Refuses given labels that a multilevel method cannot use.
+    fn check_given(&self, given: &Given) -> Result<()> {
+        if !given.fixed.is_empty() {
+            let message = format_args!("{FIXED} is only for label propagation");
+            return Err(Error::usage(message).hint(format_args!("leave {FIXED} out")));
+        }
+        if !given.initial.is_empty() && self.options.resolution.len() > 1 {
+            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
+            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
+        }
+        Ok(())
+    }
+
+    /// Finds the communities of a multilevel method at each resolution.
+    fn find_on_levels<S: Sum>(
+        &self,
+        objective: LevelObjective,
+        given: Given,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
+        self.check_given(&given)?;
+        // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
+        let rest = self.rest();
+        let source = self.blocks(rest / 2);
+        let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
+        // The largest resolution first: its groups are the smallest, and the others are built from them.
+        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
+        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
+        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
+        let Self { options, .. } = *self;
+        let seeds = options.method.takes(MethodOption::Seeding);
+        let start = if seeds { options.seeding } else { Seeding::Own };
+        let most = self.most();
+        let outcomes = match objective {
+            LevelObjective::CodeLength => {
+                let starts = Starts::new(self, start, None);
+                let rules = [((), most)];
+                multilevel::find::<Capped<CodeLength>>(self, &rules, starts, given, source, saves)?
+            }
+            LevelObjective::Density { null, by_mean_weight } => {
+                let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
+                let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
+                let starts = Starts::new(self, start, Some(rules[0].0));
+                multilevel::find::<Capped<Density>>(self, &rules, starts, given, source, saves)?
+            }
+        };
+        let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();
+        outcomes.sort_by_key(|&(at, _)| at);
+        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        self.finish_all::<S>(source, outcomes, None, saves)
+    }
+}

@@ -1,0 +1,169 @@
+//! From swept labels to communities: separates those that are not well-connected, if that is asked for, and closes.
+//!
+//! A large community may turn out to need more memory than there is. The results of the sweeps are then saved, so that the
+//! same command with more memory resumes there.
+
+use super::job::ClusterJob;
+use super::memory::Fit;
+use super::swept::SavedResult;
+use crate::base::bits::Bits;
+use crate::base::table::Sum;
+use crate::finish::closing::{Finish, SweptLabels};
+use crate::finish::communities::Communities;
+use crate::finish::cuts::Room;
+use crate::finish::cuts::separate::{CutRound, Separation};
+use crate::kernel::cache::BlockSource;
+use crate::methods::connected::WellConnected;
+use crate::methods::table::LevelSpec;
+use crate::store::saves::Saves;
+use outcore_io::error::opt::MEMORY;
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::{MIB, format_bytes, size_to_type};
+use serde::{Deserialize, Serialize};
+
+/// All results of the sweeps in a checkpoint.
+#[derive(Serialize, Deserialize)]
+struct SavedResults {
+    swept: Vec<SavedResult>,
+    scans: u64,
+}
+
+/// Most memory that a job holds beside its clustering: the program, and what the allocator has not returned.
+const BESIDE_BYTES: u64 = 32 * MIB;
+
+/// Key that only these checkpoints have.
+const SWEPT: &str = "swept";
+
+impl ClusterJob<'_> {
+    /// Separates, splits, numbers and rates communities; see [`Finish::all`].
+    pub(crate) fn finish_all<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        mut outcomes: Vec<SweptLabels>,
+        held: Option<&Bits>,
+        saves: &mut Saves,
+    ) -> Result<Vec<Communities>> {
+        if let Some(rule) = self.options.well_connected {
+            self.separate_all(source, &mut outcomes, rule, saves)?;
+        }
+        let levels = self.options.method.levels();
+        let finish = Finish {
+            graph: self.graph,
+            observer: self.observer,
+            scratch: self.scratch,
+            // Multilevel methods have used more memory than that before.
+            is_remembered: levels.is_some() || self.strength_bytes() > 0,
+            expects_chance: levels.is_some(),
+            counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
+        };
+        finish.all::<S>(source, outcomes, held)
+    }
+
+    /// Returns the communities of an earlier job that was stopped after its sweeps.
+    pub(crate) fn finish_saved<S: Sum>(
+        &self,
+        saves: &mut Saves,
+    ) -> Result<Option<Vec<Communities>>> {
+        if self.options.well_connected.is_none() {
+            return Ok(None);
+        }
+        let Some((saved, mut from)) = saves.open_with::<SavedResults>(SWEPT, self.observer)? else {
+            return Ok(None);
+        };
+        let nodes = self.graph.node_count();
+        let load = |saved: SavedResult| saved.load(nodes, self.scratch, &mut from);
+        let outcomes = saved.swept.into_iter().map(load).collect::<Result<Vec<_>>>()?;
+        from.finish()?;
+        let sweeps = outcomes.iter().map(|outcome| outcome.history.sweeps).max().unwrap_or(0);
+        self.report_resumed(sweeps)?;
+        let source = &mut self.blocks(self.cache_bytes().min(self.rest() / 2));
+        source.count_from(saved.scans);
+        self.finish_all::<S>(source, outcomes, None, saves).map(Some)
+    }
+
+    fn separate_all(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcomes: &mut [SweptLabels],
+        rule: WellConnected,
+        saves: &mut Saves,
+    ) -> Result<()> {
+        let text = "splitting communities that are not well-connected";
+        notify(self.observer, Event::Detail { text })?;
+        let results = outcomes.len() as u64;
+        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        for at in 0..outcomes.len() {
+            while !outcomes[at].separation.is_done() {
+                if saves.is_due() {
+                    self.save_all(source, outcomes, saves)?;
+                }
+                let arcs = self.graph.arc_count() as f64;
+                self.observer.expect(Some(arcs), arcs)?;
+                let room_bytes = self.room_bytes(source, results);
+                let round = CutRound {
+                    source,
+                    directory: self.scratch,
+                    rule,
+                    room: Room::within(room_bytes),
+                    tick: &|| notify(self.observer, Event::Advance { done }),
+                    too_little: &|bytes| self.too_little_for_a_community(bytes, results),
+                };
+                let SweptLabels { labels, separation, .. } = &mut outcomes[at];
+                match separation.advance(labels, round) {
+                    Err(error) if error.kind() == ErrorKind::MemoryTooSmall => {
+                        if source.budget() == 0 {
+                            self.save_all(source, outcomes, saves)?;
+                            return Err(error);
+                        }
+                        // Once more, with the memory of the cached blocks.
+                        source.forget();
+                    }
+                    advanced => advanced?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn save_all(
+        &self,
+        source: &BlockSource<'_>,
+        outcomes: &[SweptLabels],
+        saves: &mut Saves,
+    ) -> Result<()> {
+        let swept = outcomes.iter().map(SavedResult::new).collect();
+        let saved = SavedResults { swept, scans: source.scans() };
+        saves.save(&saved, self.observer, |to| {
+            outcomes.iter().try_for_each(|outcome| SavedResult::save(outcome, to))
+        })
+    }
+
+    /// Returns the memory for edges inside communities: all but the labels of so many results, scans and the cache.
+    fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
+        let used = self.bytes_beside_room(results, self.fit) + source.most_kept_bytes();
+        self.memory.saturating_sub(used).max(Room::least_bytes(self.graph.arc_count()))
+    }
+
+    fn bytes_beside_room(&self, results: u64, fit: Fit) -> u64 {
+        let nodes = self.graph.node_count();
+        let threads = rayon::current_num_threads();
+        let fixed = self.options.memory_in(self.graph, 0, threads, fit).fixed_bytes();
+        let labels = 4 * results * nodes + Separation::bytes(nodes);
+        fixed - Room::least_bytes(self.graph.arc_count()) + labels
+    }
+
+    /// Returns the error for a community whose examination takes so many bytes.
+    fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
+        let needed = self.bytes_beside_room(results, Fit::ROOMY) + Room::bytes_for(examined_bytes);
+        let message = format!(
+            "a community is too large to examine: that needs {} of memory, but the limit is {}",
+            format_bytes(needed),
+            format_bytes(self.memory)
+        );
+        // Part of a job's limit is in use when its clustering begins.
+        let typed = size_to_type(needed + BESIDE_BYTES);
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format_args!("use {} or more", MEMORY.of(typed)))
+    }
+}

@@ -1,0 +1,86 @@
+//! Results of sweeps in checkpoints: of rules that have been solved, and of all sweeps while communities are separated.
+
+use crate::finish::closing::SweptLabels;
+use crate::finish::cuts::separate::Separation;
+use crate::kernel::history::History;
+use crate::store::hierarchy::Grouping;
+use outcore_io::checkpoint::{StateReader, StateWriter};
+use outcore_io::error::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Result of sweeps, without its labels.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedResult {
+    history: History,
+    groupings: Vec<SavedGroups>,
+    /// Labels from each start.
+    divisions: Vec<SavedGroups>,
+    separation: Separation,
+}
+
+/// Grouping, by the name of its file.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedGroups {
+    name: String,
+    node_count: u64,
+    group_count: u64,
+    checksum: u64,
+}
+
+impl SavedGroups {
+    pub(crate) fn new(grouping: &Grouping) -> Self {
+        let Grouping { path, node_count, group_count, checksum } = grouping;
+        let (node_count, group_count, checksum) = (*node_count, *group_count, *checksum);
+        Self { name: name_of(path), node_count, group_count, checksum }
+    }
+
+    pub(crate) fn grouping(self, directory: &Path) -> Grouping {
+        let Self { ref name, node_count, group_count, checksum } = self;
+        let name = name_of(Path::new(name));
+        Grouping { path: directory.join(name), node_count, group_count, checksum }
+    }
+}
+
+/// Returns the name of a file or level; these names are chosen by this crate.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl SavedResult {
+    pub(crate) fn new(found: &SweptLabels) -> Self {
+        let saved = |files: &[Grouping]| files.iter().map(SavedGroups::new).collect();
+        let (groupings, divisions) = (saved(&found.groupings), saved(&found.divisions));
+        let (history, separation) = (found.history.clone(), found.separation.clone());
+        Self { history, groupings, divisions, separation }
+    }
+
+    /// Saves the arrays of a result, and the files that it needs.
+    pub(crate) fn save(found: &SweptLabels, to: &mut StateWriter) -> Result<()> {
+        let files = found.groupings.iter().chain(&found.divisions);
+        files.for_each(|groups| to.need(&groups.path, groups.bytes()));
+        to.array(found.labels.iter().copied())?;
+        found.separation.save(to)
+    }
+
+    /// Returns the result for a graph of so many nodes, with the files in this directory.
+    pub(crate) fn load(
+        self,
+        nodes: u64,
+        directory: &Path,
+        from: &mut StateReader,
+    ) -> Result<SweptLabels> {
+        let Self { mut history, groupings, divisions, mut separation } = self;
+        history.resume();
+        let labels = from.numbers::<u32>()?;
+        separation.load(from, nodes)?;
+        if labels.len() as u64 != nodes {
+            return Err(from.damaged());
+        }
+        let of_files = |saved: Vec<SavedGroups>| {
+            saved.into_iter().map(|saved| saved.grouping(directory)).collect()
+        };
+        let (groupings, divisions) = (of_files(groupings), of_files(divisions));
+        Ok(SweptLabels { labels, history, groupings, divisions, separation })
+    }
+}

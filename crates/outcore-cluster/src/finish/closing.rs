@@ -1,0 +1,263 @@
+//! Closing of a clustering, for one or several results: a single scan splits the communities of all
+//! results and computes the sums for their modularity.
+
+use super::communities::{Communities, Stability};
+use super::connect::{Closing, Pieces, block_sums, split_count};
+use super::cuts::separate::{Separated, Separation};
+use super::number::{SizeCount, number};
+use super::stability::stays;
+use super::tally::Tally;
+use crate::base::bits::Bits;
+use crate::base::logarithm::plogp;
+use crate::base::pace::ClusterProgress;
+use crate::base::parallel::PerThread;
+use crate::base::table::Sum;
+use crate::kernel::cache::BlockSource;
+use crate::kernel::history::History;
+use crate::store::hierarchy::Grouping;
+use crate::store::labels::Labels;
+use outcore_graph::Graph;
+use outcore_io::WordWriter;
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use std::path::Path;
+
+/// Labels after the last sweep.
+pub(crate) struct SweptLabels {
+    /// Label of each node; labels are nodes.
+    pub(crate) labels: Vec<u32>,
+    pub(crate) history: History,
+    /// Groups of the levels that led to the labels, if requested.
+    pub(crate) groupings: Vec<Grouping>,
+    /// Labels from each start, if requested.
+    pub(crate) divisions: Vec<Grouping>,
+    /// Separation of communities that are not well-connected.
+    pub(crate) separation: Separation,
+}
+
+impl SweptLabels {
+    /// Creates a result without groups, with communities that have not been separated.
+    pub(crate) fn new(labels: Vec<u32>, history: History) -> Self {
+        let (groupings, divisions) = (Vec::new(), Vec::new());
+        Self { labels, history, groupings, divisions, separation: Separation::default() }
+    }
+}
+
+/// Conversion of labels to communities.
+pub(crate) struct Finish<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) observer: &'a ClusterProgress<'a>,
+    /// Whether memory suffices for the strengths of all nodes.
+    pub(crate) is_remembered: bool,
+    /// Directory for temporary files.
+    pub(crate) scratch: &'a Path,
+    /// Whether to compute the code length of the map equation.
+    pub(crate) counts_cuts: bool,
+    /// Whether to compute the modularity expected by chance: if the degrees are always in memory.
+    pub(crate) expects_chance: bool,
+}
+
+impl Finish<'_> {
+    /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
+    /// path inside their community joins them.
+    pub(crate) fn all<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcomes: Vec<SweptLabels>,
+        held: Option<&Bits>,
+    ) -> Result<Vec<Communities>> {
+        notify(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        let directed = self.graph.is_directed();
+        let count = self.graph.node_count() as usize;
+        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
+        let scratch = PerThread::new(Closing::default);
+        let Self { is_remembered, counts_cuts, .. } = *self;
+        let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
+        let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
+        let mut insides = vec![0.0; outcomes.len()];
+        let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
+        let mut sums = Vec::new();
+        source.for_all(|block| {
+            notify(self.observer, Event::Advance { done })?;
+            for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
+                let (labels, pieces) = (&outcome.labels, Some(pieces));
+                block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
+                // One by one, in the same order as in a separate scan, so that rounding is the same.
+                sums.iter().for_each(|s| insides[at] += s.inside_at_later);
+                if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
+                    strengths.extend(sums.iter().map(|s| s.strength));
+                }
+                if let Some(inside) = &mut inside_by_node {
+                    inside.extend(sums.iter().map(|s| s.inside));
+                }
+            }
+            Ok(())
+        })?;
+        // All results are numbered before any is rated: freeing the pieces makes room for the sums.
+        let numbered: Vec<FinalCommunities> = outcomes
+            .into_iter()
+            .zip(pieces)
+            .map(|(outcome, pieces)| FinalCommunities::new(outcome, pieces, held))
+            .collect();
+        let of_one = numbered.len() == 1;
+        let rate = |(numbered, inside): (FinalCommunities, f64)| {
+            let (mut code_length, mut undivided_length, mut chance_modularity) = (None, None, None);
+            let tallied = numbered.tallied(directed);
+            let mut tally = Tally::new(tallied, directed);
+            if let Some(strengths) = &mut strengths {
+                tally.add_inside(inside);
+                let nodes = numbered.labels.iter().zip(strengths.iter());
+                nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                if let Some(inside) = inside_by_node.take() {
+                    let (found, undivided) = numbered.code_lengths(strengths, &inside);
+                    (code_length, undivided_length) = (Some(found), Some(undivided));
+                }
+                if self.expects_chance && !self.graph.is_weighted() {
+                    chance_modularity = chance(strengths);
+                }
+                if of_one {
+                    *strengths = Vec::new();
+                }
+            } else {
+                let tick = |_: &_| notify(self.observer, Event::Advance { done });
+                tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
+            }
+            let (divisions, rated) = numbered.rated(&tally, source.scans());
+            let rated = Communities { code_length, undivided_length, chance_modularity, ..rated };
+            Ok((divisions, rated))
+        };
+        let rated: Result<Vec<_>> = numbered.into_iter().zip(insides).map(rate).collect();
+        drop((strengths, inside_by_node));
+        rated?
+            .into_iter()
+            .map(|(divisions, rated)| self.with_stability(&divisions, rated))
+            .collect()
+    }
+
+    /// Counts the divisions in which each node stays with its community, if there are any, and discards them.
+    fn with_stability(&self, divisions: &[Grouping], rated: Communities) -> Result<Communities> {
+        let (false, Labels::Memory(labels)) = (divisions.is_empty(), &rated.labels) else {
+            return Ok(rated);
+        };
+        notify(self.observer, Event::Detail { text: "comparing the starts" })?;
+        let files = self.graph.files();
+        let counts = stays(files, labels, divisions)?;
+        let path = self.scratch.join("stability");
+        let node_count = counts.len() as u64;
+        let mut writer = WordWriter::create(files, &path, node_count)?;
+        counts.into_iter().try_for_each(|count| writer.push(count.into()))?;
+        writer.finish()?;
+        divisions.iter().for_each(|division| files.discard(&division.path));
+        let counts = Labels::Disk { path, node_count };
+        let stability = Some(Stability { counts, starts: divisions.len() as u32 });
+        Ok(Communities { stability, ..rated })
+    }
+}
+
+/// Communities with their final numbers.
+struct FinalCommunities {
+    labels: Vec<u32>,
+    sizes: Vec<SizeCount>,
+    split_count: u64,
+    history: History,
+    groupings: Vec<Grouping>,
+    divisions: Vec<Grouping>,
+    separated: Option<Separated>,
+}
+
+impl FinalCommunities {
+    fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
+        let SweptLabels { mut labels, history, groupings, divisions, separation } = outcome;
+        if let Some(held) = held {
+            // The label of held nodes is the first of them.
+            held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
+        }
+        let mut roots = pieces.into_roots();
+        let split_count = split_count(&labels, &roots, labels.len());
+        let sizes = number(&mut roots, &mut labels);
+        let separated = separation.is_done().then(|| separation.counts());
+        Self { labels: roots, sizes, split_count, history, groupings, divisions, separated }
+    }
+
+    fn community_count(&self) -> u64 {
+        self.sizes.iter().map(|s| s.count).sum()
+    }
+
+    fn singleton_count(&self) -> u64 {
+        self.sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count)
+    }
+
+    /// Returns the number of communities that need a sum of their own.
+    fn tallied(&self, directed: bool) -> usize {
+        let singles = if directed { 0 } else { self.singleton_count() };
+        (self.community_count() - singles) as usize
+    }
+
+    /// Computes the code length of the map equation, and that of all nodes together; see `map_equation`. Pieces of a
+    /// split community have no arcs between them, so the inside weights of nodes remain valid.
+    fn code_lengths(&self, strengths: &[f64], inside: &[f64]) -> (f64, f64) {
+        let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
+        for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {
+            let (mass, cut): &mut (f64, f64) = &mut communities[label as usize];
+            *mass += strength;
+            *cut += strength - inside;
+        }
+        let total: f64 = strengths.iter().sum();
+        if total <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
+        let of_community =
+            |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
+        let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
+        let of_communities = plogp(exits) + communities.iter().map(of_community).sum::<f64>();
+        (of_communities - of_nodes, -of_nodes)
+    }
+
+    fn rated(self, tally: &Tally, scans: u64) -> (Vec<Grouping>, Communities) {
+        let rated = Communities {
+            community_count: self.community_count(),
+            singleton_count: self.singleton_count(),
+            largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
+            split_count: self.split_count,
+            separated: self.separated,
+            modularity: tally.modularity(),
+            coverage: tally.coverage(),
+            groupings: self.groupings,
+            code_length: None,
+            sweeps: self.history.sweeps,
+            resumed_sweeps: self.history.resumed_sweeps,
+            scans: scans + self.history.scans,
+            cycles: self.history.cycles,
+            trials: self.history.trials.max(1),
+            trial_losses: self.history.losses,
+            trial_agreement: self.history.agreement,
+            chance_modularity: None,
+            undivided_length: None,
+            stability: None,
+            levels: self.history.levels,
+            sweeps_reported: self.history.reported,
+            converged: self.history.converged,
+            last_moved: self.history.last_moved,
+            arcs_visited: self.history.arcs,
+            sizes: self.sizes,
+            labels: Labels::Memory(self.labels),
+        };
+        (self.divisions, rated)
+    }
+}
+
+/// Returns the modularity that can be found in a random graph with these degrees: about 0.97 times the mean of their roots,
+/// over their mean (Reichardt and Bornholdt, "When are networks truly modular?", 2006). That holds for large degrees; the
+/// correction for small ones is fitted to random graphs of 1,000 to 20,000 nodes with mean degrees of 5 to 40, equal and
+/// Pareto-distributed, and is within 6 % of what is found there. `None` for smaller and sparser graphs.
+fn chance(degrees: &[f64]) -> Option<f64> {
+    const LEAST_NODES: usize = 1000;
+    const LEAST_DEGREE: f64 = 4.0;
+    let (count, sum) = (degrees.len(), degrees.iter().sum::<f64>());
+    let holds = count >= LEAST_NODES && sum >= LEAST_DEGREE * count as f64;
+    let factor = 0.91 + 1.04 * count as f64 / sum;
+    holds.then(|| factor * degrees.iter().map(|degree| degree.sqrt()).sum::<f64>() / sum)
+}

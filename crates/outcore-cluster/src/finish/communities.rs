@@ -1,0 +1,145 @@
+//! Result of a clustering.
+
+use super::cuts::separate::Separated;
+use super::number::SizeCount;
+use crate::kernel::history::Sweep;
+use crate::store::hierarchy::Grouping;
+use crate::store::labels::{LabelScan, Labels};
+use outcore_io::Files;
+use outcore_io::error::Result;
+use outcore_io::units::{format_count, format_counted};
+
+/// Communities of a graph, with measures and the work that they took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Communities {
+    /// Community of each node; the largest is 0.
+    pub labels: Labels,
+    /// Groups of each level, from the graph up, if requested. They need not subdivide the communities, since
+    /// some nodes have moved afterwards.
+    pub groupings: Vec<Grouping>,
+    /// Number of communities of each size, largest size first.
+    pub sizes: Vec<SizeCount>,
+    /// Number of communities.
+    pub community_count: u64,
+    /// Number of communities with one node.
+    pub singleton_count: u64,
+    /// Number of nodes in the largest community.
+    pub largest: u64,
+    /// Number of communities that were not connected and have been split.
+    pub split_count: u64,
+    /// Number of communities that were not well-connected and have been split, and of their parts, if that was asked
+    /// for.
+    pub separated: Option<Separated>,
+    /// Modularity of the result.
+    pub modularity: f64,
+    /// Share of the weight inside communities.
+    pub coverage: f64,
+    /// Bits per step of a random walk by the map equation, if that was the objective.
+    pub code_length: Option<f64>,
+    /// Number of sweeps.
+    pub sweeps: u32,
+    /// Number of sweeps made by an earlier process that was stopped.
+    pub resumed_sweeps: u32,
+    /// Number of scans of the graph until this result was complete.
+    pub scans: u64,
+    /// Number of cycles over several levels.
+    pub cycles: u32,
+    /// Number of starts that were tried.
+    pub trials: u32,
+    /// Amount by which the objective of each start was below the best, up to the level on which they were compared: in
+    /// bits per step for the map equation, otherwise as a share of the total weight. Empty with one start.
+    pub trial_losses: Vec<f64>,
+    /// Mean share of nodes that stay with the communities of the best start in another one; `None` with one start.
+    pub trial_agreement: Option<f64>,
+    /// Modularity that can be found in a random graph with these degrees; for graphs without weights that are large and not sparse.
+    pub chance_modularity: Option<f64>,
+    /// Bits per step of a random walk with all nodes in one community, if the map equation was the objective.
+    pub undivided_length: Option<f64>,
+    /// For each node the starts in which it stays with its community, if requested.
+    pub stability: Option<Stability>,
+    /// Number of levels above the graph.
+    pub levels: u64,
+    /// The first sweeps, as many as reports list, including those of an earlier process.
+    pub sweeps_reported: Vec<Sweep>,
+    /// Whether the sweeps ended because few enough nodes changed.
+    pub converged: bool,
+    /// Number of nodes that changed in the last sweep.
+    pub last_moved: u64,
+    /// Number of arcs visited in the sweeps: a node's arcs count each time its label is chosen.
+    pub arcs_visited: u64,
+}
+
+/// Stability of the community of each node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stability {
+    /// Number of starts in which the node stays with its community: with the label that most of it has there.
+    pub counts: Labels,
+    /// Number of starts.
+    pub starts: u32,
+}
+
+impl Stability {
+    /// Scans the shares of the starts in node order.
+    ///
+    /// # Errors
+    /// `Io` with the path of the file.
+    pub fn scan(&self, files: &Files) -> Result<StabilityScan<'_>> {
+        Ok(StabilityScan { counts: self.counts.scan(files)?, starts: self.starts })
+    }
+}
+
+/// Scan of the stability of nodes in node order.
+pub struct StabilityScan<'a> {
+    counts: LabelScan<'a>,
+    starts: u32,
+}
+
+impl StabilityScan<'_> {
+    /// Returns the share of the starts in which the next node stays with its community, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    pub fn next(&mut self) -> Result<Option<f64>> {
+        let count = self.counts.next()?;
+        Ok(count.map(|count| f64::from(count) / f64::from(self.starts)))
+    }
+}
+
+/// Summarizes the results in one phrase.
+pub fn summary(all: &[Communities]) -> String {
+    let sweeps = all.iter().map(|found| found.sweeps).max().unwrap_or(0);
+    let count = match all {
+        [found] => format_counted(found.community_count, "community", "communities"),
+        _ => {
+            let counts = all.iter().map(|found| format_count(found.community_count));
+            format!("{} communities", counts.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let is_on_disk = all.iter().any(|found| found.labels.in_memory().is_none());
+    let how = if is_on_disk { ", labels on disk" } else { "" };
+    let separated = match all {
+        [Communities { separated: Some(Separated { split_count: split, part_count }), .. }]
+            if *split > 0 =>
+        {
+            let split = format_counted(*split, "community", "communities");
+            format!(", {split} split into {} well-connected", format_count(*part_count))
+        }
+        _ => String::new(),
+    };
+    let starts = match all.iter().map(|found| found.trials).max() {
+        None | Some(0 | 1) => String::new(),
+        Some(trials) => format!(", best of {trials} starts"),
+    };
+    let earlier = match all.iter().map(|found| found.resumed_sweeps).max() {
+        None | Some(0) => String::new(),
+        Some(sweeps) => format!(" ({} from a stopped run)", format_count(sweeps.into())),
+    };
+    match sweeps {
+        0 => format!("{count}{separated}"),
+        _ => {
+            let sweeps = format_counted(sweeps.into(), "sweep", "sweeps");
+            format!("{count} in {sweeps}{earlier}{starts}{how}{separated}")
+        }
+    }
+}

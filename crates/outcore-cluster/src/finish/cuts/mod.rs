@@ -1,0 +1,103 @@
+//! Well-connected communities: none can be divided by cutting a few edges.
+//!
+//! ```text
+//!  labels --edges--> edges inside each community, sorted --split--> well-connected parts --> labels
+//!                                   `--large--> as many of them as show every small cut --'
+//! ```
+//!
+//! A community is well-connected if its smallest edge cut, without weights and directions, has more edges than a bound
+//! that grows with its number of nodes (Park, Tabatabaee, Ramavarapu et al., "Well-connectedness and community detection",
+//! 2024). [`separate`] replaces the others by their well-connected parts, and [`rate`] counts those that are
+//! well-connected.
+//!
+//! Cost: one scan and one sort of the edges inside communities; a community is examined in memory, in time that is
+//! usually linear in its edges, at most once for each value of its cuts up to the bound. A community larger than
+//! the memory takes a scan for each of these.
+
+pub(crate) mod edges;
+mod flows;
+mod large;
+mod network;
+mod order;
+pub(crate) mod rate;
+pub(crate) mod separate;
+mod sets;
+mod split;
+
+use edges::InsideEdge;
+use outcore_io::Files;
+use outcore_io::units::MIB;
+use outcore_sort::SORT_BYTES_MIN;
+use split::CommunityPiece;
+
+/// Bytes of an edge of a community while it is examined, if it has two nodes of its own.
+const EDGE_BYTES: u64 = 256;
+/// Bytes of an edge in a small graph: a record that is sorted, and its examination.
+const SMALL_EDGE_BYTES: u64 = 36 + EDGE_BYTES;
+/// Minimum memory for the examination of communities.
+const EXAMINED_BYTES: u64 = 8 * MIB;
+
+/// Memory for edges.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    sort_bytes: u64,
+    /// Bytes for communities in memory.
+    examined_bytes: u64,
+}
+
+impl Room {
+    /// Bytes of an edge that is sorted.
+    pub(crate) const EDGE_BYTES: u64 = size_of::<InsideEdge>() as u64;
+
+    pub(crate) fn sort_bytes(self) -> u64 {
+        self.sort_bytes
+    }
+
+    /// Returns the minimum memory for a graph with so many arcs.
+    pub(crate) fn least_bytes(arcs: u64) -> u64 {
+        let small = SMALL_EDGE_BYTES.saturating_mul(arcs).saturating_add(MIB);
+        small.min(SORT_BYTES_MIN + EXAMINED_BYTES)
+    }
+
+    /// Divides this memory, which is at least the minimum.
+    pub(crate) fn within(bytes: u64) -> Self {
+        // A small graph does not fill it.
+        let spare = bytes.saturating_sub(SORT_BYTES_MIN + EXAMINED_BYTES);
+        let sort_bytes = SORT_BYTES_MIN + spare / 3;
+        Self { sort_bytes, examined_bytes: EXAMINED_BYTES + spare - spare / 3 }
+    }
+
+    /// Returns the memory of which a community gets so many bytes.
+    pub(crate) fn bytes_for(examined_bytes: u64) -> u64 {
+        let spare = examined_bytes.saturating_sub(EXAMINED_BYTES);
+        SORT_BYTES_MIN + EXAMINED_BYTES + spare + spare.div_ceil(2)
+    }
+
+    fn edges_at_once(self, files: &Files) -> usize {
+        ((self.examined_bytes / EDGE_BYTES) as usize).min(files.cramped().community_edges)
+    }
+}
+
+impl CommunityPiece {
+    /// Creates the piece of a community's edges, which are sorted.
+    fn new(edges: &[InsideEdge], floor: u64) -> Self {
+        let mut nodes: Vec<u32> = edges.iter().flat_map(|edge| [edge.low, edge.high]).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
+        let span = (last - first) as usize + 1;
+        let edges = if span <= 4 * edges.len() {
+            let mut places = vec![0; span];
+            (0..).zip(&nodes).for_each(|(place, &node)| places[(node - first) as usize] = place);
+            let place = |node: u32| places[(node - first) as usize];
+            edges.iter().map(|edge| [place(edge.low), place(edge.high)]).collect()
+        } else {
+            let place = |node: &u32| nodes.binary_search(node).expect("it is an end of an edge");
+            edges
+                .iter()
+                .map(|edge| [place(&edge.low), place(&edge.high)].map(|at| at as u32))
+                .collect()
+        };
+        Self { nodes, edges, floor, known: u64::MAX }
+    }
+}

@@ -1,0 +1,187 @@
+//! Sums by community, for modularity and coverage.
+
+use super::connect::{Closing, NodeSums, Pieces, scan_communities};
+use crate::base::parallel::PerThread;
+use crate::base::table::Sum;
+use crate::kernel::cache::BlockSource;
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::error::Result;
+
+/// Strengths of communities, added up in node order.
+pub struct Tally {
+    /// Strength of each community. In undirected graphs, communities beyond these have one node and are added to
+    /// the totals immediately.
+    strengths: Vec<f64>,
+    /// Weight of the incoming arcs of each community; only in directed graphs.
+    opposite: Vec<f64>,
+    totals: WeightTotals,
+}
+
+/// Weight totals of a graph, apart from the sums of its communities.
+#[derive(Default)]
+pub(crate) struct WeightTotals {
+    /// Sum of the squared strengths of single nodes, in units of `unit` squared, which keeps it in range.
+    single_squares: f64,
+    unit: f64,
+    total: f64,
+    inside: f64,
+}
+
+impl WeightTotals {
+    /// Adds the strength of the next node, which may be its whole community.
+    #[inline]
+    pub(crate) fn add(&mut self, is_single: bool, strength: f64) {
+        self.total += strength;
+        if is_single && strength > 0.0 {
+            if self.unit == 0.0 {
+                self.unit = strength;
+            }
+            self.single_squares += (strength / self.unit).powi(2);
+        }
+    }
+
+    /// Adds weight inside communities.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, weight: f64) {
+        self.inside += weight;
+    }
+
+    /// Returns the share of the total weight.
+    pub(crate) fn share(&self, strength: f64) -> f64 {
+        strength / self.total
+    }
+
+    /// Returns the coverage; see [`Tally::coverage`].
+    pub(crate) fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside / self.total } else { 1.0 }
+    }
+
+    /// Returns the modularity, where `expected` is the share that chance would put inside communities of several
+    /// nodes.
+    pub(crate) fn modularity(&self, expected: f64) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        self.coverage() - expected - self.single_squares * self.share(self.unit).powi(2)
+    }
+}
+
+impl Tally {
+    /// Creates sums for communities of which `0..shared` may have more than one node: 8 bytes each. In directed
+    /// graphs `shared` must include all of them: 16 bytes each.
+    pub(crate) fn new(shared: usize, directed: bool) -> Self {
+        Self {
+            strengths: vec![0.0; shared],
+            opposite: vec![0.0; if directed { shared } else { 0 }],
+            totals: WeightTotals::default(),
+        }
+    }
+
+    /// Adds a whole graph in a scan, and connects neighbors with the same label in `pieces`.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub(crate) fn scan<S: Sum>(
+        mut self,
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        scratch: &PerThread<Closing>,
+        mut tick: impl FnMut(&Block) -> Result<()>,
+    ) -> Result<Self> {
+        let opposite = &mut std::mem::take(&mut self.opposite);
+        let directed = source.graph().is_directed();
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if directed {
+                scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))?;
+            }
+            Ok(())
+        };
+        scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
+            self.add(labels[node as usize], sums.strength);
+            self.add_inside(sums.inside_at_later);
+        })?;
+        self.opposite = std::mem::take(opposite);
+        Ok(self)
+    }
+
+    /// Passes the contribution of each node to its community to `visit`, in node order. Connects neighbors with
+    /// the same label in `pieces`, and adds the weight of incoming arcs to `opposite`, by label, if that is not
+    /// empty.
+    ///
+    /// # Errors
+    /// Those of reading and of `tick`, which is called for each block.
+    pub fn for_each_node(
+        source: &mut BlockSource<'_>,
+        labels: &[u32],
+        pieces: Option<&Pieces>,
+        opposite: &mut [f64],
+        mut tick: impl FnMut(&Block) -> Result<()>,
+        visit: impl FnMut(u32, NodeSums),
+    ) -> Result<()> {
+        let scratch = PerThread::new(Closing::default);
+        let count_opposite = |block: &Block| {
+            tick(block)?;
+            if opposite.is_empty() {
+                return Ok(());
+            }
+            scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))
+        };
+        if source.graph().is_weighted() {
+            scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)
+        } else {
+            scan_communities::<u32>(source, labels, pieces, &scratch, count_opposite, visit)
+        }
+    }
+
+    /// Adds the strength of the next node.
+    #[inline]
+    pub(crate) fn add(&mut self, community: u32, strength: f64) {
+        let sum = self.strengths.get_mut(community as usize);
+        self.totals.add(sum.is_none(), strength);
+        if let Some(sum) = sum {
+            *sum += strength;
+        }
+    }
+
+    /// Adds weight inside communities.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, weight: f64) {
+        self.totals.add_inside(weight);
+    }
+
+    /// Returns the share of the weight inside communities; 1 without any weight.
+    pub(crate) fn coverage(&self) -> f64 {
+        self.totals.coverage()
+    }
+
+    /// Returns the modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
+    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the share of
+    /// the weight inside communities, minus the share that chance would put there.
+    pub(crate) fn modularity(&self) -> f64 {
+        let share = |strength: f64| self.totals.share(strength);
+        let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
+        let expected: f64 =
+            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
+        self.totals.modularity(expected)
+    }
+}
+
+fn add_opposite(
+    block: &Block,
+    labels: &[u32],
+    opposite: &mut [f64],
+    scratch: &mut ArcScratch,
+) -> Result<()> {
+    for local in 0..block.node_count() {
+        let node = block.first_node() as usize + local;
+        opposite[labels[node] as usize] += block.self_loop(local);
+        block.for_each_segment(local, scratch, |targets, codes| {
+            f64::for_each(targets, codes, |target, weight| {
+                opposite[labels[target as usize] as usize] += weight;
+            });
+        })?;
+    }
+    Ok(())
+}

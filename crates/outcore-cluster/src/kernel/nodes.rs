@@ -1,0 +1,103 @@
+//! State of nodes during a sweep: labels, active nodes, and nodes that may move.
+//!
+//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from
+//! a late sweep on, a node that has moved often enough stays. [`Rules`] holds these limits.
+
+use super::objective::Choice;
+use crate::base::bits::Bits;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// Sweep from which on frequent movers are stopped: in directed graphs nothing else ends the sweeps.
+pub const FREEZE_SWEEP: u32 = 20;
+/// Number of moves after which a node is stopped.
+pub const FREEZE_CHANGES: u8 = 8;
+
+/// State of the nodes while they move.
+pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
+    pub labels: &'a L,
+    /// Nodes whose neighborhood has changed since they were last visited; in directed graphs, nodes that may move.
+    pub active: &'a Bits,
+    /// Number of moves of each node; empty in undirected graphs.
+    pub changes: Vec<u8>,
+    /// Number of input nodes in each node; empty if one each.
+    pub counts: &'a [u32],
+    pub seed: u64,
+    pub objective: O,
+    /// Whether each sweep visits the blocks in a different order, by hash.
+    pub shuffled: bool,
+    /// Whether a further sweep may follow, for which the neighbors of moved nodes become active.
+    pub activates: bool,
+    /// Restrictions on moves, and the distances of labels from their origins.
+    pub rules: Rules<'a>,
+}
+
+impl<O, L: ?Sized> Nodes<'_, O, L> {
+    /// Stops frequent movers of directed graphs when the sweep [`FREEZE_SWEEP`] begins.
+    pub fn freeze(&self, number: u32) {
+        if number == FREEZE_SWEEP {
+            let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);
+            movers.for_each(|(node, _)| self.active.clear(node));
+        }
+    }
+
+    /// Returns the hops between a node and the origin of its label.
+    #[inline]
+    pub fn hops(&self, node: u32) -> u8 {
+        self.rules.hops[node as usize].load(Relaxed)
+    }
+
+    /// Returns the number of input nodes in `node`.
+    #[inline]
+    pub fn count(&self, node: u32) -> u32 {
+        self.counts.get(node as usize).copied().unwrap_or(1)
+    }
+}
+
+/// Restrictions on moves, and the distances of labels from their origins.
+#[derive(Default)]
+pub struct Rules<'a> {
+    /// Nodes that never move.
+    pub held: Option<&'a Bits>,
+    /// Number of visits of each node; empty if unlimited.
+    pub visits: Vec<u16>,
+    pub most_visits: u16,
+    /// Number of moves of each node in undirected graphs; empty if unlimited.
+    pub moves: Vec<u8>,
+    /// Hops between each node and the origin of its label; empty without attenuation.
+    pub hops: &'a [AtomicU8],
+}
+
+impl Rules<'_> {
+    /// Returns whether every active node may move.
+    pub fn is_free(&self) -> bool {
+        self.held.is_none() && self.visits.is_empty() && self.moves.is_empty()
+    }
+
+    /// Returns whether an active node may be visited in this sweep, and counts the visit.
+    pub fn admits(&mut self, node: usize, sweep: u32) -> bool {
+        if self.held.is_some_and(|held| held.get(node)) {
+            return false;
+        }
+        if sweep >= FREEZE_SWEEP && self.moves.get(node).is_some_and(|&n| n >= FREEZE_CHANGES) {
+            return false;
+        }
+        match self.visits.get_mut(node) {
+            Some(visits) if *visits >= self.most_visits => false,
+            Some(visits) => {
+                *visits += 1;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Records that a node has moved.
+    pub fn moved(&mut self, node: usize, choice: &Choice) {
+        if let Some(moves) = self.moves.get_mut(node) {
+            *moves = moves.saturating_add(1);
+        }
+        if let Some(hops) = self.hops.get(node) {
+            hops.store(choice.hops, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Objectives of the sweeps, and the election of the best label of a node.
+//!
+//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all
+//! objectives. Quality depends on how ties are broken: the node keeps its own label if that is among the
+//! best, and otherwise takes the one with the largest hash *for this node*. An order of labels shared by
+//! all nodes would flood the graph with one label.
+//!
+//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node
+//! leaves its label only for one that is better by more than that. Hence every move raises the objective,
+//! and the sweeps end.
+//!
+//! [`RELATIVE_TOLERANCE`]: outcore_graph::weight::RELATIVE_TOLERANCE
+
+use crate::base::hash::{Hash, TIE};
+use crate::base::table::{LabelTable, Sum};
+use outcore_io::checkpoint::{StateReader, StateWriter};
+use outcore_io::error::Result;
+use outcore_io::prefetch;
+
+/// Placeholder for a label that no node has yet. Differs from every label and from the marker of empty slots.
+pub const ALONE: u32 = u32::MAX - 1;
+
+/// Node about to choose a label.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Visit {
+    /// Present label.
+    pub present: u32,
+    /// Number of nodes of the input in it.
+    pub count: u32,
+    /// Weight of its arcs to other nodes with this label.
+    pub own: f64,
+    /// Weight of all its arcs, without loops. Zero if the objective does not need it.
+    pub arcs: f64,
+    /// Its share of the mass of its community.
+    pub mass: f64,
+}
+
+/// Objective that the sweeps improve.
+pub trait Objective: Sync {
+    /// Whether it needs [`Visit::arcs`] and [`Visit::mass`], and bounds its rates by them.
+    const WEIGHS_NODES: bool;
+    /// Whether votes weaken with the hops of their label.
+    const ATTENUATES: bool = false;
+    /// Whether it looks up data of each label, which [`prefetch`](Self::prefetch) fetches early.
+    const LOOKS_UP_LABELS: bool = Self::WEIGHS_NODES;
+    /// Whether it [`admits`](Self::admits) only some labels.
+    const RESTRICTS: bool = false;
+    /// Effect of leaving the present label, independent of the new one.
+    type Leaving: Copy;
+
+    /// Returns the mass that a node of this strength, with `count` nodes of the input, adds to a community.
+    fn mass(&self, count: u32, strength: f64) -> f64;
+    /// Prepares calls of [`rate`](Self::rate) for a node.
+    fn leaving(&self, visit: &Visit) -> Self::Leaving;
+    /// Prefetches the data of a label that `rate` needs.
+    fn prefetch(&self, label: u32);
+    /// Returns whether a node with the label `present` may take `label`.
+    #[inline]
+    fn admits(&self, _present: u32, _label: u32) -> bool {
+        true
+    }
+    /// Prefetches the data of a label that `admits` needs.
+    #[inline]
+    fn prefetch_admission(&self, _label: u32) {}
+    /// Rates `label`, to which arcs of total weight `weight` lead.
+    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
+    /// Returns the part of [`best_rate`](Self::best_rate) that is the same for all weights.
+    #[inline]
+    fn ceiling(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+        0.0
+    }
+    /// Returns an upper bound of the rates of all labels to which arcs of this total weight lead, or of a smaller
+    /// one, up to rounding.
+    #[inline]
+    fn best_rate(&self, _visit: &Visit, _at: &Self::Leaving, _ceiling: f64, _weight: f64) -> f64 {
+        f64::INFINITY
+    }
+    /// Rates being alone; negative infinity if that is not an option.
+    #[inline]
+    fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+        f64::NEG_INFINITY
+    }
+    /// Returns an unused label for a node that will be alone.
+    fn free_label(&mut self) -> Option<u32> {
+        None
+    }
+    /// Returns the smallest rate that differs from `rate` only by rounding.
+    fn least_equal(&self, visit: &Visit, rate: f64) -> f64;
+    /// Returns whether a label of this rate is better than the present one by more than rounding.
+    fn improves(&self, visit: &Visit, rate: f64) -> bool;
+    /// Records that a node has moved to `label`, to which arcs of total weight `weight` lead.
+    fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
+    /// Returns the factor of a vote whose label has traveled this many hops.
+    fn factor(&self, _hops: u8) -> f64 {
+        1.0
+    }
+}
+
+/// Objective with sums over the communities, which moves keep up to date.
+pub trait Sums: Objective + Sized + Send {
+    /// Parameters of the objective.
+    type Rule: Copy + Send + Sync;
+    /// Bytes per community.
+    const COMMUNITY_BYTES: u64;
+    /// Whether it needs cuts.
+    const COUNTS_CUTS: bool;
+
+    /// Returns whether it needs the number of input nodes in each node.
+    fn asks_for_counts(rule: Self::Rule) -> bool;
+    /// Returns the maximum number of input nodes in a community, if limited.
+    fn most(_rule: Self::Rule) -> Option<u32> {
+        None
+    }
+    /// Returns the rule with another limit on input nodes in a community, if the objective can have one.
+    fn limited(rule: Self::Rule, _most: Option<u32>) -> Self::Rule {
+        rule
+    }
+    /// Creates an objective without communities, with room for `capacity` of them.
+    fn empty(rule: Self::Rule, capacity: usize) -> Self;
+    /// Adds to a community a node that holds `count` nodes of the input and changes the weight of the arcs that
+    /// leave communities by `cut`.
+    fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
+    /// Finishes the sums after the last node was added.
+    fn complete(&mut self);
+    /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
+    fn free_below(&mut self, _count: usize) {}
+    /// Returns the strength of all nodes together.
+    fn strength(&self) -> f64;
+    /// Returns an exclusive upper bound of the labels.
+    fn label_bound(&self) -> usize;
+    /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is
+    /// better. `inside` is the weight of the arcs inside communities, with twice that of loops.
+    fn quality(&self, inside: f64) -> f64;
+    /// Returns the scale of a quality, on a graph with `nodes` nodes, with which differences are compared.
+    fn scale(quality: f64, _nodes: u64) -> f64 {
+        quality.abs()
+    }
+    /// Saves all sums exactly.
+    fn save(&self, to: &mut StateWriter) -> Result<()>;
+    /// Loads saved sums.
+    fn load(rule: Self::Rule, from: &mut StateReader) -> Result<Self>;
+}
+
+/// Sums whose changes can be reverted.
+pub trait Revert: Sums {
+    /// Restores the sums of a community, and the total sums, from `before`.
+    fn revert(&mut self, before: &Self, label: u32);
+}
+
+/// Objective restricted to classes: a node can take only labels of its own class.
+pub struct Within<'a, O> {
+    pub objective: O,
+    /// Class of each label.
+    pub classes: &'a [u32],
+}
+
+impl<O: Objective> Objective for Within<'_, O> {
+    const WEIGHS_NODES: bool = O::WEIGHS_NODES;
+    const RESTRICTS: bool = true;
+    type Leaving = O::Leaving;
+
+    #[inline]
+    fn mass(&self, count: u32, strength: f64) -> f64 {
+        self.objective.mass(count, strength)
+    }
+    #[inline]
+    fn leaving(&self, visit: &Visit) -> Self::Leaving {
+        self.objective.leaving(visit)
+    }
+    #[inline]
+    fn prefetch(&self, label: u32) {
+        self.objective.prefetch(label);
+    }
+    #[inline]
+    fn admits(&self, present: u32, label: u32) -> bool {
+        self.classes[label as usize] == self.classes[present as usize]
+    }
+    #[inline]
+    fn prefetch_admission(&self, label: u32) {
+        prefetch(self.classes, label as usize);
+    }
+    #[inline]
+    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
+        if self.admits(visit.present, label) {
+            self.objective.rate(visit, leaving, label, weight)
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+    #[inline]
+    fn ceiling(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+        self.objective.ceiling(visit, leaving)
+    }
+    #[inline]
+    fn best_rate(&self, visit: &Visit, at: &Self::Leaving, ceiling: f64, weight: f64) -> f64 {
+        self.objective.best_rate(visit, at, ceiling, weight)
+    }
+    #[inline]
+    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
+        self.objective.least_equal(visit, rate)
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        self.objective.improves(visit, rate)
+    }
+    #[inline]
+    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
+        self.objective.moved(visit, label, weight);
+    }
+}
+
+/// Proposed move of a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// Node.
+    pub visit: Visit,
+    /// New label.
+    pub label: u32,
+    /// Weight of the arcs to the new label.
+    pub other: f64,
+    /// Hops between the node and the origin of the label after the move; 0 without attenuation.
+    pub hops: u8,
+}
+
+impl Choice {
+    /// Returns whether the move raises the objective in the current state.
+    #[inline]
+    pub fn improves<O: Objective>(&self, objective: &O) -> bool {
+        let leaving = objective.leaving(&self.visit);
+        let rate = objective.rate(&self.visit, &leaving, self.label, self.other);
+        objective.improves(&self.visit, rate)
+    }
+}
+
+/// Order of equally good labels for one node in one sweep.
+#[derive(Debug, Clone, Copy)]
+pub struct TieOrder {
+    hash: Hash,
+    sweep: u64,
+}
+
+impl TieOrder {
+    #[inline]
+    pub fn new(seed: u64, node: u32, sweep: u32) -> Self {
+        Self { hash: Hash::new(seed ^ TIE ^ u64::from(node)), sweep: u64::from(sweep) }
+    }
+
+    /// Returns the sort key of a label: the largest key wins, which is the larger hash, then the smaller label.
+    #[inline]
+    pub fn key(self, label: u32) -> (u64, u32) {
+        (self.hash.of(u64::from(label), self.sweep), !label)
+    }
+}
+
+/// Election of the best label, from all sums together or from one share of the labels after the other:
+/// first [`survey`](Self::survey) each share; then, if [`leaves`](Self::leaves), [`pick`](Self::pick)
+/// from each share, surveyed again unless it is the only one.
+pub struct Election<'a, O: Objective> {
+    objective: &'a O,
+    visit: Visit,
+    leaving: O::Leaving,
+    ceiling: f64,
+    largest: f64,
+    best: Option<(u32, f64)>,
+}
+
+impl<'a, O: Objective> Election<'a, O> {
+    #[inline]
+    pub fn new(objective: &'a O, visit: Visit) -> Self {
+        let leaving = objective.leaving(&visit);
+        let ceiling = objective.ceiling(&visit, &leaving);
+        let largest = objective.alone(&visit, &leaving);
+        Self { objective, visit, leaving, ceiling, largest, best: None }
+    }
+
+    /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay where they are,
+    /// and the weights of their other labels already tell so.
+    #[inline]
+    pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
+        rates.clear();
+        let present = self.visit.present;
+        let others = || table.iter().filter(|&(label, _)| label != present);
+        // Labels with at most this weight cannot win.
+        let mut beaten = 0.0;
+        if O::WEIGHS_NODES {
+            let largest = others().fold(0.0, |largest: f64, (_, sum)| largest.max(sum.value()));
+            if !self.may_win(largest) {
+                return;
+            }
+        }
+        for (label, sum) in table.iter() {
+            let weight = sum.value();
+            let mut rate = f64::NEG_INFINITY;
+            if label != present && (!O::WEIGHS_NODES || weight > beaten) {
+                if !O::WEIGHS_NODES || self.may_win(weight) {
+                    rate = self.objective.rate(&self.visit, &self.leaving, label, weight);
+                } else {
+                    beaten = weight;
+                }
+            }
+            self.largest = self.largest.max(rate);
+            rates.push(rate);
+        }
+    }
+
+    /// Returns whether a label of this weight may be better than the present one. Rounding of the bound cannot matter:
+    /// a label must be better by more than it.
+    #[inline]
+    pub fn may_win(&self, weight: f64) -> bool {
+        self.objective.best_rate(&self.visit, &self.leaving, self.ceiling, weight) > 0.0
+    }
+
+    /// Returns whether the node leaves its label: even the lowest rate among the equally good labels is better.
+    #[inline]
+    pub fn leaves(&self) -> bool {
+        let least = self.objective.least_equal(&self.visit, self.largest);
+        self.objective.improves(&self.visit, least)
+    }
+
+    /// Picks the equally good label with the largest key.
+    #[inline]
+    pub fn pick<S: Sum>(
+        &mut self,
+        table: &LabelTable<S>,
+        rates: &[f64],
+        key: impl Fn(u32) -> (u64, u32),
+    ) {
+        let least = self.objective.least_equal(&self.visit, self.largest);
+        for ((label, sum), &rate) in table.iter().zip(rates) {
+            if rate < least {
+                continue;
+            }
+            match self.best {
+                Some((best, _)) if key(best) >= key(label) => {}
+                _ => self.best = Some((label, sum.value())),
+            }
+        }
+    }
+
+    /// Returns the move, if the node leaves its label.
+    #[inline]
+    pub fn choice(&self) -> Option<Choice> {
+        let is_alone =
+            || self.leaves() && self.objective.alone(&self.visit, &self.leaving).is_finite();
+        let (label, other) = self.best.or_else(|| is_alone().then_some((ALONE, 0.0)))?;
+        Some(Choice { visit: self.visit, label, other, hops: 0 })
+    }
+}

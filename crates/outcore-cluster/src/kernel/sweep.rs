@@ -1,0 +1,337 @@
+//! Schedule of a sweep: many threads move nodes, with the same result as one thread.
+//!
+//! ```text
+//!  for each block of the graph, in order           (blocks depend only on the graph)
+//!    divide the block's active nodes into 4 groups by hash
+//!    for each group
+//!      propose   all threads: best label of each node, given the current labels
+//!      confirm   all threads: movers that have a moving neighbor
+//!      commit    in order of the nodes: each move that still raises the objective
+//!      activate  all threads: the neighbors of nodes that moved
+//! ```
+//!
+//! Moving all nodes at the same time does not converge (on a path, labels chase each other forever), and
+//! moving them one by one is serial. With four groups, few movers have moving neighbors; only these are
+//! rated again, so the serial part is small. The sweeps end because every commit raises the objective.
+
+use super::cache::BlockSource;
+use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
+use super::objective::{ALONE, Objective};
+use super::propose::{Proposal, ProposeWorker, Round, Tables};
+use crate::base::hash::{Hash, ORDER, SUB};
+use crate::base::parallel::{PerThread, for_pieces, piece_nodes};
+use crate::base::table::Sum;
+use crate::store::by_node::NodeLabels;
+use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_io::error::Result;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Number of groups of a block's nodes that move one after the other.
+const GROUPS: u8 = 4;
+/// Role of a node that does not move now.
+const RESTS: u8 = GROUPS;
+/// Role of a node about to move in its group.
+const MOVES: u8 = GROUPS + 1;
+/// Number of members by which the data of labels is fetched ahead of a commit: it was last used by another thread.
+const COMMITS_AHEAD: usize = 16;
+/// Degree above which nodes share one large table, so that each thread needs only a small one.
+pub const LARGE_DEGREE: u64 = 1 << 16;
+/// Maximum number of labels summed together; more are summed in shares.
+pub const MOST_LABELS: u64 = 1 << 20;
+/// Working memory of the sweeps, independent of the number of nodes.
+pub struct Workshop<S> {
+    workers: PerThread<ProposeWorker<S>>,
+    large: Mutex<Tables<S>>,
+    large_degree: u64,
+    roles: Vec<u8>,
+    order: Vec<u32>,
+    plans: Vec<Proposal>,
+}
+
+impl<S: Sum> Workshop<S> {
+    /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
+    pub fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
+        let small = max_degree.min(large_degree) as usize;
+        let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
+        Self {
+            workers: PerThread::new(|| ProposeWorker::new(small)),
+            large: Mutex::new(Tables::new(large as usize)),
+            large_degree,
+            roles: Vec::new(),
+            order: Vec::new(),
+            plans: Vec::new(),
+        }
+    }
+
+    /// Returns the bytes of the working memory.
+    pub fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
+        let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
+        let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
+        // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
+        let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
+        let plans = group * size_of::<Proposal>() as u64;
+        threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
+    }
+}
+
+/// Moved nodes and visited arcs of a sweep.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Swept {
+    pub moved: u64,
+    pub arcs: u64,
+}
+
+/// Makes one sweep: visits every active node once.
+///
+/// # Errors
+/// Those of reading, and those of `tick`, which is called for each block with the arcs visited so far.
+pub fn sweep<S: Sum, O: Objective>(
+    graph: &Graph,
+    source: &mut BlockSource<'_>,
+    nodes: &mut Nodes<'_, O>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+    mut tick: impl FnMut(u64) -> Result<()>,
+) -> Result<Swept> {
+    let directed = graph.is_directed();
+    nodes.freeze(number);
+    let mut swept = Swept::default();
+    let active = nodes.active;
+    let order = block_order(graph, nodes, number);
+    source.for_each(
+        order.iter().map(|&block| block as usize),
+        |entry| {
+            let first = entry.first_node as usize;
+            active.any(first..first + entry.node_count as usize)
+        },
+        |block| {
+            tick(swept.arcs)?;
+            let of_block = sweep_block(block, directed, nodes, workshop, number)?;
+            swept.moved += of_block.moved;
+            swept.arcs += of_block.arcs;
+            Ok(())
+        },
+    )?;
+    Ok(swept)
+}
+
+fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
+    if nodes.shuffled {
+        let hash = Hash::new(nodes.seed ^ ORDER);
+        let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
+        order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
+    }
+    order
+}
+
+/// Moves the active nodes of one block.
+///
+/// # Errors
+/// Those of reading.
+pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    workshop: &mut Workshop<S>,
+    number: u32,
+) -> Result<Swept> {
+    let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
+    let bounds = group_nodes(block, nodes, number, roles, order);
+    let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
+    plans.resize(largest.max(plans.len()), Proposal::default());
+    let piece = piece_nodes(block.node_count(), block.arc_count());
+    let mut swept = Swept::default();
+    for group in 0..GROUPS {
+        let members = &order[bounds[group as usize]..bounds[group as usize + 1]];
+        let plans = &mut plans[..members.len()];
+        let round =
+            Round { block, roles, group, number, nodes, large, large_degree: *large_degree };
+        swept.arcs += for_pieces(members, plans, piece, |members, plans| {
+            workers.with(|worker| round.propose(members, plans, worker))
+        })?;
+        let mut contested = 0;
+        for (&local, plan) in members.iter().zip(plans.iter()) {
+            if plan.choice.is_some() {
+                roles[local as usize] = MOVES;
+                contested += usize::from(plan.contested);
+            }
+        }
+        if let Some(piece) = (piece * members.len()).checked_div(contested) {
+            // Pieces are larger, since most of their nodes are not rated again.
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| confirm(block, roles, members, plans, &mut worker.arcs))
+            })?;
+        }
+        let moved = workers.with(|worker| {
+            commit::<S, O, L>(block, directed, nodes, number, members, plans, worker)
+        })?;
+        for (&local, _) in members.iter().zip(plans.iter()) {
+            roles[local as usize] = RESTS;
+        }
+        swept.moved += moved as u64;
+        if moved > 0 && !directed && nodes.activates {
+            let piece = piece * members.len() / moved;
+            for_pieces(members, plans, piece, |members, plans| {
+                workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))
+            })?;
+        }
+    }
+    Ok(swept)
+}
+
+/// Sorts the block's active nodes by group, in node order within each; returns the bounds of the groups.
+fn group_nodes<O, L: ?Sized>(
+    block: &Block,
+    nodes: &mut Nodes<'_, O, L>,
+    number: u32,
+    roles: &mut Vec<u8>,
+    order: &mut Vec<u32>,
+) -> [usize; GROUPS as usize + 1] {
+    let first = block.first_node() as usize;
+    let hash = Hash::new(nodes.seed ^ SUB);
+    roles.clear();
+    roles.resize(block.node_count(), RESTS);
+    let mut counts = [0; GROUPS as usize];
+    let (active, rules) = (nodes.active, &mut nodes.rules);
+    let is_free = rules.is_free();
+    active.for_each(first..first + block.node_count(), |node| {
+        if !is_free && !rules.admits(node, number) {
+            active.clear(node);
+            return;
+        }
+        let group = (hash.of(node as u64, u64::from(number)) % u64::from(GROUPS)) as u8;
+        roles[node - first] = group;
+        counts[group as usize] += 1;
+    });
+    let mut bounds = [0; GROUPS as usize + 1];
+    for group in 0..GROUPS as usize {
+        bounds[group + 1] = bounds[group] + counts[group];
+    }
+    order.clear();
+    order.resize(bounds[GROUPS as usize], 0);
+    let mut next = bounds;
+    for (local, &role) in roles.iter().enumerate() {
+        if role < GROUPS {
+            order[next[role as usize]] = local as u32;
+            next[role as usize] += 1;
+        }
+    }
+    bounds
+}
+
+/// Determines which contested movers do have a moving neighbor.
+fn confirm(
+    block: &Block,
+    roles: &[u8],
+    members: &[u32],
+    plans: &mut [Proposal],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        if plan.contested && plan.choice.is_some() {
+            plan.contested = false;
+            block.for_each_segment(local as usize, arcs, |targets, _| {
+                plan.contested |= targets.iter().any(|&target| {
+                    let local = target.wrapping_sub(block.first_node()) as usize;
+                    roles.get(local) == Some(&MOVES)
+                });
+            })?;
+        }
+    }
+    Ok(0)
+}
+
+/// Commits the moves that still improve the objective, in node order, and discards the others.
+fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    number: u32,
+    members: &[u32],
+    plans: &mut [Proposal],
+    worker: &mut ProposeWorker<S>,
+) -> Result<usize> {
+    let labels = nodes.labels;
+    let ProposeWorker { arcs, ballot, .. } = worker;
+    let mut moved = 0;
+    for (at, &local) in members.iter().enumerate() {
+        if let Some(Proposal { choice: Some(later), .. }) = plans.get(at + COMMITS_AHEAD) {
+            nodes.objective.prefetch(later.visit.present);
+            nodes.objective.prefetch(later.label);
+        }
+        let plan = &mut plans[at];
+        let Some(choice) = &mut plan.choice else { continue };
+        let node = block.first_node() + local;
+        if plan.contested {
+            let present = labels.at(node).load(Relaxed);
+            let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
+            block.for_each_segment(local as usize, arcs, |targets, codes| {
+                let (targets, codes) = nodes.votes(targets, codes, ballot);
+                S::for_each(targets, codes, |target, weight| {
+                    let label = labels.at(target).load(Relaxed);
+                    if label == present {
+                        own += weight;
+                    } else if label == choice.label {
+                        other += weight;
+                        if O::ATTENUATES {
+                            nearest = nearest.min(nodes.hops(target));
+                        }
+                    }
+                });
+            })?;
+            (choice.visit.own, choice.other) = (own.value(), other.value());
+            choice.hops = nearest.saturating_add(1);
+        }
+        let improves = choice.improves(&nodes.objective);
+        if improves && choice.label == ALONE {
+            let Some(label) = nodes.objective.free_label() else {
+                plan.choice = None;
+                continue;
+            };
+            choice.label = label;
+        }
+        if improves {
+            nodes.objective.moved(&choice.visit, choice.label, choice.other);
+            labels.at(node).store(choice.label, Relaxed);
+            nodes.rules.moved(node as usize, choice);
+            moved += 1;
+            if directed {
+                let changes = &mut nodes.changes[node as usize];
+                *changes = changes.saturating_add(1);
+                if number >= FREEZE_SWEEP && *changes >= FREEZE_CHANGES {
+                    nodes.active.clear(node as usize);
+                }
+            }
+        } else {
+            // Another label may still be better, so the node is visited again in the next sweep.
+            plan.choice = None;
+            nodes.active.set(node as usize);
+        }
+    }
+    Ok(moved)
+}
+
+/// Activates the neighbors of moved nodes, except those that already have the new label.
+fn activate<O: Sync, L: NodeLabels + ?Sized>(
+    block: &Block,
+    nodes: &Nodes<'_, O, L>,
+    members: &[u32],
+    plans: &[Proposal],
+    arcs: &mut ArcScratch,
+) -> Result<u64> {
+    for (&local, plan) in members.iter().zip(plans) {
+        let Some(choice) = plan.choice else { continue };
+        block.for_each_segment(local as usize, arcs, |targets, _| {
+            targets.iter().for_each(|&target| nodes.labels.prefetch(target));
+            for &target in targets {
+                let (node, label) = (target as usize, nodes.labels.at(target));
+                if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
+                    nodes.active.set(node);
+                }
+            }
+        })?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,464 @@
+//! Options of a clustering, and the values that are refused.
+
+use super::connected::WellConnected;
+use super::table::{Method, MethodOption};
+use outcore_graph::{Graph, View};
+use outcore_io::error::opt::{
+    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, FIXED, INFLATION, INITIAL, LABEL_CUTOFF,
+    LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE,
+    TRIALS, WELL_CONNECTED,
+};
+use outcore_io::error::{Error, Result, Text};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Options of a clustering.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClusterOptions {
+    /// Method.
+    pub method: Method,
+    /// Resolutions: larger values give smaller communities, and each value gives a result. Modularity: 1 is usual.
+    /// Constant Potts model: the minimum density inside communities, in units of the mean weight of an arc.
+    pub resolution: Vec<f64>,
+    /// Maximum number of cycles of multilevel methods.
+    pub cycles: u32,
+    /// Number of starts of the methods with several levels, of which the best is continued; if `None`, as
+    /// many as suit the size of the graph: from 10 to 5.
+    #[serde(default)]
+    pub trials: Option<u32>,
+    /// Whether to return how often each node stays with its community in other starts; for multilevel methods.
+    #[serde(default)]
+    pub stability: bool,
+    /// Random seed: another seed gives another, equally good result.
+    pub seed: u64,
+    /// Maximum number of sweeps, of the graph or, with several levels, of a level above it; if `None`, 30 and 50.
+    pub max_sweeps: Option<u32>,
+    /// Label propagation: the sweeps end when at most this share of the nodes changes; with 0, when none changes.
+    pub tolerance: f64,
+    /// Minimum weight: lighter arcs are ignored.
+    pub min_weight: f64,
+    /// Whether to return the groups of each level; for multilevel methods.
+    #[serde(default)]
+    pub levels: bool,
+    /// Maximum number of nodes in a community; for all methods but components.
+    pub max_size: Option<u32>,
+    /// Bound that the smallest edge cut of each community must exceed: others are replaced by their parts.
+    #[serde(default)]
+    pub well_connected: Option<WellConnected>,
+    /// Initial labels; the constant Potts model always starts with each node's own.
+    pub seeding: Seeding,
+    /// Initial labels of some nodes: a file of communities, such as an earlier result; for all methods but components.
+    #[serde(default)]
+    pub initial: Option<PathBuf>,
+    /// Further options of label propagation.
+    pub propagation: PropagationOptions,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            resolution: vec![1.0],
+            cycles: 3,
+            trials: None,
+            stability: false,
+            seed: 0,
+            max_sweeps: None,
+            tolerance: 0.001,
+            min_weight: 0.0,
+            levels: false,
+            max_size: None,
+            well_connected: None,
+            seeding: Seeding::default(),
+            initial: None,
+            propagation: PropagationOptions::default(),
+        }
+    }
+}
+
+/// Options that apply only to label propagation.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PropagationOptions {
+    /// Loss of votes with the distance from the origin of their label; each value gives a result. 0 loses
+    /// nothing.
+    pub attenuation: Vec<f64>,
+    /// Meaning of the attenuation.
+    pub attenuation_rule: AttenuationRule,
+    /// Minimum sum of votes for a label to be taken.
+    pub label_cutoff: f64,
+    /// Maximum number of visits of a node.
+    pub max_visits: Visits,
+    /// Exponent to which weights are raised.
+    pub inflation: f64,
+    /// Labels of nodes that never change: a file of communities.
+    pub fixed: Option<PathBuf>,
+    /// Consensus of several runs.
+    pub consensus: Option<Consensus>,
+}
+
+/// Factor of a vote, by the hops from the origin of its label.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum AttenuationRule {
+    /// `1 - D x hops` (Leung, Hui, Liò and Crowcroft, "Towards real-time community detection in large
+    /// networks", 2009).
+    #[default]
+    Hops,
+    /// `1 - (p x hops)^D`, with `p` the share of nodes that changed in the previous sweep, 0 in the first: the
+    /// rule of ExoLabel.
+    Change,
+}
+
+/// Maximum number of visits of a node.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Visits {
+    /// Unlimited: a node is visited whenever a neighbor has changed.
+    #[default]
+    Any,
+    /// At most this number.
+    Most(u32),
+    /// At most the square root of the largest degree, or five if that is larger: the rule of ExoLabel.
+    RootOfDegree,
+}
+
+impl FromStr for Visits {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "root-degree" => Ok(Self::RootOfDegree),
+            _ => match text.parse() {
+                Ok(0) | Err(_) => Err("use a number from 1, or `root-degree`"),
+                Ok(most) => Ok(Self::Most(most)),
+            },
+        }
+    }
+}
+
+impl Visits {
+    /// Returns the maximum number of visits, if bounded.
+    pub(crate) fn most(self, max_degree: u64) -> Option<u32> {
+        match self {
+            Self::Any => None,
+            Self::Most(most) => Some(most),
+            Self::RootOfDegree => Some(max_degree.isqrt().clamp(5, u64::from(u32::MAX)) as u32),
+        }
+    }
+}
+
+/// Initial labels of nodes that are not given one.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Seeding {
+    /// A quarter of the nodes start with their own label, the others with that of a neighbor among these.
+    #[default]
+    Star,
+    /// Each node starts with its own label.
+    Own,
+}
+
+/// Several runs with one seed each, then a run on their agreement that starts from the labels of the first: each arc
+/// retains the share of its weight that equals the share of runs in which its ends have the same label (Lancichinetti
+/// and Fortunato, "Consensus clustering in complex networks", 2012, restricted to existing edges).
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct Consensus {
+    /// Number of runs, with consecutive seeds from the given one.
+    pub runs: u32,
+    /// Minimum share of the runs that must agree on an arc; others are ignored.
+    pub share: f64,
+}
+
+impl Consensus {
+    /// Default of [`share`](Self::share).
+    pub const SHARE: f64 = 0.5;
+
+    /// Creates a consensus of `runs` runs.
+    pub fn new(runs: u32, share: f64) -> Self {
+        Self { runs, share }
+    }
+}
+
+impl Default for PropagationOptions {
+    fn default() -> Self {
+        Self {
+            attenuation: vec![0.0],
+            attenuation_rule: AttenuationRule::default(),
+            label_cutoff: 0.0,
+            max_visits: Visits::default(),
+            inflation: 1.0,
+            fixed: None,
+            consensus: None,
+        }
+    }
+}
+
+/// Maximum number of runs of a consensus.
+const RUNS_MAX: u32 = 1000;
+
+impl ClusterOptions {
+    /// Refuses invalid values and meaningless combinations.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: Text| Err(Error::usage(message));
+        let options = &self.propagation;
+        let propagates = MethodOption::Propagation;
+        if !self.method.takes(propagates) && *options != PropagationOptions::default() {
+            let methods = propagates.methods();
+            return refuse(format!("these options apply only to the method {methods}").into());
+        }
+        if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
+            return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
+        }
+        if self.levels {
+            MethodOption::Levels.check(LEVELS, self.method)?;
+        }
+        self.check_limits()?;
+        self.check_initial()?;
+        self.check_max_size()?;
+        self.check_well_connected()?;
+        self.check_resolution()?;
+        self.propagation.check()
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let refuse = |option, what| Err(Error::usage(format_args!("{option} {what}")));
+        if self.cycles == 0 {
+            return refuse(CYCLES, "must be at least 1");
+        }
+        if self.trials == Some(0) {
+            return refuse(TRIALS, "must be at least 1");
+        }
+        if self.trials.is_some() {
+            MethodOption::Trials.check(TRIALS, self.method)?;
+        }
+        if self.stability {
+            self.check_stability()?;
+        }
+        if self.max_sweeps == Some(0) {
+            return refuse(MAX_SWEEPS, "must be at least 1");
+        }
+        if !(0.0..=1.0).contains(&self.tolerance) {
+            return refuse(TOLERANCE, "is a share from 0 to 1");
+        }
+        Ok(())
+    }
+
+    fn check_stability(&self) -> Result<()> {
+        MethodOption::Trials.check(STABILITY, self.method)?;
+        if self.trials == Some(1) {
+            return Err(Error::usage(format_args!(
+                "{STABILITY} compares starts, and there is only one"
+            ))
+            .hint(format_args!("use {} or more, or leave {TRIALS} out", TRIALS.of(2))));
+        }
+        if self.result_count() > 1 {
+            return Err(Error::usage(format_args!(
+                "{STABILITY} is computed for one result, but {RESOLUTION} has several values"
+            ))
+            .hint(format_args!("give one value of {RESOLUTION}")));
+        }
+        Ok(())
+    }
+
+    fn check_initial(&self) -> Result<()> {
+        if self.initial.is_none() {
+            return Ok(());
+        }
+        MethodOption::Initial.check(INITIAL, self.method)?;
+        if self.levels {
+            let message = format_args!("{INITIAL} cannot be combined with {LEVELS}");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out: communities that stay as they are have no groups"
+            )));
+        }
+        if self.stability {
+            let message = format_args!("{INITIAL} cannot be combined with {STABILITY}");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out: communities that are given have one start"
+            )));
+        }
+        if self.resolution.len() > 1 {
+            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
+            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
+        }
+        Ok(())
+    }
+
+    fn check_max_size(&self) -> Result<()> {
+        if self.max_size == Some(0) {
+            return Err(Error::usage(format_args!("{MAX_SIZE} must be at least 1"))
+                .hint("leave it out for no limit"));
+        }
+        if self.max_size.is_some() && !self.method.takes(MethodOption::MaxSize) {
+            return Err(Error::usage(format_args!(
+                "{MAX_SIZE} has no effect with {}",
+                METHOD.of(self.method.name())
+            ))
+            .hint(format_args!("use another method, or leave {MAX_SIZE} out")));
+        }
+        Ok(())
+    }
+
+    fn check_well_connected(&self) -> Result<()> {
+        if self.well_connected.is_some() && self.propagation.fixed.is_some() {
+            let message =
+                format_args!("{WELL_CONNECTED} may separate nodes that {FIXED} keeps together");
+            return Err(Error::usage(message).hint(format_args!(
+                "leave one of them out, or give the labels to {INITIAL}, which lets them change"
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_resolution(&self) -> Result<()> {
+        let values = &self.resolution;
+        let refuse = |what: &str| Err(Error::usage(format_args!("{RESOLUTION} {what}")));
+        if values.iter().any(|value| !(*value > 0.0 && value.is_finite())) {
+            return refuse("is a number above 0, or several");
+        }
+        if values.iter().enumerate().any(|(i, value)| values[..i].contains(value)) {
+            return refuse("has the same value twice");
+        }
+        if values.is_empty() || !self.has_resolution() && values.len() > 1 {
+            return refuse("takes one value for this method");
+        }
+        Ok(())
+    }
+
+    /// Returns the files to read before the clustering.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.initial, &self.propagation.fixed].into_iter().flatten()
+    }
+
+    /// Returns whether the method has a resolution.
+    pub fn has_resolution(&self) -> bool {
+        self.method.takes(MethodOption::Resolution)
+    }
+
+    /// Returns the view that every graph is clustered through.
+    pub(crate) fn view(&self) -> View {
+        View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
+    }
+
+    /// Returns the view through which a graph is clustered. Its weights are multiplied by a power of two if sums of
+    /// their powers, or products of two sums on levels, could leave the range of `f64`.
+    ///
+    /// # Errors
+    /// `BadInput` if the sum of all weights is too large.
+    pub(crate) fn view_of(&self, graph: &Graph) -> Result<View> {
+        let power = self.propagation.inflation;
+        let most = match self.method.is_multilevel() {
+            true => View::PRODUCT_EXPONENT_MAX,
+            false => (View::SUM_EXPONENT_MAX / power.max(1.0)) as i32,
+        };
+        Ok(self.view().shifted(graph.shift_within(most)?))
+    }
+
+    /// Returns the options with sums of weights in the unit of a view.
+    pub(crate) fn in_unit_of(&self, view: &View) -> Self {
+        let mut options = self.clone();
+        let cutoff = &mut options.propagation.label_cutoff;
+        *cutoff = view.sum_of_powers(*cutoff);
+        options
+    }
+}
+
+impl PropagationOptions {
+    /// Returns whether any attenuation weakens votes.
+    pub(crate) fn attenuates(&self) -> bool {
+        self.attenuation.iter().any(|&value| value > 0.0)
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
+        let most = if self.attenuation_rule == AttenuationRule::Hops { 1.0 } else { 100.0 };
+        if self.attenuation.is_empty()
+            || self.attenuation.iter().any(|value| !(0.0..=most).contains(value))
+        {
+            return refuse(
+                format_args!("{ATTENUATION} is a number from 0 to {most}, or several").into(),
+                format_args!(
+                    "use {}, or {} for two results",
+                    ATTENUATION.of(0.1),
+                    ATTENUATION.of("0,0.1")
+                )
+                .into(),
+            );
+        }
+        if self.attenuation.iter().enumerate().any(|(i, v)| self.attenuation[..i].contains(v)) {
+            return refuse(
+                format_args!("{ATTENUATION} has the same value twice").into(),
+                "give each value once".into(),
+            );
+        }
+        if !(self.label_cutoff >= 0.0 && self.label_cutoff.is_finite()) {
+            return refuse(
+                format_args!("{LABEL_CUTOFF} is a number from 0").into(),
+                format_args!("use {} for none", LABEL_CUTOFF.of(0)).into(),
+            );
+        }
+        if !(self.inflation > 0.0 && self.inflation <= View::POWER_MAX) {
+            return refuse(
+                format_args!("{INFLATION} is above 0 and at most {}", View::POWER_MAX).into(),
+                format_args!("use {} for weights as they are", INFLATION.of(1)).into(),
+            );
+        }
+        if self.max_visits == Visits::Most(0) {
+            return refuse(
+                format_args!("{MAX_VISITS} must be at least 1").into(),
+                "leave it out for no limit".into(),
+            );
+        }
+        let Some(Consensus { runs, share }) = self.consensus else { return Ok(()) };
+        if !(2..=RUNS_MAX).contains(&runs) {
+            return refuse(
+                format_args!("{CONSENSUS} takes 2 to {RUNS_MAX} runs").into(),
+                format_args!("use {}", CONSENSUS.of(10)).into(),
+            );
+        }
+        if !(share > 0.0 && share <= 1.0) {
+            return refuse(
+                format_args!("{CONSENSUS_SHARE} is above 0 and at most 1").into(),
+                format_args!("use {}", CONSENSUS_SHARE.of(Consensus::SHARE)).into(),
+            );
+        }
+        if self.attenuation.len() > 1 {
+            return refuse(
+                format_args!("{CONSENSUS} gives one result, but several {ATTENUATION} one each")
+                    .into(),
+                format_args!("give one value to {ATTENUATION}").into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_a_number_or_a_rule() {
+        assert_eq!("7".parse(), Ok(Visits::Most(7)));
+        assert_eq!("root-degree".parse(), Ok(Visits::RootOfDegree));
+        for text in ["0", "-1", "many", ""] {
+            assert!(text.parse::<Visits>().is_err(), "{text}");
+        }
+    }
+}

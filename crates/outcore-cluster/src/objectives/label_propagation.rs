@@ -1,0 +1,102 @@
+//! Objective of label propagation: the weight of the edges inside communities.
+//!
+//! A node takes the label with the largest weight among its neighbors (Raghavan, Albert and Kumara,
+//! "Near linear time algorithm to detect community structures in large-scale networks", 2007).
+
+use crate::kernel::objective::{Objective, Visit};
+use outcore_graph::weight::RELATIVE_TOLERANCE;
+
+/// Factor for comparisons: a sum that is below the largest only by rounding counts as the largest.
+pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
+
+/// Number of different hop counts.
+const HOPS: usize = 256;
+
+/// Weight inside communities; needs no data about communities.
+pub struct InsideWeight;
+
+impl Objective for InsideWeight {
+    const WEIGHS_NODES: bool = false;
+    type Leaving = ();
+
+    #[inline]
+    fn mass(&self, _node: u32, _strength: f64) -> f64 {
+        0.0
+    }
+    #[inline]
+    fn leaving(&self, _visit: &Visit) {}
+    #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
+    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
+        weight
+    }
+    #[inline]
+    fn least_equal(&self, _visit: &Visit, rate: f64) -> f64 {
+        rate * NEARLY
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        visit.own < rate * NEARLY
+    }
+    #[inline]
+    fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
+}
+
+/// Objective of label propagation with a cutoff and attenuation.
+pub struct Votes<const ATTENUATES: bool> {
+    /// Minimum sum of votes for a label.
+    pub cutoff: f64,
+    /// Factor of a vote by its hops; empty without attenuation.
+    pub factors: Vec<f64>,
+}
+
+impl<const ATTENUATES: bool> Votes<ATTENUATES> {
+    pub fn new(cutoff: f64) -> Self {
+        let factors = if ATTENUATES { vec![1.0; HOPS] } else { Vec::new() };
+        // Sums are compared up to rounding.
+        Self { cutoff: cutoff * NEARLY, factors }
+    }
+}
+
+impl Votes<true> {
+    /// Sets the factor of each hop count.
+    pub fn set_factors(&mut self, factor: impl Fn(f64) -> f64) {
+        for (hops, value) in self.factors.iter_mut().enumerate() {
+            *value = factor(hops as f64).clamp(0.0, 1.0);
+        }
+    }
+}
+
+impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
+    const WEIGHS_NODES: bool = false;
+    const ATTENUATES: bool = ATTENUATES;
+    type Leaving = ();
+
+    #[inline]
+    fn mass(&self, _count: u32, _strength: f64) -> f64 {
+        0.0
+    }
+    #[inline]
+    fn leaving(&self, _visit: &Visit) {}
+    #[inline]
+    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
+        if weight >= self.cutoff { weight } else { f64::NEG_INFINITY }
+    }
+    #[inline]
+    fn least_equal(&self, _visit: &Visit, rate: f64) -> f64 {
+        rate * NEARLY
+    }
+    #[inline]
+    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+        visit.own < rate * NEARLY
+    }
+    #[inline]
+    fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
+    #[inline]
+    fn prefetch(&self, _label: u32) {}
+    #[inline]
+    fn factor(&self, hops: u8) -> f64 {
+        self.factors[usize::from(hops)]
+    }
+}

@@ -1,0 +1,288 @@
+//! Quality of communities by their graph, from one scan.
+//!
+//! The scan yields each node's strength and the part of it that is inside its community; all measures follow from sums
+//! by community. Memory in addition to the labels: 4 bytes per node, to find communities that are not connected, and 20
+//! per community (directed: 28). A loop of weight w adds 2w to the strength of its node and to the part inside
+//! (directed: w).
+//!
+//! ```text
+//!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
+//!  modularity     sum in_c / s - r sum (s_c / s)^2                               (directed: s_c out times s_c in)
+//!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x
+//!  CPM            sum in_c / 2 - r m n_c (n_c - 1) / 2            (directed: twice)  with m the mean arc weight
+//!  conductance    (s_c - in_c) / min(s_c, s - s_c)
+//! ```
+
+use crate::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
+use outcore_graph::{Block, Graph, View};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, Observer, notify};
+
+/// Quality of communities by their graph.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Quality {
+    /// Resolution of `modularity` and `cpm`.
+    pub resolution: f64,
+    /// Modularity (Newman and Girvan, "Finding and evaluating community structure in networks", 2004;
+    /// with a resolution: Reichardt and Bornholdt, "Statistical mechanics of community detection",
+    /// 2006; directed: Leicht and Newman, "Community structure in directed networks", 2008).
+    pub modularity: f64,
+    /// Code length of the two-level map equation in bits per step of a random walk (Rosvall, Axelsson and Bergstrom,
+    /// "The map equation", 2009). Smaller is better. `None` for directed graphs, where it would depend on how the walk
+    /// leaves dead ends.
+    pub code_length: Option<f64>,
+    /// Code length with all nodes in one community.
+    pub code_length_undivided: Option<f64>,
+    /// Value of the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
+    /// community detection", 2011): weight inside communities, minus the weight if every pair of nodes in them had
+    /// `resolution` times the mean weight of the graph's arcs. In units of weight; a loop counts as weight, but not as
+    /// a pair.
+    pub cpm: f64,
+    /// Fraction of the total weight that is inside communities.
+    pub coverage: f64,
+    /// Mean conductance of the communities: the fraction of the arc weight at a community, or at the rest of the graph
+    /// if that is smaller, that crosses the boundary. It is undefined for communities with no weight on one of the two
+    /// sides. `None` if it is undefined for all communities, and for directed graphs.
+    pub conductance_mean: Option<f64>,
+    /// Maximum conductance of a community.
+    pub conductance_max: Option<f64>,
+    /// Number of communities.
+    pub community_count: u64,
+    /// Number of nodes in the largest community.
+    pub largest: u64,
+    /// Fraction of all nodes in the largest community.
+    pub largest_share: f64,
+    /// Median community size.
+    pub median: f64,
+    /// Number of communities of one node.
+    pub singleton_count: u64,
+    /// Number of communities that are not connected.
+    pub disconnected_count: u64,
+}
+
+/// Like [`quality_at`], with resolution 1.
+///
+/// # Errors
+/// Those of reading; `Interrupted`.
+///
+/// # Panics
+/// Panics unless there is exactly one label per node.
+pub fn quality(graph: &Graph, labels: &[u32], observer: &dyn Observer) -> Result<Quality> {
+    quality_at(graph, labels, 1.0, observer)
+}
+
+/// Rates communities by one scan; `labels` has the community of each node. Labels should be dense, as memory grows with
+/// the largest label.
+///
+/// # Errors
+/// Those of reading; `BadInput` if the sum of all weights is too large for `f64`; `Interrupted`.
+///
+/// # Panics
+/// Panics unless there is exactly one label per node.
+pub fn quality_at(
+    graph: &Graph,
+    labels: &[u32],
+    resolution: f64,
+    observer: &dyn Observer,
+) -> Result<Quality> {
+    assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
+    let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
+    let pieces = Pieces::new(labels.len(), graph.is_directed());
+    let shift = graph.shift_within(View::PRODUCT_EXPONENT_MAX)?;
+    let shifted = (shift != 0).then(|| graph.seen_as(&View::default().shifted(shift)));
+    let graph = shifted.as_ref().unwrap_or(graph);
+    let mut sums = QualitySums::new(graph, label_count);
+    sums.scan(graph, labels, &pieces, observer)?;
+    let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
+    let quality = sums.quality(resolution, disconnected_count);
+    // The only measure in units of weight.
+    let cpm = libm::scalbn(quality.cpm, -shift).clamp(f64::MIN, f64::MAX);
+    Ok(Quality { cpm, ..quality })
+}
+
+/// Returns the memory of [`quality`] in addition to the labels.
+pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
+    let cluster = ClusterMemory::of_scans(graph, threads);
+    let label = if graph.is_directed() { 28 } else { 20 };
+    4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
+}
+
+/// Sums over a scan.
+struct QualitySums {
+    /// Arc weight by community.
+    strengths: Vec<f64>,
+    inside: Vec<f64>,
+    sizes: Vec<u32>,
+    /// Arc weight by community of the arcs' other ends; empty if undirected.
+    opposite: Vec<f64>,
+    total: f64,
+    /// Unit of weight that keeps `node_information` in range.
+    unit: f64,
+    /// Sum of x log2 x over the strengths x of all nodes, in units.
+    node_information: f64,
+    mean_arc: f64,
+}
+
+impl QualitySums {
+    fn new(graph: &Graph, label_count: usize) -> Self {
+        let arcs_total = graph.weight_total();
+        Self {
+            strengths: vec![0.0; label_count],
+            inside: vec![0.0; label_count],
+            sizes: vec![0; label_count],
+            opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
+            total: 0.0,
+            unit: arcs_total,
+            node_information: 0.0,
+            mean_arc: arcs_total / graph.arc_count().max(1) as f64,
+        }
+    }
+
+    fn scan(
+        &mut self,
+        graph: &Graph,
+        labels: &[u32],
+        pieces: &Pieces,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        let mut source = BlockSource::new(graph, 0);
+        let mut opposite = std::mem::take(&mut self.opposite);
+        let mut arcs = 0;
+        let tick = |block: &Block| {
+            arcs += block.arc_count();
+            notify(observer, Event::Advance { done: arcs })
+        };
+        let pieces = Some(pieces);
+        Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {
+            self.add(labels[node as usize] as usize, sums.strength, sums.inside);
+        })?;
+        self.opposite = opposite;
+        Ok(())
+    }
+
+    fn add(&mut self, label: usize, strength: f64, inside: f64) {
+        self.sizes[label] += 1;
+        self.strengths[label] += strength;
+        self.inside[label] += inside;
+        self.total += strength;
+        if self.unit == 0.0 {
+            // The graph has only loops.
+            self.unit = strength;
+        }
+        if strength > 0.0 {
+            self.node_information += x_log_x(strength / self.unit);
+        }
+    }
+
+    fn is_directed(&self) -> bool {
+        !self.opposite.is_empty()
+    }
+
+    fn quality(mut self, resolution: f64, disconnected_count: u64) -> Quality {
+        let undirected = !self.is_directed();
+        let code_lengths = undirected.then(|| self.code_lengths());
+        let conductances = if undirected { self.conductances() } else { None };
+        let (modularity, coverage) = (self.modularity(resolution), self.coverage());
+        let cpm = self.cpm(resolution);
+        let nodes: u64 = self.sizes.iter().map(|&size| u64::from(size)).sum();
+        self.sizes.retain(|&size| size > 0);
+        let largest = self.sizes.iter().copied().max().map_or(0, u64::from);
+        Quality {
+            resolution,
+            modularity,
+            code_length: code_lengths.map(|(length, _)| length),
+            code_length_undivided: code_lengths.map(|(_, undivided)| undivided),
+            cpm,
+            coverage,
+            conductance_mean: conductances.map(|(mean, _)| mean),
+            conductance_max: conductances.map(|(_, max)| max),
+            community_count: self.sizes.len() as u64,
+            largest,
+            largest_share: largest as f64 / nodes.max(1) as f64,
+            singleton_count: self.sizes.iter().filter(|&&size| size == 1).count() as u64,
+            median: median(&mut self.sizes),
+            disconnected_count,
+        }
+    }
+
+    /// Returns the coverage; 1 if there is no weight.
+    fn coverage(&self) -> f64 {
+        if self.total > 0.0 { self.inside.iter().sum::<f64>() / self.total } else { 1.0 }
+    }
+
+    fn modularity(&self, resolution: f64) -> f64 {
+        if self.total <= 0.0 {
+            return 0.0;
+        }
+        let share = |strength: f64| strength / self.total;
+        let opposite = if self.is_directed() { &self.opposite } else { &self.strengths };
+        let expected: f64 =
+            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
+        self.coverage() - resolution * expected
+    }
+
+    fn cpm(&self, resolution: f64) -> f64 {
+        let of_pair = resolution * self.mean_arc;
+        let ends = if self.is_directed() { 1.0 } else { 2.0 };
+        let communities = self.inside.iter().zip(&self.sizes);
+        let value = communities.map(|(&inside, &size)| {
+            let size = f64::from(size);
+            (inside - of_pair * size * (size - 1.0).max(0.0)) / ends
+        });
+        value.sum()
+    }
+
+    /// Returns the code length with these communities, and with one community.
+    fn code_lengths(&self) -> (f64, f64) {
+        if self.total <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let scale = self.unit / self.total;
+        // Sum of x log x of the strengths as fractions of the total, converted from `unit`.
+        let nodes = scale * self.node_information + scale.log2();
+        let (mut exits, mut exit_information, mut module_information) = (0.0, 0.0, 0.0);
+        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
+            let exit = ((strength - inside) / self.total).max(0.0);
+            exits += exit;
+            exit_information += x_log_x(exit);
+            module_information += x_log_x(exit + strength / self.total);
+        }
+        let length = x_log_x(exits) - 2.0 * exit_information + module_information - nodes;
+        (length.max(0.0), (0.0 - nodes).max(0.0))
+    }
+
+    /// Returns the mean and the maximum conductance.
+    fn conductances(&self) -> Option<(f64, f64)> {
+        let (mut sum, mut largest, mut count) = (0.0, 0.0f64, 0u64);
+        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
+            let cut = (strength - inside).max(0.0);
+            // Treats rounding errors as zero.
+            let rest = self.total - strength;
+            let smaller =
+                if cut == 0.0 && rest <= 1e-12 * self.total { 0.0 } else { strength.min(rest) };
+            if smaller > 0.0 {
+                let conductance = (cut / smaller).min(1.0);
+                sum += conductance;
+                largest = largest.max(conductance);
+                count += 1;
+            }
+        }
+        (count > 0).then(|| (sum / count as f64, largest))
+    }
+}
+
+fn x_log_x(x: f64) -> f64 {
+    if x > 0.0 { x * x.log2() } else { 0.0 }
+}
+
+/// Returns the median, 0 for an empty slice. Reorders the values.
+fn median(sizes: &mut [u32]) -> f64 {
+    if sizes.is_empty() {
+        return 0.0;
+    }
+    let middle = sizes.len() / 2;
+    let is_odd = sizes.len() % 2 == 1;
+    let (below, &mut upper, _) = sizes.select_nth_unstable(middle);
+    let lower = if is_odd { upper } else { below.iter().copied().max().unwrap_or(upper) };
+    (f64::from(lower) + f64::from(upper)) / 2.0
+}

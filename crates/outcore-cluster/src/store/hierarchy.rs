@@ -1,0 +1,228 @@
+//! Groups of each level, in files until the communities are final.
+//!
+//! ```text
+//!  nodes --0--> groups --1--> groups of these --2--> ...      (file k: for each node of level k its group)
+//! ```
+//!
+//! On its way up, a multilevel method divides each level into groups, which are the nodes of the next
+//! level. The groups wait on disk until the next level is solved; then every node takes the community of
+//! its group. Each cycle replaces the groups of the one before, so only those of the last cycle remain;
+//! which cycle is the last is known only afterwards. Disk: 4 bytes per node of each level. Memory:
+//! buffers of less than 1 MiB.
+
+use outcore_io::error::{Error, Result};
+use outcore_io::{Files, SCRATCH_HINT, WordReader, WordWriter};
+use std::path::PathBuf;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Group of each node of a level, in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grouping {
+    /// File with a little-endian `u32` per node; more data may follow.
+    pub path: PathBuf,
+    /// Number of nodes of the level.
+    pub node_count: u64,
+    /// Number of groups: nodes of the next level.
+    pub group_count: u64,
+    /// xxh3-64 checksum of the numbers.
+    pub checksum: u64,
+}
+
+impl Grouping {
+    /// Upper bound of the memory per node for splitting groups to fit the communities: 4 bytes for the label,
+    /// and per group 8 bytes, or, if its nodes are in several communities, 12 for each node but the first.
+    pub const BYTES_A_NODE: u64 = 4 + 12;
+
+    /// Returns the length of the numbers in the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.node_count * size_of::<u32>() as u64
+    }
+}
+
+/// Groupings from the graph up.
+pub(crate) struct Hierarchy {
+    files: Files,
+    /// Prefix of the file names.
+    prefix: PathBuf,
+    groupings: Vec<Grouping>,
+    /// Number of groupings, from the graph up, shared with other hierarchies.
+    shared: usize,
+    made: u64,
+}
+
+impl Hierarchy {
+    /// Creates a hierarchy that writes groupings to files whose names begin with `prefix`, on top of those that
+    /// lead from the graph to its first level.
+    pub(crate) fn new(files: &Files, prefix: PathBuf, below: Vec<Grouping>) -> Self {
+        let shared = below.len();
+        Self { files: files.clone(), prefix, groupings: below, shared, made: 0 }
+    }
+
+    /// Creates another hierarchy on top of the present groupings, with its own files.
+    pub(crate) fn shared(&mut self, prefix: PathBuf) -> Self {
+        self.shared = self.groupings.len();
+        Self::new(&self.files, prefix, self.groupings.clone())
+    }
+
+    /// Returns another one on top of this for a while, with files of its own.
+    pub(crate) fn lent(&self, prefix: PathBuf) -> Self {
+        Self::new(&self.files, prefix, self.groupings.clone())
+    }
+
+    /// Returns the storage of the files.
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Discards the groups of this level and of those above it. Returns the files that are no longer needed.
+    pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
+        let first = (level as usize).min(self.groupings.len());
+        let shared = self.shared;
+        self.shared = shared.min(first);
+        let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
+        own.map(|grouping| grouping.path).collect()
+    }
+
+    /// Writes the groups of the nodes of the next level.
+    pub(crate) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
+        // Numbers are never reused, since shared files keep their names.
+        let mut path = self.prefix.clone().into_os_string();
+        path.push(format!("-{}", self.made));
+        let path = PathBuf::from(path);
+        self.made += 1;
+        let node_count = groups.len() as u64;
+        let mut writer = WordWriter::create(&self.files, &path, node_count)?;
+        groups.iter().try_for_each(|&group| writer.push(group))?;
+        writer.finish()?;
+        let (group_count, checksum) = (group_count as u64, checksum_of(groups));
+        self.groupings.push(Grouping { path, node_count, group_count, checksum });
+        Ok(())
+    }
+
+    /// Returns the groupings, from the graph up.
+    pub(crate) fn groupings(&self) -> &[Grouping] {
+        &self.groupings
+    }
+
+    /// Returns the number of files created, which names the next one.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Returns the number of groupings shared with other hierarchies.
+    pub(crate) fn shared_count(&self) -> usize {
+        self.shared
+    }
+
+    /// Restores the groupings of an earlier job and verifies their files.
+    ///
+    /// # Errors
+    /// `CorruptFile` if a file is damaged; `Io`.
+    pub(crate) fn restore(
+        &mut self,
+        groupings: Vec<Grouping>,
+        made: u64,
+        shared: usize,
+    ) -> Result<()> {
+        for Grouping { path, node_count, group_count, checksum } in &groupings {
+            let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+            let (mut hash, mut fits) = (Xxh3::new(), true);
+            while !groups.is_done() {
+                let block = groups.next_block()?;
+                fits &= block.iter().all(|&group| u64::from(group) < *group_count);
+                block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
+            }
+            if hash.digest() != *checksum || !fits {
+                return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
+            }
+        }
+        (self.groupings, self.made, self.shared) = (groupings, made, shared);
+        Ok(())
+    }
+
+    /// Maps values of groups to the nodes of a level: each node takes the value of its group.
+    pub(crate) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
+        let node_count = self.groupings[level as usize].node_count;
+        let mut of_node = Vec::with_capacity(node_count as usize);
+        self.for_each(level, |group| of_node.push(of_group[group as usize]))?;
+        Ok(of_node)
+    }
+
+    /// Calls `visit` with the group of each node of a level.
+    pub(crate) fn for_each(&self, level: u64, mut visit: impl FnMut(u32)) -> Result<()> {
+        let Grouping { path, node_count, .. } = &self.groupings[level as usize];
+        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        while !groups.is_done() {
+            groups.next_block()?.iter().for_each(|&group| visit(group));
+        }
+        Ok(())
+    }
+
+    /// Reads back the groups of a level.
+    pub(crate) fn read(&self, level: usize) -> Result<Vec<u32>> {
+        let Grouping { path, node_count, .. } = &self.groupings[level];
+        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        let mut all = Vec::with_capacity(*node_count as usize);
+        while !groups.is_done() {
+            all.extend_from_slice(groups.next_block()?);
+        }
+        Ok(all)
+    }
+
+    /// Returns the groupings and hands over their files to the caller.
+    pub(crate) fn into_groupings(self) -> Vec<Grouping> {
+        self.groupings
+    }
+}
+
+fn checksum_of(numbers: &[u32]) -> u64 {
+    let mut hash = Xxh3::new();
+    numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+    hash.digest()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcore_io::sim::Sim;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_later_cycle_replaces_the_files_of_earlier_ones() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let remove = |paths: Vec<PathBuf>| {
+            paths.iter().for_each(|path| files.remove(path).unwrap());
+        };
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut other = first.shared("other".into());
+        for level in [1, 2, 3, 1] {
+            remove(other.forget_from(level));
+            other.keep(&vec![0; 5 - level as usize], 1).unwrap();
+        }
+        remove(first.forget_from(0));
+        first.keep(&[1, 0, 0, 0], 2).unwrap();
+        assert_eq!(sim.paths(), ["first-0", "first-1", "other-3"].map(PathBuf::from));
+        assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        assert_eq!(first.project(0, &[7, 9]).unwrap(), [9, 7, 7, 7]);
+        remove(first.forget_from(0));
+        assert_eq!(sim.paths(), ["first-0", "other-3"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn only_intact_groups_are_restored() {
+        let sim = Sim::new();
+        let files = Files::new(Arc::new(sim.clone()));
+        let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
+        first.keep(&[0, 1, 1, 0], 2).unwrap();
+        let mut second = Hierarchy::new(&files, "first".into(), Vec::new());
+        second.restore(first.groupings().to_vec(), first.made(), 0).unwrap();
+        assert_eq!(second.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        second.keep(&[0, 0], 1).unwrap();
+        assert_eq!(sim.paths(), ["first-0", "first-1"].map(PathBuf::from));
+        sim.put("first-0", &[1, 0, 0, 0].repeat(4));
+        let error = second.restore(first.groupings().to_vec(), 1, 0).unwrap_err();
+        assert_eq!(error.kind(), outcore_io::error::ErrorKind::CorruptFile);
+    }
+}

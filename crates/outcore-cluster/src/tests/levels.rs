@@ -1,0 +1,290 @@
+//! Tests of multilevel methods, on generated graphs in simulated storage.
+
+use super::oracle_levels::level;
+use super::oracle_levels::{OracleLevels, OracleSize};
+use super::prelude::*;
+use crate::score::quality;
+use crate::tests::{
+    Edges, PLENTY, POOLS, as_size, cliques, find, max_sizes, modularity_by_definition, one,
+    ring_of_cliques, scratch, size_classes, some_edges,
+};
+use outcore_io::Files;
+use outcore_io::progress::Silent;
+use proptest::prelude::*;
+
+/// Bound of the error that rounding each weight to 24 bits adds to a comparison, after a level or two.
+const ROUNDED: f64 = 4.0 / (1 << 24) as f64;
+
+fn undirected() -> impl Strategy<Value = Edges> {
+    some_edges().prop_map(|edges| Edges { directed: false, ..edges })
+}
+
+fn methods() -> impl Strategy<Value = (Method, f64)> {
+    prop_oneof![
+        Just((Method::MapEquation, 1.0)),
+        Just((Method::Modularity, 1.0)),
+        Just((Method::Modularity, 0.3)),
+        Just((Method::Cpm, 0.1)),
+        Just((Method::Cpm, 0.01)),
+    ]
+}
+
+/// Reads the groups of each level.
+fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
+    let read = |grouping: &Grouping| {
+        let bytes = files.read(&grouping.path).unwrap();
+        let words = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+        let groups: Vec<u32> = words.take(grouping.node_count as usize).collect();
+        let most = groups.iter().max().map(|&most| u64::from(most) + 1);
+        assert_eq!(most, Some(grouping.group_count));
+        groups
+    };
+    found.groupings.iter().map(read).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// The groups are those of the last cycle; keeping them changes nothing else.
+    #[test]
+    fn the_groups_of_each_level_match_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+        trials in 1..=2u32,
+    ) {
+        let graph = edges.graph();
+        let mut oracle = OracleLevels::new((method, resolution), cycles, seed);
+        oracle.trials = trials;
+        oracle.cluster(&level(&edges));
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, cycles, trials: Some(trials), ..ClusterOptions::default() };
+        let plain = one(POOLS[1].install(|| {
+            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
+        }));
+        let options = ClusterOptions { levels: true, ..options };
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let memory = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, memory) = (Given::default(), memory + spare);
+                one(cluster_from(&graph, &options, given, memory, scratch(), &Silent))
+            });
+            prop_assert_eq!(&groupings(graph.files(), &found), &oracle.groupings);
+            prop_assert_eq!(&plain, &Communities { groupings: Vec::new(), ..found });
+        }
+    }
+
+    /// The oracle on one thread and the engine on many give the same labels and sweeps, for any cache and table
+    /// size; the reported measures match their definitions.
+    #[test]
+    fn the_engine_matches_the_oracle(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+        cycles in 1..=3u32,
+        max_size in max_sizes(),
+        own in any::<bool>(),
+        trials in prop_oneof![3 => Just(1u32), 1 => 2..=8u32],
+        size in size_classes(),
+    ) {
+        let graph = edges.graph();
+        let resolution = vec![resolution];
+        let seeding = if own { Seeding::Own } else { Seeding::Star };
+        let options = ClusterOptions { method, resolution: resolution.clone(), seed, cycles, max_size, seeding, trials: Some(trials), ..ClusterOptions::default() };
+        let mut oracle = OracleLevels::new((method, resolution[0]), cycles, seed);
+        oracle.trials = trials;
+        oracle.size = match size {
+            SizeClass::Small => OracleSize::Small,
+            SizeClass::Medium => OracleSize::Medium,
+            SizeClass::Large => OracleSize::Large,
+        };
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        oracle.seeding = seeding;
+        let labels = oracle.cluster(&level(&edges));
+        let expected = edges.oracle(&graph, &options).finish(&labels);
+        let limits = as_size(size);
+        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..limits };
+        let mut first: Option<Communities> = None;
+        for (pool, spare, limits) in [
+            (0, 0, limits),
+            (1, PLENTY, limits),
+            (2, 3000, limits),
+            (2, 0, tiny),
+        ] {
+            let found = POOLS[pool].install(|| {
+                let threads = rayon::current_num_threads();
+                let needed = options.memory(&graph, 0, threads).total_bytes();
+                let (given, memory) = (Given::default(), needed + spare);
+                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
+            });
+            prop_assert_eq!(found.sweeps, oracle.sweeps);
+            prop_assert_eq!(found.labels(), &expected);
+            if let Some(first) = &first {
+                prop_assert_eq!(first, &found);
+            }
+            first = Some(found);
+        }
+        let found = first.unwrap();
+        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+        let swept = found.sweeps_reported.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
+        // Starts, their combinations, and at most three rounds of four perturbations.
+        let searches = u64::from(2 * trials + 1) + if trials > 1 { 12 } else { 0 };
+        let others = searches * (2 + 4 * u64::from(cycles));
+        prop_assert!(found.scans <= swept.count() as u64 + others);
+        let rated = quality(&graph, found.labels(), &Silent).unwrap();
+        prop_assert_eq!(rated.disconnected_count, 0);
+        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
+        let by_definition = modularity_by_definition(&edges, found.labels());
+        prop_assert!((found.modularity - by_definition).abs() < 1e-9);
+        if let Some(code_length) = found.code_length {
+            let by_definition = rated.code_length.unwrap();
+            prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
+        }
+        prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
+    }
+
+    /// With several resolutions, the largest gives the same result as alone; the others start from its level 1.
+    #[test]
+    fn several_resolutions_match_the_oracle(
+        edges in undirected(),
+        method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
+        seed in 0..1000u64,
+        max_size in max_sizes(),
+    ) {
+        let graph = edges.graph();
+        let resolution = vec![0.1, 1.0, 0.4];
+        let levels = true;
+        let options = ClusterOptions { method, resolution, seed, max_size, levels, trials: Some(1), ..ClusterOptions::default() };
+        let mut oracle = OracleLevels::new((method, 1.0), options.cycles, seed);
+        oracle.waiting = vec![0.4, 0.1];
+        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
+        let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
+        let expected = [&oracle.found[1], &first, &oracle.found[0]];
+        let finish = edges.oracle(&graph, &options);
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let (given, limits) = (Given::default(), ScratchLimits::default());
+                cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
+            }).unwrap();
+            for (found, (labels, groups)) in found.iter().zip(expected) {
+                prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+                prop_assert_eq!(found.labels(), &finish.finish(labels));
+                prop_assert_eq!(&groupings(graph.files(), found), groups);
+            }
+        }
+    }
+
+    /// A minimum weight gives the same result as a graph built without lighter arcs.
+    #[test]
+    fn a_minimum_weight_equals_a_graph_without_lighter_arcs(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        min_weight in prop_oneof![Just(0.2), Just(1.0), Just(1.5), Just(3e5)],
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, ..ClusterOptions::default() };
+        let expected = find(&edges.heavier_than(min_weight), &options);
+        let found = find(&edges, &ClusterOptions { min_weight, ..options });
+        prop_assert_eq!(&found.labels, &expected.labels);
+        prop_assert_eq!(found.sweeps, expected.sweeps);
+        prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
+        let bits = |found: &Communities| found.code_length.unwrap_or(0.0);
+        prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
+    }
+
+    /// Holds even if rounding breaks ties. A weight in another unit is rounded differently, so the result may
+    /// differ if a decision of the oracle was closer than the rounding.
+    #[test]
+    fn any_unit_of_weight_gives_the_same_communities(
+        edges in undirected(),
+        (method, resolution) in methods(),
+        seed in 0..1000u64,
+    ) {
+        let resolution = vec![resolution];
+        let options = ClusterOptions { method, resolution, seed, trials: Some(1), ..ClusterOptions::default() };
+        let expected = find(&edges, &options).labels;
+        for factor in [1e-12, 0.3, 7.0, 1e12] {
+            let found = find(&edges.scaled(factor), &options).labels;
+            if found == expected {
+                continue;
+            }
+            let mut oracle = OracleLevels::new((method, options.resolution[0]), options.cycles, seed);
+            oracle.cluster(&level(&edges));
+            prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
+        }
+    }
+}
+
+#[test]
+fn known_answers_are_found() {
+    for seed in 1..=3 {
+        let of = |method| ClusterOptions { method, seed, ..ClusterOptions::default() };
+        let map = of(Method::MapEquation);
+        let star = Edges::new(5001, (0..5000).map(|leaf| (leaf, 5000)));
+        let complete = cliques(1, 300);
+        for (name, edges) in [("star", &star), ("complete", &complete)] {
+            assert_eq!(find(edges, &map).community_count, 1, "{name}");
+        }
+        let pairs = find(&Edges::new(10_000, (0..5000).map(|i| (2 * i, 2 * i + 1))), &map);
+        assert_eq!(pairs.sizes, [SizeCount { size: 2, count: 5000 }]);
+        for (count, size) in [(30, 5), (1000, 10)] {
+            let ring = find(&ring_of_cliques(count, size), &map);
+            assert_eq!(ring.sizes, [SizeCount { size, count: u64::from(count) }]);
+        }
+        let ring = find(&ring_of_cliques(30, 5), &of(Method::Modularity));
+        // The optimum is 15 pairs of neighboring cliques; moving one community at a time leaves some unpaired.
+        assert!((15..=18).contains(&ring.community_count), "{:?}", ring.sizes);
+        assert!(ring.modularity > 0.995 * 0.887_878, "{}", ring.modularity);
+        for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
+            let isolated = find(&Edges::new(300, []), &of(method));
+            assert_eq!((isolated.singleton_count, isolated.modularity), (300, 0.0));
+            let loops = find(&Edges::new(50, (0..50).map(|v| (v, v))), &of(method));
+            assert_eq!(loops.singleton_count, 50);
+            assert_eq!(find(&Edges::new(0, []), &of(method)).community_count, 0);
+        }
+    }
+}
+
+#[test]
+fn directed_edges_are_refused() {
+    let edges = Edges { directed: true, ..Edges::new(3, [(0, 1), (1, 2)]) };
+    let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
+    let error = cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn each_result_has_its_own_groups() {
+    let edges = ring_of_cliques(200, 6);
+    let graph = edges.graph();
+    let resolution = vec![1.0, 0.2];
+    let options = ClusterOptions {
+        method: Method::Modularity,
+        resolution,
+        levels: true,
+        trials: Some(1),
+        ..ClusterOptions::default()
+    };
+    let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
+    assert_eq!(all.len(), 2);
+    let mut oracle = OracleLevels::new((options.method, 1.0), options.cycles, options.seed);
+    oracle.waiting = vec![0.2];
+    oracle.cluster(&level(&edges));
+    let (_, others) = &oracle.found[0];
+    assert!(oracle.groupings.len() > 1 && others.len() > 1);
+    assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);
+    assert_eq!(&groupings(graph.files(), &all[1]), others);
+}
+
+#[test]
+fn methods_without_levels_refuse_to_keep_groups() {
+    for method in [Method::LabelPropagation, Method::Components] {
+        let options = ClusterOptions { method, levels: true, ..ClusterOptions::default() };
+        let error = options.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.hint_text().unwrap().contains("map-equation"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Names added in bulk: those of a graph, which are distinct, in the order of their indexes.
+//!
+//! Nothing is looked up, and the tables have their final size from the start. Together with reading the name and writing
+//! it again, it takes about 150 ns, less than half of what a new name of an edge takes.
+
+use super::name::{EdgeChunk, NameRef};
+use super::table::{Hasher, OVERFLOW, Spot, Table};
+use super::{GROUP, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, number, too_many_nodes};
+use outcore_io::error::Result;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What came of adding names.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Added {
+    /// All are added.
+    All,
+    /// One of them was there already; the index cannot be used further.
+    Repeated,
+    /// None is added: this many bytes are needed.
+    Needs(u64),
+}
+
+impl NodeIndex {
+    /// Adds the names of `chunks`, none of which it has, if its tables stay within `room_bytes`. `expected` is the number
+    /// of names that are to be added in all.
+    ///
+    /// # Errors
+    /// `TooManyNodes`.
+    pub fn add_within(
+        &mut self,
+        chunks: &[EdgeChunk],
+        expected: u64,
+        room_bytes: u64,
+    ) -> Result<Added> {
+        let count = chunks.iter().map(|chunk| chunk.names.len() as u64).sum::<u64>();
+        if self.node_count + count > NODES_MAX {
+            return Err(too_many_nodes());
+        }
+        if let Err(bytes) = self.make_room(chunks, count, expected, room_bytes) {
+            return Ok(Added::Needs(bytes));
+        }
+        let (first, hasher, is_repeated) = (self.node_count, &self.hasher, AtomicBool::new(false));
+        self.shards.par_iter_mut().for_each(|shard| {
+            let mut next = first as u32;
+            for names in chunks.iter().flat_map(|chunk| chunk.names.chunks(GROUP)) {
+                let mut spots = [Spot { shard: 0, place: 0 }; GROUP];
+                for (name, spot) in names.iter().zip(&mut spots) {
+                    *spot = hasher.spot(name.fingerprint);
+                    shard.prefetch(*spot, hasher);
+                }
+                for (index, (name, spot)) in (next..).zip(names.iter().zip(&spots)) {
+                    if spot.shard == shard.number {
+                        let name = name.fingerprint;
+                        let found = shard.find_or_insert(name, spot.place, index, hasher);
+                        is_repeated.fetch_or(found != index, Relaxed);
+                    }
+                }
+                next += names.len() as u32;
+            }
+        });
+        self.node_count += count;
+        Ok(if is_repeated.into_inner() { Added::Repeated } else { Added::All })
+    }
+
+    /// Selects the kind of table, and lets tables grow; if they could exceed `room_bytes`, returns the memory that they
+    /// may need.
+    fn make_room(
+        &mut self,
+        chunks: &[EdgeChunk],
+        count: u64,
+        expected: u64,
+        room_bytes: u64,
+    ) -> std::result::Result<(), u64> {
+        let within = |bytes: u64| if bytes > room_bytes { Err(bytes) } else { Ok(()) };
+        if self.hasher.numbers {
+            let names = |chunk: &EdgeChunk| largest(&chunk.names);
+            let largest = chunks.iter().map(names).try_fold(0, |a, b| Some(a.max(b?)));
+            let most = (self.node_count + count).saturating_mul(SPARSE).max(NUMBERS_MIN);
+            if let Some(largest) = largest.filter(|&largest| largest < most) {
+                return within(self.bytes_up_to(largest));
+            }
+            // Both tables exist for a while.
+            within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
+            self.hash_numbers();
+        }
+        within(self.bytes_with(count as usize))?;
+        let rest = expected.saturating_sub(self.node_count) as usize;
+        if self.bytes_with(rest) <= room_bytes {
+            let hasher = &self.hasher;
+            let share = rest / self.shards.len();
+            self.shards.par_iter_mut().for_each(|shard| shard.table.reserve(share, hasher));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the largest of the names as a number; `None` if one is not a number.
+fn largest(names: &[NameRef]) -> Option<u64> {
+    names.iter().map(|name| number(name.fingerprint)).try_fold(0, |a, b| Some(a.max(b?)))
+}
+
+impl Table {
+    /// Makes room for `more` names.
+    fn reserve(&mut self, more: usize, hasher: &Hasher) {
+        let homes = self.slots_with(more) - OVERFLOW;
+        if homes > self.homes {
+            self.grow_to(homes, hasher);
+        }
+    }
+}

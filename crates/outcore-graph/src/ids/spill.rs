@@ -1,0 +1,682 @@
+//! Numbers names that do not fit in memory: in shares on disk, each of which fits.
+//!
+//! ```text
+//!  reading      refs    index of a known name, otherwise the share of the name        \  in the order
+//!               shares  names, each in the share that its hash selects                /  of the input
+//!  each share   names --table--> number inside the share, by first appearance; and its new names
+//!  all refs     a share's next name, if new there, gets the next index --> map of the share; list of names
+//!  each share   number inside the share --map--> index
+//!  all refs     index, or the next one of the share
+//! ```
+//! Refs and shares are queues: the k-th ref to a share is its k-th name, so no positions are stored. Indexes are the
+//! same as those of an index in memory, by first appearance. A share that does not fit is itself divided into refs and
+//! shares, one level down. Frequent names stay in the full table in memory, so shares do not fill with them. The hash
+//! is secret to the job, so no input can fill one share.
+//!
+//! Memory: the table of a share for each thread, or buffers. Disk: 4 bytes per end of an edge; for each unknown one 16
+//! more (20 and the text of the name, if it is longer than 15 bytes), later 4 more. I/O: everything is written once and
+//! read once or twice, front to back. What a checkpoint needs stays until the end, because another process may have to
+//! resume from it.
+
+use super::name::{EdgeChunk, Fingerprint};
+use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
+use super::table::{Hasher, LOAD_MAX, OVERFLOW, Slot, Table, slot};
+use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
+use crate::weight::Weight;
+use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
+use outcore_io::error::Result;
+use outcore_io::{BLOCK_WORDS, Files, Grows, Sealed, WordReader, WordWriter};
+use outcore_sort::SORT_BYTES_MIN;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::iter::repeat;
+use std::path::{Path, PathBuf};
+
+/// Refs from this value on are shares.
+const SHARE: u32 = MISS - 255;
+/// Number of shares of a level.
+const SHARES: std::ops::RangeInclusive<u64> = 4..=32;
+/// Number of shares of a share that does not fit.
+const PARTS: usize = 8;
+/// Maximum memory of buffers.
+pub(crate) const BUFFER_BYTES: u64 = SORT_BYTES_MIN;
+/// Minimum number of names that fit in a table.
+const LEAST_NAMES: usize = 16;
+/// Number of names that are moved at a time.
+const PART_NAMES: usize = 4096;
+/// Number of names between prefetching a slot and looking it up.
+const AHEAD: usize = 8;
+/// Number of names between two calls of `tick`.
+const TICK: u64 = 1 << 16;
+/// Bytes of a buffer; each share has a few buffers.
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=256 << 10;
+
+/// File names of refs and of weights.
+const REFS: &str = "refs";
+const WEIGHTS: &str = "weights";
+
+fn share_path(directory: &Path, share: usize) -> PathBuf {
+    directory.join(format!("share-{share}"))
+}
+
+/// Memory and threads for names.
+#[derive(Debug, Clone, Copy)]
+pub struct NameRoom {
+    table_bytes: u64,
+    buffer_bytes: u64,
+    /// Number of shares that are numbered in parallel.
+    threads: usize,
+}
+
+impl NameRoom {
+    /// Creates the room for `bytes` of memory; while the input is read, at most [`BUFFER_BYTES`] of it is used.
+    pub fn new(bytes: u64, threads: usize) -> Self {
+        let buffer_bytes = (bytes / 8).min(BUFFER_BYTES);
+        Self { table_bytes: bytes - buffer_bytes, buffer_bytes, threads: threads.max(1) }
+    }
+
+    /// Returns the maximum number of names of a table.
+    fn most_names(self) -> usize {
+        let slots = self.table_bytes as usize / self.threads / size_of::<Slot>();
+        (slots.saturating_sub(OVERFLOW) * LOAD_MAX.0 / LOAD_MAX.1).max(LEAST_NAMES)
+    }
+
+    /// Returns a number of shares such that each is likely to fit, for `name_count` names, if that is known.
+    fn shares(self, name_count: Option<u64>) -> usize {
+        let most = self.most_names() as u64;
+        let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
+        // All threads finish at about the same time.
+        let shares = shares.next_multiple_of(self.threads as u64);
+        shares.clamp(*SHARES.start(), *SHARES.end()) as usize
+    }
+
+    /// Returns the size of a buffer, if each share has a dozen.
+    fn block_bytes(self, shares: usize) -> usize {
+        let bytes = self.buffer_bytes / (12 * shares as u64 + 12);
+        bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_multiple_of(4096) as usize
+    }
+
+    fn of_one(self) -> Self {
+        let threads = self.threads as u64;
+        let (table_bytes, buffer_bytes) = (self.table_bytes / threads, self.buffer_bytes / threads);
+        Self { table_bytes, buffer_bytes, threads: 1 }
+    }
+}
+
+/// Parameters of all steps.
+#[derive(Clone, Copy)]
+struct SpillContext<'a> {
+    files: &'a Files,
+    hasher: &'a Hasher,
+    room: NameRoom,
+    tick: &'a (dyn Fn() -> Result<()> + Sync),
+}
+
+/// Names of a chunk on their way to their shares.
+#[derive(Default)]
+struct SpillPart {
+    refs: Vec<u32>,
+    records: Vec<Vec<u8>>,
+    counts: Vec<u64>,
+}
+
+impl SpillPart {
+    fn new(shares: usize) -> Self {
+        Self { refs: Vec::new(), records: vec![Vec::new(); shares], counts: vec![0; shares] }
+    }
+
+    fn push(&mut self, share: usize, fingerprint: Fingerprint, name: &[u8]) {
+        self.refs.push(SHARE + share as u32);
+        put_name(fingerprint, name, &mut self.records[share]);
+        self.counts[share] += 1;
+    }
+}
+
+/// Refs and shares being written.
+struct Shares {
+    level: u32,
+    refs: WordWriter,
+    ref_path: PathBuf,
+    ref_count: u64,
+    queues: Vec<QueueWriter>,
+}
+
+/// Refs and shares as written.
+struct SpilledShares {
+    level: u32,
+    ref_path: PathBuf,
+    ref_count: u64,
+    queues: Vec<Queue>,
+}
+
+impl Shares {
+    fn create(setup: SpillContext<'_>, directory: &Path, level: u32, count: usize) -> Result<Self> {
+        setup.files.create_directory(directory)?;
+        let block_bytes = setup.room.block_bytes(count);
+        let queue =
+            |share| QueueWriter::create(setup.files, &share_path(directory, share), block_bytes);
+        let ref_path = directory.join(REFS);
+        let refs = WordWriter::create_hashed(setup.files, &ref_path)?;
+        let queues = (0..count).map(queue).collect::<Result<_>>()?;
+        Ok(Self { level, refs, ref_path, ref_count: 0, queues })
+    }
+
+    fn resume(setup: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
+        let block_bytes = setup.room.block_bytes(state.queues.len());
+        let queue = |(share, &saved)| {
+            QueueWriter::resume(setup.files, &share_path(directory, share), block_bytes, saved)
+        };
+        let ref_path = directory.join(REFS);
+        let refs = WordWriter::resume(setup.files, &ref_path, state.refs)?;
+        let queues = state.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
+        let ref_count = state.refs.bytes / size_of::<u32>() as u64;
+        Ok(Self { level: 0, refs, ref_path, ref_count, queues })
+    }
+
+    /// Returns the share of a name.
+    fn share_of(&self, hasher: &Hasher, name: Fingerprint) -> usize {
+        let hash = mix(hasher.hash(name) ^ u64::from(self.level));
+        ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
+    }
+
+    fn push(&mut self, part: &SpillPart) -> Result<()> {
+        self.ref_count += part.refs.len() as u64;
+        part.refs.iter().try_for_each(|&word| self.refs.push(word))?;
+        let records = part.records.iter().zip(&part.counts);
+        let mut queues = self.queues.iter_mut().zip(records);
+        queues.try_for_each(|(queue, (records, &count))| queue.push(records, count))
+    }
+
+    fn finish(self) -> Result<SpilledShares> {
+        self.refs.finish()?;
+        let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
+        let Self { level, ref_path, ref_count, .. } = self;
+        Ok(SpilledShares { level, ref_path, ref_count, queues })
+    }
+}
+
+/// Share whose names have numbers inside it.
+struct NumberedShare {
+    /// File with the number of each of its names, in the order of the refs.
+    locals: PathBuf,
+    local_count: u64,
+    /// Names in the order of their numbers.
+    names: Queue,
+}
+
+/// Numbers the names of a share, in memory if they fit.
+fn number_share(
+    setup: SpillContext<'_>,
+    queue: Queue,
+    directory: &Path,
+    level: u32,
+) -> Result<NumberedShare> {
+    setup.files.create_directory(directory)?;
+    let numbered = match number_in_table(setup, &queue, directory)? {
+        Some(numbered) => numbered,
+        None => number_in_parts(setup, &queue, directory, level + 1)?,
+    };
+    queue.discard(setup.files);
+    Ok(numbered)
+}
+
+/// Numbers the names of a share in one table; returns `None` if they do not fit.
+fn number_in_table(
+    setup: SpillContext<'_>,
+    queue: &Queue,
+    directory: &Path,
+) -> Result<Option<NumberedShare>> {
+    let SpillContext { files, hasher, room, tick } = setup;
+    let most = room.most_names() as u32;
+    let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
+    let block_bytes = room.block_bytes(PARTS);
+    let locals_path = directory.join("locals");
+    let mut locals = WordWriter::create(files, &locals_path, queue.count)?;
+    let mut names = QueueWriter::create(files, &directory.join("names"), block_bytes)?;
+    let mut reader = queue.read(files, block_bytes)?;
+    let (mut count, mut done, mut record) = (0, 0u64, Vec::new());
+    loop {
+        if let Some(fingerprint) = reader.guess(AHEAD) {
+            table.prefetch(table.home(hasher.hash(fingerprint)));
+        }
+        let Some((fingerprint, name)) = reader.next()? else { break };
+        let place = hasher.hash(fingerprint);
+        let local = table.find_or_insert(slot(fingerprint, count), place, hasher);
+        if local == count {
+            if count == most {
+                return Ok(None);
+            }
+            count += 1;
+            record.clear();
+            put_name(fingerprint, name, &mut record);
+            names.push(&record, 1)?;
+        }
+        locals.push(local)?;
+        done += 1;
+        if done.is_multiple_of(TICK) {
+            tick()?;
+        }
+    }
+    locals.finish()?;
+    let names = names.finish()?;
+    Ok(Some(NumberedShare { locals: locals_path, local_count: queue.count, names }))
+}
+
+/// Numbers the names of a share by dividing it into shares.
+fn number_in_parts(
+    setup: SpillContext<'_>,
+    queue: &Queue,
+    directory: &Path,
+    level: u32,
+) -> Result<NumberedShare> {
+    let mut shares = Shares::create(setup, &directory.join("parts"), level, PARTS)?;
+    let block_bytes = setup.room.block_bytes(PARTS);
+    let mut reader = queue.read(setup.files, block_bytes)?;
+    let mut part = SpillPart::new(PARTS);
+    while let Some((fingerprint, name)) = reader.next()? {
+        part.push(shares.share_of(setup.hasher, fingerprint), fingerprint, name);
+        if part.refs.len() == PART_NAMES {
+            shares.push(&part)?;
+            part = SpillPart::new(PARTS);
+            (setup.tick)()?;
+        }
+    }
+    shares.push(&part)?;
+    let mut names = QueueWriter::create(setup.files, &directory.join("names"), block_bytes)?;
+    let mut record = Vec::new();
+    let (mut indexes, _) = resolve(setup, shares.finish()?, 0, |_, fingerprint, name| {
+        record.clear();
+        put_name(fingerprint, name, &mut record);
+        names.push(&record, 1)
+    })?;
+    let path = directory.join("locals");
+    let mut locals = WordWriter::create(setup.files, &path, queue.count)?;
+    (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
+    locals.finish()?;
+    indexes.discard();
+    Ok(NumberedShare { locals: path, local_count: queue.count, names: names.finish()? })
+}
+
+/// Assigns an index to every name of the shares: new names get `first`, `first + 1`, ... in the order of the refs, and
+/// are passed to `on_new` with their position in that order.
+fn resolve(
+    setup: SpillContext<'_>,
+    written: SpilledShares,
+    first: u32,
+    mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
+) -> Result<(Indexes, u32)> {
+    let SpilledShares { level, ref_path, ref_count, queues } = written;
+    let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
+    let (one, count) = (SpillContext { room: setup.room.of_one(), ..setup }, queues.len());
+    let number = |(share, queue): (usize, Queue)| {
+        number_share(one, queue, &directory.join(share.to_string()), level)
+    };
+    let queues = queues.into_iter().enumerate();
+    let numbered: Vec<NumberedShare> = if setup.room.threads > 1 {
+        queues.collect::<Vec<_>>().into_par_iter().map(number).collect::<Result<_>>()?
+    } else {
+        queues.map(number).collect::<Result<_>>()?
+    };
+    let block_bytes = setup.room.block_bytes(count);
+    let mut refs = WordReader::open(setup.files, &ref_path, ref_count, BLOCK_WORDS)?;
+    let open = |numbered| Share::open(setup.files, numbered, block_bytes);
+    let mut shares: Vec<Share> = numbered.into_iter().map(open).collect::<Result<_>>()?;
+    let mut next = first;
+    for place in 0..ref_count {
+        let Some(share) = refs.word()?.checked_sub(SHARE) else { continue };
+        if let Some((fingerprint, name)) = shares[share as usize].next_new(next)? {
+            if u64::from(next) >= NODES_MAX {
+                return Err(too_many_nodes());
+            }
+            on_new(place, fingerprint, name)?;
+            next += 1;
+        }
+        if place.is_multiple_of(TICK) {
+            (setup.tick)()?;
+        }
+    }
+    let map = |share: Share| share.map(one);
+    let paths: Vec<(PathBuf, u64)> = if setup.room.threads > 1 {
+        shares.into_par_iter().map(map).collect::<Result<_>>()?
+    } else {
+        shares.into_iter().map(map).collect::<Result<_>>()?
+    };
+    Ok((Indexes::open(setup.files, (ref_path, ref_count), paths)?, next))
+}
+
+/// Numbered share while its new names get their indexes.
+struct Share {
+    locals: WordReader,
+    local_path: PathBuf,
+    local_count: u64,
+    names: QueueReader,
+    name_queue: Queue,
+    map: WordWriter,
+    map_path: PathBuf,
+    known: u32,
+}
+
+impl Share {
+    fn open(files: &Files, numbered: NumberedShare, block_bytes: usize) -> Result<Self> {
+        let NumberedShare { locals: local_path, local_count, names: name_queue } = numbered;
+        let map_path = local_path.with_file_name("map");
+        Ok(Self {
+            locals: WordReader::open(files, &local_path, local_count, BLOCK_WORDS)?,
+            names: name_queue.read(files, block_bytes)?,
+            map: WordWriter::create(files, &map_path, name_queue.count)?,
+            local_path,
+            local_count,
+            name_queue,
+            map_path,
+            known: 0,
+        })
+    }
+
+    /// Advances to the next name. If it is new, gives it the index `index` and returns it.
+    fn next_new(&mut self, index: u32) -> Result<Option<(Fingerprint, &[u8])>> {
+        if self.locals.word()? != self.known {
+            return Ok(None);
+        }
+        self.known += 1;
+        self.map.push(index)?;
+        self.names.next()
+    }
+
+    /// Converts its numbers to indexes; returns the file and how many there are.
+    fn map(self, setup: SpillContext<'_>) -> Result<(PathBuf, u64)> {
+        let (files, count) = (setup.files, self.local_count);
+        drop((self.locals, self.names));
+        let name_count = self.name_queue.count;
+        self.name_queue.discard(files);
+        self.map.finish()?;
+        let mut reader = WordReader::open(files, &self.map_path, name_count, BLOCK_WORDS)?;
+        let map = (0..name_count).map(|_| reader.word()).collect::<Result<Vec<u32>>>()?;
+        drop(reader);
+        files.discard(&self.map_path);
+        let mut locals = WordReader::open(files, &self.local_path, count, BLOCK_WORDS)?;
+        let path = self.local_path.with_file_name("indexes");
+        let mut indexes = WordWriter::create(files, &path, count)?;
+        while !locals.is_done() {
+            (setup.tick)()?;
+            for &local in locals.next_block()? {
+                indexes.push(*map.get(local as usize).ok_or_else(|| corrupt(&self.local_path))?)?;
+            }
+        }
+        indexes.finish()?;
+        drop(locals);
+        files.discard(&self.local_path);
+        Ok((path, count))
+    }
+}
+
+/// Reader of the index of each ref, in order.
+struct Indexes {
+    files: Files,
+    refs: WordReader,
+    shares: Vec<WordReader>,
+    paths: Vec<PathBuf>,
+}
+
+impl Indexes {
+    fn open(
+        files: &Files,
+        (ref_path, ref_count): (PathBuf, u64),
+        shares: Vec<(PathBuf, u64)>,
+    ) -> Result<Self> {
+        let reader =
+            |(path, count): &(PathBuf, u64)| WordReader::open(files, path, *count, BLOCK_WORDS);
+        let refs = WordReader::open(files, &ref_path, ref_count, BLOCK_WORDS)?;
+        let readers = shares.iter().map(reader).collect::<Result<_>>()?;
+        let mut paths: Vec<PathBuf> = shares.into_iter().map(|(path, _)| path).collect();
+        paths.push(ref_path);
+        Ok(Self { files: files.clone(), refs, shares: readers, paths })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<u32> {
+        let word = self.refs.word()?;
+        match word.checked_sub(SHARE) {
+            None => Ok(word),
+            Some(share) => self.shares[share as usize].word(),
+        }
+    }
+
+    fn discard(self) {
+        drop((self.refs, self.shares));
+        self.paths.iter().for_each(|path| self.files.discard(path));
+    }
+}
+
+/// Checkpoint of a [`Spill`] while the input is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpillState {
+    /// Secret of the hash that assigns names to shares.
+    secret: (u64, u64),
+    refs: Sealed,
+    weights: Sealed,
+    /// Saved queues, and the number of names of each.
+    queues: Vec<(Sealed, u64)>,
+    /// Number of names before those of the edges.
+    earlier: u64,
+}
+
+/// Full index, and the names that it does not have.
+pub struct Spill {
+    files: Files,
+    index: NodeIndex,
+    hasher: Hasher,
+    shares: Shares,
+    weights: WordWriter,
+    weight_path: PathBuf,
+    /// Number of names before those of the edges.
+    earlier: u64,
+    edge_count: u64,
+}
+
+/// The caller passes an index with the same names.
+impl Checkpoint for Spill {
+    type State = SpillState;
+    type Place<'a> = (NodeIndex, &'a Files, &'a Path, NameRoom);
+
+    fn save(&mut self, to: &mut StateWriter) -> Result<SpillState> {
+        let Shares { refs, ref_path, queues, .. } = &mut self.shares;
+        let (refs, weights) = (refs.checkpoint()?, self.weights.checkpoint()?);
+        to.need_growing(ref_path, Grows::InPlace, refs.bytes);
+        to.need_growing(&self.weight_path, Grows::InPlace, weights.bytes);
+        let queues = queues.iter_mut().map(|queue| queue.save(to)).collect::<Result<_>>()?;
+        let (secret, earlier) = ((self.hasher.low, self.hasher.high), self.earlier);
+        Ok(SpillState { secret, refs, weights, queues, earlier })
+    }
+
+    fn resume(
+        state: &SpillState,
+        _: &mut StateReader,
+        (index, files, directory, room): Self::Place<'_>,
+    ) -> Result<Self> {
+        let (low, high) = state.secret;
+        let hasher = Hasher { low, high, shards: 1, numbers: false };
+        let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let shares = Shares::resume(setup, directory, state)?;
+        let weight_path = directory.join(WEIGHTS);
+        let weights = WordWriter::resume(files, &weight_path, state.weights)?;
+        let edge_count = state.weights.bytes / size_of::<u32>() as u64;
+        let (files, earlier) = (files.clone(), state.earlier);
+        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
+    }
+}
+
+impl Spill {
+    /// Continues from `index`, with files below `directory`. `name_count` is the expected number of names.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn new(
+        index: NodeIndex,
+        files: &Files,
+        directory: &Path,
+        room: NameRoom,
+        name_count: Option<u64>,
+    ) -> Result<Self> {
+        let Hasher { low, high, .. } = index.hasher;
+        let hasher = Hasher { low, high, shards: 1, numbers: false };
+        let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
+        let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
+        let shares = Shares::create(setup, directory, 0, room.shares(rest))?;
+        let weight_path = directory.join(WEIGHTS);
+        let weights = WordWriter::create_hashed(files, &weight_path)?;
+        let (files, earlier, edge_count) = (files.clone(), 0, 0);
+        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
+    }
+
+    /// Returns whether a checkpoint needs the files.
+    pub fn is_held(&self) -> bool {
+        self.files.is_held(&self.weight_path)
+    }
+
+    /// Returns the number of edges so far.
+    pub fn edge_count(&self) -> u64 {
+        self.edge_count
+    }
+
+    /// Returns the index of the known names.
+    pub fn index(&self) -> &NodeIndex {
+        &self.index
+    }
+
+    /// Takes names that come before those of all edges; each occurs once.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn take_earlier(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        self.earlier += chunks.iter().map(|chunk| chunk.names.len() as u64).sum::<u64>();
+        self.take_names(chunks)
+    }
+
+    /// Takes the names and weights of edges.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        self.take_names(chunks)?;
+        for chunk in chunks {
+            self.edge_count += chunk.edge_count() as u64;
+            let weights = chunk.weights.iter().copied().chain(repeat(Weight::ONE.code()));
+            weights.take(chunk.edge_count()).try_for_each(|code| self.weights.push(code))?;
+        }
+        Ok(())
+    }
+
+    /// Takes names. Those that belong to no edge must come last.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn take_names(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        let parts: Vec<SpillPart> = chunks.par_iter().map(|chunk| self.part(chunk)).collect();
+        parts.iter().try_for_each(|part| self.shares.push(part))
+    }
+
+    fn part(&self, chunk: &EdgeChunk) -> SpillPart {
+        let mut known = Vec::new();
+        self.index.look_up_known(&chunk.names, &mut known);
+        let mut part = SpillPart::new(self.shares.queues.len());
+        for (name, index) in chunk.names.iter().zip(known) {
+            if index == MISS {
+                let share = self.shares.share_of(&self.hasher, name.fingerprint);
+                part.push(share, name.fingerprint, chunk.name(name));
+            } else {
+                part.refs.push(index);
+            }
+        }
+        part
+    }
+
+    /// Numbers all names. Passes the new ones to `on_new` in the order of their indexes, with a flag whether they
+    /// belong to an edge or come before those of the edges.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `CorruptFile`, `TooManyNodes`; those of `tick`, which is called regularly.
+    pub fn finish(
+        self,
+        room: NameRoom,
+        tick: &(dyn Fn() -> Result<()> + Sync),
+        mut on_new: impl FnMut(bool, &[u8]) -> Result<()>,
+    ) -> Result<SpilledEdges> {
+        let first = self.index.node_count() as u32;
+        drop(self.index);
+        self.weights.finish()?;
+        let setup = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
+        let (written, earlier) = (self.shares.finish()?, self.earlier);
+        let (of_edges, mut new_earlier) = (earlier + 2 * self.edge_count, 0);
+        let (mut indexes, node_count) = resolve(setup, written, first, |place, _, name| {
+            new_earlier += u64::from(place < earlier);
+            on_new(place < of_edges, name)
+        })?;
+        for place in 0..earlier {
+            indexes.next()?;
+            if place.is_multiple_of(TICK) {
+                tick()?;
+            }
+        }
+        let path = &self.weight_path;
+        let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
+        let node_count = u64::from(node_count);
+        let (weight_path, rest) = (self.weight_path, self.edge_count);
+        let repeated_earlier = earlier - new_earlier;
+        Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count, repeated_earlier })
+    }
+}
+
+/// Edges with the indexes of their names, in the order of the input.
+pub struct SpilledEdges {
+    indexes: Indexes,
+    weights: WordReader,
+    weight_path: PathBuf,
+    /// Number of edges still to come.
+    rest: u64,
+    node_count: u64,
+    repeated_earlier: u64,
+}
+
+impl SpilledEdges {
+    /// Maximum memory to read the edges.
+    pub const MEMORY_BYTES: u64 = (*SHARES.end() + 2) * 2 * 4 * BLOCK_WORDS;
+
+    /// Returns the number of all names.
+    pub fn node_count(&self) -> u64 {
+        self.node_count
+    }
+
+    /// Returns how many of the names before the edges were not distinct.
+    pub fn repeated_earlier(&self) -> u64 {
+        self.repeated_earlier
+    }
+
+    /// Discards the files.
+    pub fn discard(self) {
+        drop(self.weights);
+        self.indexes.files.discard(&self.weight_path);
+        self.indexes.discard();
+    }
+
+    /// Reads the next edges, at most `most`: two indexes each, and a weight code. Reads none at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile`.
+    pub fn next(
+        &mut self,
+        most: usize,
+        indexes: &mut Vec<u32>,
+        weights: &mut Vec<u32>,
+    ) -> Result<()> {
+        indexes.clear();
+        weights.clear();
+        let count = self.rest.min(most as u64);
+        self.rest -= count;
+        for _ in 0..count {
+            indexes.push(self.indexes.next()?);
+            indexes.push(self.indexes.next()?);
+            weights.push(self.weights.word()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! The graph on disk: compressed sparse rows in blocks that can be read, checked and decoded alone.
+//!
+//! ```text
+//!  GRAPH/
+//!    graph.json   counts, options, checksums; written last                     (manifest)
+//!    arcs         the blocks: each node's targets and weights; an index        (index, block, codec)
+//!    names        the nodes' names in index order; an index                    (names)
+//!
+//!  ArcRecord --writer--> raw blocks --encoder--> arcs --reader--> Block --for_each_segment--> targets, weights
+//! ```
+//!
+//! Blocks are determined by the graph alone, never by memory or threads, because the clustering's result
+//! depends on them. They hold consecutive nodes; a block ends when it has `clamp(n / 64, 256, 65536)` nodes,
+//! or before the node that would bring it above 2^20 arcs. A node with more arcs than that is alone in a hub
+//! block, which is never in memory as a whole: its arcs are streamed in segments of [`SEGMENT_ARCS`]. Loops
+//! are stored separately and count neither as arcs nor toward the limit.
+//!
+//! Memory: a writer takes [`GraphWriter::MEMORY_BYTES`], an open graph 40 bytes per block, a block about 4.5
+//! bytes per arc and 8 per node. Disk: 4.1 bytes per arc for 20 random targets per node among 5 million nodes
+//! with three-digit weights; less if neighbors have similar indexes.
+//!
+//! ```
+//! use outcore_graph::{ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, Weight};
+//! use outcore_io::Files;
+//! # let temporary = tempfile::tempdir().expect("a directory");
+//! # let directory = temporary.path();
+//!
+//! let (files, path) = (Files::default(), directory.join("path.graph"));
+//! // The path 0 - 1 - 2: both arcs of each edge, by source and target.
+//! let weight = Weight::new(0.5).code();
+//! let arcs = [(0, 1), (1, 0), (1, 2), (2, 1)];
+//! let arcs = arcs.map(|(source, target)| ArcRecord { source, target, weight });
+//! let options = GraphOptions {
+//!     node_count: 3,
+//!     directed: false,
+//!     duplicates: Duplicates::Sum,
+//!     keep_loops: false,
+//! };
+//! let mut writer = GraphWriter::create(&files, &path, &options)?;
+//! writer.push(&arcs)?;
+//! writer.finish()?;
+//!
+//! let graph = Graph::open(&files, &path)?;
+//! let mut neighbors = vec![Vec::new(); 3];
+//! let mut scratch = ArcScratch::default();
+//! let mut scan = graph.scan(0..graph.blocks().len(), 2);
+//! while let Some(block) = scan.next()? {
+//!     for local in 0..block.node_count() {
+//!         block.for_each_segment(local, &mut scratch, |targets, _weights| {
+//!             neighbors[block.first_node() as usize + local].extend_from_slice(targets);
+//!         })?;
+//!     }
+//! }
+//! assert_eq!(neighbors, [vec![1], vec![0, 2], vec![1]]);
+//! # Ok::<(), outcore_io::Error>(())
+//! ```
+
+mod arc;
+mod block;
+mod codec;
+mod cost;
+mod histogram;
+pub mod ids;
+mod index;
+mod manifest;
+mod names;
+pub mod pack;
+mod power;
+mod reader;
+mod size;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod view;
+pub mod weight;
+mod writer;
+
+pub use arc::{ArcRecord, InputOrder};
+pub use block::SEGMENT_ARCS;
+pub use block::{ArcScratch, Block};
+pub use cost::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize, merge_bytes, merge_bytes_beside};
+pub use histogram::{Bin, bins};
+pub use index::BlockEntry;
+pub use manifest::EdgeRules;
+pub use manifest::{Duplicates, GraphOptions, GraphSummary, NodeNames};
+pub use names::{NameScan, Names, NamesSummary, NamesWriter};
+pub use reader::{BlockScan, Graph};
+pub use size::{AppendSize, InputSize};
+pub use view::View;
+pub use weight::Weight;
+pub use writer::GraphWriter;
+pub use writer::extend;
+
+use std::path::{Path, PathBuf};
+
+const ARCS_MAGIC: [u8; 8] = *b"OUTCarcs";
+const NAMES_MAGIC: [u8; 8] = *b"OUTCname";
+/// Maximum number of nodes in a block.
+pub const BLOCK_NODES: u64 = 1 << 16;
+/// Maximum number of arcs in a block that is not a hub block.
+pub const BLOCK_ARCS: u64 = 1 << 20;
+
+/// Returns the maximum number of nodes in a block of a graph with `node_count` nodes.
+pub fn block_nodes(node_count: u64) -> u64 {
+    node_count.div_ceil(64).clamp(256, BLOCK_NODES)
+}
+
+fn manifest_path(directory: &Path) -> PathBuf {
+    directory.join("graph.json")
+}
+
+fn arcs_path(directory: &Path) -> PathBuf {
+    directory.join("arcs")
+}
+
+fn names_path(directory: &Path) -> PathBuf {
+    directory.join("names")
+}
+
+/// Limits that determine the blocks.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct BlockLimits {
+    pub block_nodes: usize,
+    /// A multiple of `segment_arcs`.
+    pub block_arcs: usize,
+    segment_arcs: usize,
+}
+
+impl BlockLimits {
+    /// Blocks of a few nodes and arcs, for tests.
+    #[cfg(feature = "sim")]
+    pub const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
+
+    pub fn of(node_count: u64) -> Self {
+        let block_nodes = block_nodes(node_count) as usize;
+        Self { block_nodes, block_arcs: BLOCK_ARCS as usize, segment_arcs: SEGMENT_ARCS }
+    }
+}

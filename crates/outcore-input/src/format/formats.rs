@@ -1,0 +1,280 @@
+//! The table of formats: how each is recognized, and what its columns mean.
+//!
+//! Adding a format of columns is adding a row, and a sample file in `tests/formats`. The page of the documentation,
+//! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
+//! [`lists`]; their rows say how they are recognized and what is read of them.
+
+use super::names::plain_word;
+use crate::lists::{self, ListKind};
+
+/// How a format is recognized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A header with all of these columns, compared by letters and digits, in any order.
+    Header(&'static str),
+    /// Lines without a header, between tabs, with these kinds of columns: `s` any text, `n` number, `i` whole number,
+    /// `p` number from 0 to 100, `z` zero, `m` -1, `d` `+` or `-`, `x` identifier after a database and a colon. `*`
+    /// stands for any number of further columns.
+    Shape(&'static str),
+    /// In words: the beginning of the file, or the ending of its name. Read by a module of its own.
+    Other(&'static str),
+}
+
+impl Sign {
+    /// Returns how the format is recognized, in words.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Header(names) => format!("header with {}", names.replace(' ', ", ")),
+            Self::Shape(shape) => {
+                let kinds = shape.trim_end_matches('*');
+                let more = if kinds == shape { "" } else { " or more" };
+                format!(
+                    "no header, {}{more} columns between tabs: {}",
+                    kinds.len(),
+                    kinds_in_words(kinds)
+                )
+            }
+            Self::Other(words) => words.into(),
+        }
+    }
+}
+
+/// Describes the kinds of a shape; equal ones after one another are counted.
+fn kinds_in_words(kinds: &str) -> String {
+    let word = |kind: u8| match kind {
+        b'n' => "number",
+        b'i' => "whole number",
+        b'p' => "percentage",
+        b'z' => "0",
+        b'm' => "-1",
+        b'd' => "+ or -",
+        b'x' => "database:identifier",
+        _ => "text",
+    };
+    let groups = kinds.as_bytes().chunk_by(|a, b| a == b);
+    let text = |group: &[u8]| match group.len() {
+        1 => word(group[0]).to_owned(),
+        count => format!("{count} x {}", word(group[0])),
+    };
+    groups.map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Row of the table of formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    /// Name.
+    pub(crate) name: &'static str,
+    /// How it is recognized.
+    pub(crate) sign: Sign,
+    /// Names of the columns of source, target and weight (of [`Sign::Shape`], their numbers from 1; otherwise what is
+    /// read, in words). An empty weight stands for none, `*` for the column that its name or its values show.
+    pub(crate) columns: [&'static str; 3],
+    /// Sample in `tests/formats`.
+    pub(crate) sample: &'static str,
+    /// Text in place of a name where there is none.
+    pub(crate) absent: &'static str,
+}
+
+impl Format {
+    const fn with_absent(self, absent: &'static str) -> Self {
+        Self { absent, ..self }
+    }
+
+    /// Returns the columns of source, target and weight in a header.
+    pub(crate) fn columns_in(&self, words: &[String]) -> [Option<usize>; 3] {
+        self.columns.map(|names| {
+            let at =
+                |name: &str| words.iter().position(|word| *word == plain_word(name.as_bytes()));
+            // Alternatives, the likeliest first.
+            names.split('|').find_map(at)
+        })
+    }
+
+    /// Returns the columns of source, target and weight of a shape, from 0.
+    pub(crate) fn places(&self) -> [Option<usize>; 3] {
+        self.columns.map(|number| number.parse::<usize>().ok().map(|number| number - 1))
+    }
+}
+
+const fn header(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
+    Format { name, sign: Sign::Header(sign), columns, sample, absent: "" }
+}
+
+const fn shape(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
+    Format { name, sign: Sign::Shape(sign), columns, sample, absent: "" }
+}
+
+const fn other(
+    name: &'static str,
+    sign: &'static str,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
+    Format { name, sign: Sign::Other(sign), columns, sample, absent: "" }
+}
+
+/// All formats. Of several that fit, the first counts.
+pub(crate) const FORMATS: &[Format] = &[
+    shape("vsearch table", "sspiiiiiiimz", ["1", "2", "3"], "vsearch.b6"),
+    shape("BLAST table", "sspiiiiiiinn", ["1", "2", "12"], "blast.m8"),
+    shape("BLAST table, extended", "sspiiiiiiinn*", ["1", "2", "12"], "blast-more.m8"),
+    shape("PAF", "siiidsiiiiii*", ["1", "6", "10"], "overlaps.paf"),
+    shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt").with_absent("-"),
+    header(
+        "BLAST table",
+        "qseqid sseqid bitscore",
+        ["qseqid", "sseqid", "bitscore"],
+        "diamond.tsv",
+    ),
+    header(
+        "BLAST table",
+        "query_acc.ver subject_acc.ver bit_score",
+        ["query acc.ver", "subject acc.ver", "bit score"],
+        "blast-comments.m8",
+    ),
+    header(
+        "DIAMOND table",
+        "Query_ID Subject_ID Bit_score",
+        ["Query ID", "Subject ID", "Bit score"],
+        "diamond-verbose.tsv",
+    ),
+    header("MMseqs2 table", "query target bits", ["query", "target", "bits"], "mmseqs.tsv"),
+    header(
+        "STRING export",
+        "node1 node2 node1_string_id node2_string_id combined_score",
+        ["node1", "node2", "combined_score"],
+        "string-export.tsv",
+    ),
+    header(
+        "STRING",
+        "protein1 protein2 combined_score",
+        ["protein1", "protein2", "combined_score"],
+        "string.txt",
+    ),
+    header(
+        "BioGRID",
+        "Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B",
+        ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""],
+        "biogrid.tab3.txt",
+    )
+    .with_absent("-"),
+    header(
+        "BioGRID",
+        "INTERACTOR_A INTERACTOR_B",
+        ["INTERACTOR_A", "INTERACTOR_B", ""],
+        "biogrid.tab.txt",
+    )
+    .with_absent("-"),
+    header(
+        "PSI-MITAB",
+        "ID(s)_interactor_A ID(s)_interactor_B",
+        ["ID(s) interactor A", "ID(s) interactor B", ""],
+        "mitab-header.txt",
+    )
+    .with_absent("-"),
+    header("PLINK IBD", "IID1 IID2 PI_HAT", ["IID1", "IID2", "PI_HAT"], "plink.genome"),
+    header("PLINK LD", "SNP_A SNP_B R2", ["SNP_A", "SNP_B", "R2"], "plink.ld"),
+    header("PLINK 2 LD", "ID_A ID_B", ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor"),
+    header("KING", "IID1 IID2 KINSHIP", ["IID1", "IID2", "KINSHIP"], "plink2.kin0"),
+    header("KING", "ID1 ID2 Kinship", ["ID1", "ID2", "Kinship"], "king.kin0"),
+    header(
+        "Splink",
+        "unique_id_l unique_id_r match_probability",
+        ["unique_id_l", "unique_id_r", "match_probability"],
+        "splink.csv",
+    ),
+    header("Neo4j relationships", ":START_ID :END_ID", [":START_ID", ":END_ID", "*"], "neo4j.csv"),
+    other("KONECT", "first line `% sym`, `% asym` or `% bip`", ["1", "2", "3"], "out.konect"),
+    other("Matrix Market", "banner `%%MatrixMarket`", ["row", "column", "value"], "matrix.mtx"),
+];
+
+/// Row of the table of formats, in words.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct FormatRow {
+    /// Name of the format.
+    pub format: &'static str,
+    /// How it is recognized.
+    pub recognized_by: String,
+    /// Columns of source, target and weight: names, or numbers from 1; or what is read instead of columns.
+    pub edges: String,
+}
+
+/// Returns the table of formats.
+pub fn formats() -> Vec<FormatRow> {
+    let row = |format: &Format| {
+        let [source, target, weight] = format.columns;
+        let ends =
+            if target.is_empty() { source.to_owned() } else { format!("{source} -> {target}") };
+        let edges = match weight {
+            "" => ends,
+            "*" => format!("{ends}, weight by its name"),
+            weight => format!("{ends}, weight = {}", weight.replace('|', " or ")),
+        };
+        FormatRow { format: format.name, recognized_by: format.sign.text(), edges }
+    };
+    let of_list = |kind: &ListKind| FormatRow {
+        format: kind.name,
+        recognized_by: kind.doc.into(),
+        edges: kind.entries(),
+    };
+    FORMATS.iter().map(row).chain(lists::KINDS.iter().map(of_list)).collect()
+}
+
+/// Returns the format with a header of these words.
+pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| match format.sign {
+        Sign::Header(wanted) => wanted
+            .split(' ')
+            .all(|wanted| words.iter().any(|word| *word == plain_word(wanted.as_bytes()))),
+        _ => false,
+    })
+}
+
+/// Returns the format that has the shape of most rows.
+pub(crate) fn by_shape(rows: &[Vec<&[u8]>]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| match format.sign {
+        Sign::Shape(shape) => {
+            let fitting = rows.iter().filter(|row| has_shape(row, shape)).count();
+            fitting * 2 > rows.len()
+        }
+        _ => false,
+    })
+}
+
+fn has_shape(row: &[&[u8]], shape: &str) -> bool {
+    let (kinds, is_open) = shape.strip_suffix('*').map_or((shape, false), |kinds| (kinds, true));
+    let fits = row.len() == kinds.len() || is_open && row.len() > kinds.len();
+    fits && row.iter().zip(kinds.bytes()).all(|(field, kind)| is_of_kind(field, kind))
+}
+
+fn is_of_kind(field: &[u8], kind: u8) -> bool {
+    let field = field.trim_ascii();
+    let number = || std::str::from_utf8(field).ok()?.parse::<f64>().ok();
+    match kind {
+        b'n' => number().is_some(),
+        b'i' => number().is_some_and(|value| value.fract() == 0.0 && value >= 0.0),
+        b'p' => number().is_some_and(|value| (0.0..=100.0).contains(&value)),
+        b'z' => number() == Some(0.0),
+        b'm' => number() == Some(-1.0),
+        b'd' => matches!(field, b"+" | b"-"),
+        b'x' => memchr::memchr(b':', field).is_some_and(|at| {
+            at > 1
+                && at + 1 < field.len()
+                && field[..at]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b" -_/".contains(byte))
+        }),
+        _ => !field.is_empty(),
+    }
+}

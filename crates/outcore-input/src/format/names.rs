@@ -1,0 +1,519 @@
+//! Column names: one vocabulary for text, tables and Python.
+//!
+//! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
+//! formats](super::formats), then the words here.
+
+use super::bad_input;
+use super::formats::{self, Format};
+use crate::{Rows, WeightTransform};
+use outcore_io::error::Error;
+use outcore_io::error::opt::COMMUNITY_COLUMNS;
+use std::path::Path;
+
+/// Names of source and target, each pair separated by a space. If a header has several pairs, the first one here is
+/// used: in `from,to,source`, the column `source` is the origin of the data.
+const PAIRS: &str = "source target,source destination,source dest,source dst,source tgt,src dst,src dest,\
+    src destination,src target,src tgt,from to,query target,query subject,query reference,qseqid sseqid,\
+    queryaccver subjectaccver,queryacc subjectacc,queryseqid subjectseqid,qid sid,citing cited,\
+    follower followee,parent child,child parent,left right,head tail,startid endid,employee manager,buyer seller,\
+    sender receiver,sender recipient,caller callee,payer payee,author coauthor";
+
+/// Pairs of ends that stand before or after what they are the ends of: `fromnode`, `address_from`.
+const AFFIXES: &str = "source target,source destination,src dst,src dest,from to,start end,left right,\
+    ltable rtable,query target,query subject,idl idr";
+
+/// What the two ends of an edge may be called, with a number or a letter after it: `protein1`, `node_b`.
+const STEMS: &str = "id iid uniqueid recordid rec record node nodeid protein proteinid uniprot gene geneid \
+    entrez snp name vertex item user userid person author sequence seq seqid contig word page entity interactor";
+const ENDS: [[&str; 2]; 5] = [["1", "2"], ["a", "b"], ["i", "j"], ["l", "r"], ["x", "y"]];
+
+/// Pairs of ends of two different kinds, whose identifiers are independent. With or without `id` after each.
+const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song,user track,user book,user business,\
+    user group,user page,user tag,reader book,customer product,customer item,author paper,author publication,\
+    actor movie,actor film,member group,ltable rtable,drug target,gene disease,drug disease,reviewer product";
+
+/// Names of columns of single nodes, the likeliest first.
+const NODE_WORDS: &str =
+    "node nodeid name id vertex protein gene sequence user item cell barcode key label";
+/// Names of columns of communities, the likeliest first.
+const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid modularityclass group groupid \
+    membership leiden louvain infomap label family class truth";
+
+/// Names of a weight that leave no doubt.
+const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
+/// Names of numbers that are larger for closer nodes.
+const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
+    matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
+    rho kinship rating stars votes";
+/// Parts of names of such numbers.
+const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine corr intensity";
+/// Parts of names of numbers that may be larger or smaller for closer nodes.
+const EITHER_PARTS: &str = "duration elapsed";
+/// Names of numbers that are smaller for closer nodes.
+const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
+    levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
+/// Parts of names of such numbers.
+const DISTANCE_PARTS: &str =
+    "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
+/// Names of numbers that are no weights: identifiers, places.
+const OTHER_WORDS: &str =
+    "index key label chr chrom pos bp start end edge row relation rel predicate category class";
+/// Endings of names of such numbers.
+const OTHER_ENDS: &str = "id type";
+/// Parts of names of points in time.
+const TIME_PARTS: &str = "time date year epoch";
+
+/// Words that name columns of any table, by which a line above text is recognized as a header.
+const HEADER_WORDS: &str = "id name label value key first last title city country state type category description \
+    email url date time year count score weight";
+
+/// Names that programs and people give to the two columns of a table, in doubt.
+const GENERIC_PAIRS: &str = "x y,u v,i j,v1 v2,c1 c2,col1 col2,column1 column2";
+
+/// Kind of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    Number,
+    Text,
+    Empty,
+}
+
+/// Source, target and weight of edges, from 0, and how they were chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+    pub(crate) weight: Option<usize>,
+    /// Whether source and target were recognized by their names.
+    pub(crate) by_name: bool,
+    pub(crate) format: Option<&'static Format>,
+    /// Whether source and target are nodes of different kinds.
+    pub(crate) two_mode: bool,
+}
+
+/// What the columns of a file are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ColumnChoice {
+    Use(Chosen),
+    /// The ends are certain, but each of these columns may be the weight.
+    AskWeight(Chosen, Vec<usize>),
+    /// The only possible weight is a distance, and no transform is given.
+    AskTransform(Chosen),
+    /// A table of nodes.
+    Nodes,
+    /// Nothing says which columns are the ends.
+    AskEnds,
+}
+
+impl ColumnChoice {
+    /// Returns the chosen columns, if the ends are certain.
+    pub(crate) fn chosen(&self) -> Option<&Chosen> {
+        match self {
+            Self::Use(chosen) | Self::AskWeight(chosen, _) | Self::AskTransform(chosen) => {
+                Some(chosen)
+            }
+            Self::Nodes | Self::AskEnds => None,
+        }
+    }
+
+    pub(crate) fn is_by_name(&self) -> bool {
+        self.chosen().is_some_and(|chosen| chosen.by_name)
+    }
+}
+
+/// Columns of a file to choose from.
+pub(crate) struct NamedColumns<'a> {
+    /// Names, empty without a header.
+    pub(crate) names: &'a [&'a [u8]],
+    /// Kinds of the values.
+    pub(crate) kinds: &'a [ColumnKind],
+    pub(crate) rows: Rows,
+    pub(crate) transform: WeightTransform,
+    /// Whether weights are wanted.
+    pub(crate) weighted: bool,
+}
+
+impl NamedColumns<'_> {
+    /// Chooses the columns by their names; otherwise the only two, or the only two before a number.
+    pub(crate) fn choose(&self) -> ColumnChoice {
+        let words: Vec<String> = self.names.iter().map(|name| plain_word(name)).collect();
+        if self.rows != Rows::Edges {
+            return self.choose_membership(&words);
+        }
+        if let Some(format) = formats::by_header(&words) {
+            let [source, target, weight] = format.columns_in(&words);
+            if let (Some(source), Some(target)) = (source, target) {
+                let weight = weight.filter(|&at| self.weighted && self.is_number(at));
+                let two_mode = is_of_two_kinds(self.names, &words, source, target);
+                let format = Some(format);
+                let chosen = Chosen { source, target, weight, by_name: true, format, two_mode };
+                let is_open = format.is_some_and(|format| format.columns[2] == "*");
+                return if is_open {
+                    self.with_weight(chosen, &words)
+                } else {
+                    ColumnChoice::Use(chosen)
+                };
+            }
+        }
+        let is_twice = |at: usize| words.iter().filter(|word| **word == words[at]).count() > 1;
+        if let Some((source, target)) = ends_of_edges(&words) {
+            if is_twice(source) || is_twice(target) {
+                return ColumnChoice::AskEnds;
+            }
+            let two_mode = is_of_two_kinds(self.names, &words, source, target);
+            let chosen =
+                Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
+            return self.with_weight(chosen, &words);
+        }
+        if are_of_nodes(self.names) {
+            return ColumnChoice::Nodes;
+        }
+        self.choose_by_place(&words)
+    }
+
+    /// Returns the columns without row numbers.
+    fn places(&self) -> Vec<usize> {
+        let is_index = |at: usize| self.names.get(at).is_some_and(|name| is_index(name));
+        let all = 0..self.kinds.len();
+        let places: Vec<usize> = all.clone().filter(|&at| !is_index(at)).collect();
+        if places.len() < 2 { all.collect() } else { places }
+    }
+
+    fn choose_by_place(&self, words: &[String]) -> ColumnChoice {
+        let places = self.places();
+        let (source, target) = match places[..] {
+            [source, target] => (source, target),
+            [source, target, third]
+                if self.is_number(third) || self.kinds[third] == ColumnKind::Empty =>
+            {
+                (source, target)
+            }
+            _ => return ColumnChoice::AskEnds,
+        };
+        if [source, target].iter().any(|&at| self.kinds[at] == ColumnKind::Empty) {
+            return ColumnChoice::AskEnds;
+        }
+        let is_missing = |at: &usize| self.kinds[*at] == ColumnKind::Empty;
+        let missing = places.get(2).copied().filter(is_missing).filter(|_| self.weighted);
+        let chosen =
+            Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
+        match missing {
+            // A weight that is missing everywhere is an error.
+            Some(weight) => ColumnChoice::Use(Chosen { weight: Some(weight), ..chosen }),
+            None => self.with_weight(chosen, words),
+        }
+    }
+
+    fn choose_membership(&self, words: &[String]) -> ColumnChoice {
+        let places = self.places();
+        let named = match self.rows {
+            Rows::Edges | Rows::Nodes => None,
+            Rows::Memberships | Rows::NumberedMemberships => node_and_community(words),
+        };
+        let ends = named.or(match places[..] {
+            [node, community] => Some((node, community)),
+            _ => None,
+        });
+        let Some((source, target)) = ends else { return ColumnChoice::AskEnds };
+        let by_name = named.is_some();
+        ColumnChoice::Use(Chosen {
+            source,
+            target,
+            weight: None,
+            by_name,
+            format: None,
+            two_mode: false,
+        })
+    }
+
+    fn is_number(&self, at: usize) -> bool {
+        self.kinds.get(at) == Some(&ColumnKind::Number)
+    }
+
+    /// Adds the weight: the column of that name; the only number that is a similarity; the only number.
+    fn with_weight(&self, chosen: Chosen, words: &[String]) -> ColumnChoice {
+        if !self.weighted {
+            return ColumnChoice::Use(chosen);
+        }
+        let word = |at: usize| words.get(at).map_or("", String::as_str);
+        let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
+        let all: Vec<usize> = self.places().into_iter().filter(is_free).collect();
+        let with = |at: usize| ColumnChoice::Use(Chosen { weight: Some(at), ..chosen.clone() });
+        let is_sure = |&at: &usize| is_one_of(WEIGHT_WORDS, word(at));
+        match all.iter().copied().filter(is_sure).collect::<Vec<_>>()[..] {
+            [] => {}
+            [sure] => return with(sure),
+            ref several => return ColumnChoice::AskWeight(chosen, several.to_vec()),
+        }
+        let numbers: Vec<usize> =
+            all.iter().copied().filter(|&at| self.is_number(at) && !is_other(word(at))).collect();
+        let (far, near): (Vec<usize>, Vec<usize>) =
+            numbers.iter().partition(|&&at| is_distance(word(at)));
+        let turns =
+            matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
+        let similar: Vec<usize> =
+            near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
+        // A number without a telling name is the weight only if nothing else may be one.
+        let is_open =
+            |at: &usize| self.kinds.get(*at) != Some(&ColumnKind::Empty) && !is_other(word(*at));
+        let is_alone = self.names.is_empty() || all.iter().copied().filter(is_open).count() == 1;
+        let is_clear = |at: usize| {
+            is_one_of(SIMILARITY_WORDS, word(at))
+                || has_part(SIMILARITY_PARTS, word(at))
+                || is_alone && (all.len() == 1 || !has_part(EITHER_PARTS, word(at)))
+        };
+        match (&near[..], &similar[..], &far[..]) {
+            (_, _, &[only]) if turns => with(only),
+            ([], _, []) => ColumnChoice::Use(chosen),
+            ([], _, &[only]) if self.transform == WeightTransform::None => {
+                ColumnChoice::AskTransform(Chosen { weight: Some(only), ..chosen })
+            }
+            (_, &[only], _) => with(only),
+            (&[only], _, _) if is_clear(only) => with(only),
+            ([], _, &[only]) => with(only),
+            _ => ColumnChoice::AskWeight(chosen, numbers),
+        }
+    }
+}
+
+/// Chooses the columns of a table with these names, for interfaces that read tables themselves: source, target and
+/// weight, from 0, and whether they were chosen by name. `numbers` indicates which columns contain numbers.
+pub fn choose_columns(
+    names: &[&[u8]],
+    numbers: &[bool],
+) -> Option<(usize, usize, Option<usize>, bool)> {
+    let is_number = |at: usize| numbers.get(at).copied().unwrap_or(false);
+    let kind = |at: usize| if is_number(at) { ColumnKind::Number } else { ColumnKind::Text };
+    let kinds: Vec<ColumnKind> = (0..names.len()).map(kind).collect();
+    let (rows, transform) = (Rows::Edges, WeightTransform::None);
+    let choice = NamedColumns { names, kinds: &kinds, rows, transform, weighted: true }.choose();
+    choice.chosen().map(|found| (found.source, found.target, found.weight, found.by_name))
+}
+
+fn is_one_of(known: &str, word: &str) -> bool {
+    !word.is_empty() && known.split_whitespace().any(|known| known == word)
+}
+
+fn has_part(parts: &str, word: &str) -> bool {
+    parts.split_whitespace().any(|part| word.contains(part))
+}
+
+/// Returns whether a word names numbers that are no weights: identifiers, places, points in time.
+fn is_other(word: &str) -> bool {
+    let ends = OTHER_ENDS.split_whitespace().any(|end| word.ends_with(end));
+    ends || is_one_of(OTHER_WORDS, word) || has_part(TIME_PARTS, word)
+}
+
+/// Returns why a column that is not used is none of an edge.
+pub(crate) fn why_unused(name: Option<&[u8]>, kind: ColumnKind) -> &'static str {
+    let (has_name, name) = (name.is_some(), name.unwrap_or_default());
+    let word = plain_word(name);
+    match kind {
+        ColumnKind::Empty => "empty",
+        ColumnKind::Text => "text",
+        ColumnKind::Number if has_name && is_index(name) => "row numbers",
+        ColumnKind::Number if is_other(&word) => "no weight by its name",
+        ColumnKind::Number if is_distance(&word) => "smaller for closer nodes by its name",
+        ColumnKind::Number => "number",
+    }
+}
+
+fn is_distance(word: &str) -> bool {
+    is_one_of(DISTANCE_WORDS, word) || has_part(DISTANCE_PARTS, word)
+}
+
+/// Returns whether a field is a word that names a column of tables.
+pub(crate) fn is_header_word(field: &[u8]) -> bool {
+    let word = plain_word(field);
+    [HEADER_WORDS, NODE_WORDS, COMMUNITY_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
+}
+
+/// Returns whether a first line of text begins like the header of a table without better names.
+pub(crate) fn begins_generic(first: &[&[u8]]) -> bool {
+    let [one, two, ..] = first else { return false };
+    let words = [plain_word(one), plain_word(two)];
+    pairs_of(GENERIC_PAIRS).any(|pair| pair == [words[0].as_str(), words[1].as_str()])
+}
+
+/// Returns whether a name is that of a weight.
+pub(crate) fn is_weight(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    [WEIGHT_WORDS, SIMILARITY_WORDS].iter().any(|words| is_one_of(words, &word))
+}
+
+/// Returns whether two names are those of identifiers of different things: `student_id` and `course_id`.
+pub(crate) fn are_two_identifiers(names: [&[u8]; 2]) -> bool {
+    let words = names.map(plain_word);
+    words.iter().all(|word| word.len() > 2 && word.ends_with("id")) && words[0] != words[1]
+}
+
+/// Returns whether a name is that of a data frame's index: empty, as pandas writes and reads it, or its name in
+/// Parquet.
+fn is_index(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    name.is_empty() || name == b"Unnamed: 0" || name == b"__index_level_0__"
+}
+
+/// Returns whether the first column is the index of a data frame.
+pub(crate) fn begins_with_index(names: &[&[u8]]) -> bool {
+    names.len() > 2 && is_index(names[0]) && !names[1..].iter().any(|name| is_index(name))
+}
+
+/// Returns whether columns are those of a table of nodes: an identifier, and something about it.
+pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
+    let words: Vec<String> =
+        names.iter().filter(|name| !is_index(name)).map(|name| plain_word(name)).collect();
+    let begins =
+        words.first().is_some_and(|word| is_one_of("id node nodeid vertex vertexid", word));
+    let has_groups = words
+        .iter()
+        .any(|word| is_one_of("community communityid leiden louvain modularityclass", word));
+    words.len() > 1 && (begins || has_groups) && ends_of_edges(&words).is_none()
+}
+
+/// Names of the column of nodes in a list of nodes, the likeliest first.
+const LIST_WORDS: &str = "node nodeid id vertex vertexid name label";
+
+/// Returns whether columns are those of edges, and not of communities.
+pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    ends_of_edges(&words).is_some() && node_and_community(&words).is_none()
+}
+
+/// Returns the error for a table of edges that is given as communities.
+pub(crate) fn edges_as_communities(path: &Path) -> Error {
+    bad_input(path, "is a table of edges according to its columns, not of communities").hint(
+        format_args!(
+            "pass nodes and their communities; {COMMUNITY_COLUMNS} uses these columns anyway"
+        ),
+    )
+}
+
+/// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
+/// with the likeliest name. `:ID` marks it in files for Neo4j.
+pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    let places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
+    let of_neo4j = || names.iter().position(|name| is_neo4j_id(name));
+    let named = || {
+        LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known))
+    };
+    match places[..] {
+        [only] if names.len() == 1 || is_node_name(names[only]) => Some(only),
+        _ => of_neo4j().or_else(named),
+    }
+}
+
+/// Returns whether a header calls its column that of nodes.
+pub(crate) fn is_node_name(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    is_neo4j_id(name) || LIST_WORDS.split_whitespace().any(|known| known == word)
+}
+
+/// Returns whether a column has the identifiers of a file for Neo4j: `:ID`, `person:ID`, `:ID(Person)`.
+fn is_neo4j_id(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    name.ends_with(b":ID") || memchr::memmem::find(name, b":ID(").is_some()
+}
+
+/// Returns the columns of the two ends, by their names.
+fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
+    let at = |word: &str| words.iter().position(|found| found == word);
+    let both = |source: &str, target: &str| Some((at(source)?, at(target)?));
+    let pairs = || pairs_of(PAIRS);
+    let pair = pairs().find_map(|[source, target]| {
+        both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
+    });
+    if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
+        // Either end may be called the head of an arrow, so the first column is the source.
+        return Some((head.min(tail), head.max(tail)));
+    }
+    let numbered = || {
+        STEMS.split_whitespace().find_map(|stem| {
+            ENDS.iter()
+                .find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
+        })
+    };
+    let affixed = || {
+        pairs_of(AFFIXES).find_map(|[source, target]| {
+            let of = |word: &String| {
+                word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned)
+            };
+            words.iter().enumerate().find_map(|(first, word)| {
+                let is_stem = |stem: &String| {
+                    stem.is_empty() || stem.bytes().any(|byte| byte.is_ascii_alphabetic())
+                };
+                let stem = of(word).filter(is_stem)?;
+                let second =
+                    at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
+                (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem))
+                    .then_some((first, second))
+            })
+        })
+    };
+    let kinds = || {
+        pairs_of(TWO_KINDS).find_map(|[source, target]| {
+            both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
+        })
+    };
+    let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
+    pair.or_else(numbered)
+        .or_else(affixed)
+        .or_else(kinds)
+        .or_else(|| Some((any_of(0)?, any_of(1)?)))
+}
+
+fn pairs_of(pairs: &'static str) -> impl Iterator<Item = [&'static str; 2]> {
+    pairs.split(',').filter_map(|pair| pair.split_once(' ')).map(|(one, two)| [one, two])
+}
+
+/// Returns whether the two ends are nodes of different kinds: `user_id` and `item_id`, or identifiers of two spaces of
+/// Neo4j, `:START_ID(Person)` and `:END_ID(Film)`.
+fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usize) -> bool {
+    let plain = |at: usize| {
+        words[at].strip_suffix("id").filter(|word| !word.is_empty()).unwrap_or(&words[at])
+    };
+    let is_known = pairs_of(TWO_KINDS).any(|pair| {
+        pair == [plain(source), plain(target)] || pair == [plain(target), plain(source)]
+    });
+    let space = |at: usize| {
+        names[at]
+            .starts_with(b":")
+            .then(|| memchr::memchr(b'(', names[at]).map(|from| &names[at][from..]))
+    };
+    let spaces = space(source).flatten().zip(space(target).flatten());
+    is_known || spaces.is_some_and(|(one, other)| one != other)
+}
+
+/// Returns the columns of nodes and communities, if a header names them.
+pub(crate) fn communities_in(names: &[&[u8]]) -> Option<(usize, usize)> {
+    node_and_community(&names.iter().map(|name| plain_word(name)).collect::<Vec<_>>())
+}
+
+fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
+    let find = |known: &str, taken: Option<usize>| {
+        let at = |word: &str| {
+            words.iter().enumerate().position(|(at, found)| found == word && Some(at) != taken)
+        };
+        known.split_whitespace().find_map(at)
+    };
+    let community = find(COMMUNITY_WORDS, None)?;
+    // The index of a data frame names the nodes if nothing else does.
+    let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
+    Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
+}
+
+/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
+/// nothing if the name is not ASCII.
+pub(crate) fn plain_word(name: &[u8]) -> String {
+    if !name.is_ascii() {
+        return String::new();
+    }
+    let name = match memchr::memchr(b':', name) {
+        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
+        Some(at) => &name[..at],
+        None => name,
+    };
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
+}

@@ -1,0 +1,142 @@
+//! Lists of nodes: a name per line, a table with a column of names, or FASTA.
+//!
+//! The delimiter is that of the list itself, as far as its lines say so: a header names the column of nodes, and lines
+//! without one are names as they are, with their spaces and commas. Lines that split into columns without a header are
+//! refused, since nothing says which column holds the names.
+
+use super::recognize::lines::Sample;
+use super::{InputFormat, Layout, foreign, names, split};
+use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
+use outcore_io::error::{Error, Result};
+use std::path::Path;
+
+/// Delimiters that split a table of nodes. Names may have spaces, so these split only below a header.
+const CANDIDATES: [Delimiter; 5] = [
+    Delimiter::Byte(b'\t'),
+    Delimiter::Byte(b','),
+    Delimiter::Byte(b';'),
+    Delimiter::Byte(b'|'),
+    Delimiter::Spaces,
+];
+/// Separator of no columns: lines do not have it.
+const WHOLE_LINE: Delimiter = Delimiter::Byte(b'\n');
+
+/// Detects the format of a list of nodes, whose `options.delimiter` is that of the edges: names do not have it.
+///
+/// # Errors
+/// `Usage` for several columns without a header that names the nodes.
+pub(super) fn detect(
+    block: &[u8],
+    is_whole: bool,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<Option<InputFormat>> {
+    let sample = Sample::of(block, is_whole, options);
+    if sample.lines.is_empty() {
+        return Ok(None);
+    }
+    let is_fasta = options.format != EdgeFormat::Lines
+        && foreign::begins_as_fasta(&block[sample.first_start..]);
+    let named = (!is_fasta && options.header != Header::No).then(|| named_column(&sample.lines));
+    let named = named.flatten();
+    if named.is_none() && !is_fasta {
+        refuse_columns(&sample.lines, path, options)?;
+    }
+    let (delimiter, column) = named.unwrap_or((WHOLE_LINE, 0));
+    let layout = Layout {
+        source: column,
+        target: column,
+        comment: sample.comment.clone(),
+        rows: Rows::Nodes,
+        is_fasta,
+        ..Layout::of(delimiter)
+    };
+    let has_header = named.is_some();
+    Ok(Some(InputFormat {
+        roles: roles(&layout, &sample, has_header),
+        layout,
+        has_header,
+        header: None,
+        preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
+        preamble_lines: sample.lines_before + u64::from(has_header),
+        delimiter_line: Some(sample.lines_before + 1),
+        preamble_comments: sample.comments.len() as u64,
+        kind: None,
+        kinds: None,
+        matrix: None,
+        is_node_list: true,
+    }))
+}
+
+/// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as
+/// many columns, most of them at least.
+fn named_column(lines: &[&[u8]]) -> Option<(Delimiter, usize)> {
+    let (first, body) = lines.split_first()?;
+    let of_table = CANDIDATES.into_iter().find_map(|delimiter| {
+        let header = split_by(delimiter, first);
+        let is_row = |line: &&&[u8]| split_by(delimiter, line).len() == header.len();
+        let fits = 2 * body.iter().filter(is_row).count() >= body.len();
+        let is_table = header.len() >= 2 && fits;
+        let column = is_table.then(|| names::node_column(&header)).flatten()?;
+        Some((delimiter, column))
+    });
+    let only = unquoted(first.trim_ascii());
+    let is_named = || !body.is_empty() && names::is_node_name(only);
+    of_table.or_else(|| is_named().then_some((WHOLE_LINE, 0)))
+}
+
+fn split_by(delimiter: Delimiter, line: &[u8]) -> Vec<&[u8]> {
+    split(&Layout::of(delimiter), line)
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    let inner = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+    inner.unwrap_or(text)
+}
+
+/// Refuses lines that all split into the same number of columns, or that split like the edges.
+fn refuse_columns(lines: &[&[u8]], path: &Path, options: &InputOptions) -> Result<()> {
+    if options.format == EdgeFormat::Lines {
+        return Ok(());
+    }
+    let count = |delimiter, line: &&[u8]| split_by(delimiter, line).len();
+    let of_edges = options
+        .delimiter
+        .into_iter()
+        .find(|&delimiter| lines.iter().any(|line| count(delimiter, line) >= 2));
+    let of_table = || {
+        CANDIDATES.into_iter().filter(|&delimiter| delimiter != Delimiter::Spaces).find(
+            |&delimiter| {
+                let columns = count(delimiter, &lines[0]);
+                columns >= 2 && lines.iter().all(|line| count(delimiter, line) == columns)
+            },
+        )
+    };
+    let Some(delimiter) = of_edges.or_else(of_table) else { return Ok(()) };
+    let columns = lines.iter().map(|line| count(delimiter, line)).max().unwrap_or(0);
+    let first = String::from_utf8_lossy(lines[0]).into_owned();
+    let path = path.display();
+    let message =
+        format!("`{path}` has {columns} columns, and no header that says which holds the nodes");
+    Err(Error::usage(message)
+        .note(format!("columns are separated by {}; line 1 is `{}`", delimiter.with_article(), shown(&first)))
+        .hint("write `id` above the column of nodes and other names above the others, or pass only that column: `cut -f1`"))
+}
+
+/// Returns the beginning of a line, for a message.
+fn shown(line: &str) -> String {
+    line.chars().take(60).map(|letter| if letter == '\t' { ' ' } else { letter }).collect()
+}
+
+/// Describes which column holds the names.
+fn roles(layout: &Layout, sample: &Sample<'_>, has_header: bool) -> String {
+    if layout.delimiter == WHOLE_LINE {
+        let header = if has_header { "header" } else { "no header" };
+        return format!("a name per line, {header}");
+    }
+    let header = split_by(layout.delimiter, sample.lines[0]);
+    let name = header.get(layout.source).map(|name| String::from_utf8_lossy(name).into_owned());
+    let name =
+        name.filter(|name| !name.is_empty()).unwrap_or_else(|| (layout.source + 1).to_string());
+    format!("{}, header, column {name}", layout.delimiter.plain_name())
+}

@@ -1,0 +1,274 @@
+//! Lines that split into two or three columns like edges, but are something else: matrices, lists of neighbors, times.
+//!
+//! What `--columns`, a header or `--format lines` determines is never doubted.
+
+use super::LineReading;
+use super::lines::Sample;
+use super::meant::{has_comma, is_missing, is_number, is_whole_number};
+use crate::Delimiter;
+use crate::fault::is_commented;
+use crate::format::names::{self, ColumnKind};
+use outcore_io::error::Text;
+use outcore_io::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
+use std::collections::HashSet;
+
+const AS_ARRAY: &str =
+    "write each pair of nodes as a line, or pass the matrix in Python: `outcore.cluster(array)`";
+/// Minimum number of rows in which rising numbers are taken for times.
+const RISING_ROWS: usize = 20;
+/// Minimum number of rows in which consecutive numbers are taken for those of the rows.
+const NUMBERED_ROWS: usize = 4;
+
+/// Returns what the lines are instead of edges, and what to type.
+pub(in crate::format) fn doubt(
+    sample: &Sample<'_>,
+    reading: &LineReading<'_>,
+) -> Option<(&'static str, Text)> {
+    let rows: Vec<Vec<&[u8]>> =
+        reading.body().iter().filter(|row| !row.is_empty()).cloned().collect();
+    let rows = &rows[..];
+    let has_delimiter = reading.split.delimiter != Delimiter::Spaces;
+    let lists = || {
+        format_args!("use {} if each line is a node and its neighbors", FORMAT.of("adjlist")).into()
+    };
+    match () {
+        // Between spaces, such words are names.
+        () if has_delimiter && sample.comment == b"#" && sample.lines.iter().any(|line| is_commented(line)) => Some((
+            "has lines that look like comments: they begin with `//` or `--`",
+            format_args!("use {} or {} if they are", COMMENT.of("//"), COMMENT.of("--")).into(),
+        )),
+        () if sample.is_whole && is_sized(rows) => Some((
+            "begins with the size of a matrix, but without the banner of Matrix Market",
+            "put `%%MatrixMarket matrix coordinate real general` first, or delete its first line".into(),
+        )),
+        () if is_matrix_of_names(&reading.names, rows) => {
+            Some(("is a matrix with the same names for rows and columns", AS_ARRAY.into()))
+        }
+        () if is_matrix_of_numbers(rows, sample.is_whole) => {
+            Some(("is a matrix of numbers, not lines of edges", AS_ARRAY.into()))
+        }
+        () if sample.lines.iter().all(|line| is_tuple(line)) => Some((
+            "holds Python tuples, not lines of edges",
+            "strip them: `tr -d \"()' \" < FILE | outcore ... -`".into(),
+        )),
+        () if rows.iter().any(|row| row.get(2).is_some_and(|field| field.starts_with(b"{"))) => Some((
+            "has networkx attributes, which are not columns",
+            format_args!("use {} to leave them out", COLUMNS.of("1,2")).into(),
+        )),
+        () if are_neighbors(rows) => Some((
+            "is a list of neighbors: a node and all its neighbors on each line",
+            lists(),
+        )),
+        () if are_numbered(reading, rows) => Some((
+            "may have row numbers in its first column",
+            format_args!("use {} if it has, {} if they are nodes", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
+        )),
+        () if is_labelled(rows) => Some((
+            "has the same word in the first column of all lines, before two numbers",
+            format_args!("use {} if the numbers are the nodes, {} if the word is one", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
+        )),
+        () if rows.len() > 1 && rows.iter().all(|row| row.get(1).is_some_and(|field| row.len() == 2 && has_comma(field))) => Some((
+            "has numbers with a comma in its second column",
+            format_args!("use {} with {} if the comma separates columns too", DELIMITER.of("','"), COLUMNS.of("1,2")).into(),
+        )),
+        () if sample.comments.first().is_some_and(|first| is_single(first.line, &sample.comment)) && rows.iter().all(|row| row.len() <= 2) && reading.kinds.get(1) == Some(&ColumnKind::Number) => Some((
+            "looks like LGL: a node after `#`, and its neighbors on the next lines",
+            format_args!("use {} if it is", FORMAT.of("lgl")).into(),
+        )),
+        () if reading.names.len() == 2 && names::are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
+            "has identifiers of two things by its header, which may be nodes of two kinds",
+            format_args!("use {TWO_MODE} if equal identifiers in both columns are different nodes, {} otherwise", COLUMNS.of("1,2")).into(),
+        )),
+        () => times(reading, rows),
+    }
+}
+
+/// Returns the question about a weight that may be a time, unless its name says that it is a weight.
+pub(in crate::format) fn times(
+    reading: &LineReading<'_>,
+    rows: &[Vec<&[u8]>],
+) -> Option<(&'static str, Text)> {
+    let chosen = reading.choice.chosen()?;
+    let weight = chosen.weight.filter(|_| chosen.format.is_none())?;
+    let is_named = reading.names.get(weight).is_some_and(|name| names::is_weight(name));
+    let (source, target) = (chosen.source + 1, chosen.target + 1);
+    let hint = || {
+        let without = COLUMNS.of(format_args!("{source},{target}"));
+        let with = COLUMNS.of(format_args!("{source},{target},{}", weight + 1));
+        format_args!("use {without} to leave them out, {with} if they are weights").into()
+    };
+    (!is_named && are_times(rows, weight))
+        .then(|| ("has numbers that may be times or weights", hint()))
+}
+
+/// Returns whether lines of three whole numbers, without a header, begin with their own number, from 0 or 1, and the
+/// third is more like a node than like a weight: many values, or those of the second.
+fn are_numbered(reading: &LineReading<'_>, rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| match row[..] {
+        [first, second, third] if is_whole_number(second) && is_whole_number(third) => {
+            whole_number(first)
+        }
+        _ => None,
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    let counts =
+        |numbers: Vec<u64>| numbers[0] <= 1 && numbers.windows(2).all(|two| two[1] == two[0] + 1);
+    let values = |at: usize| rows.iter().map(|row| row[at]).collect::<HashSet<&[u8]>>();
+    let are_nodes = || {
+        let (second, third) = (values(1), values(2));
+        let common = second.intersection(&third).count();
+        third.len() * 2 > rows.len() || common * 4 > second.len().max(third.len())
+    };
+    let is_open = reading.names.is_empty() && rows.len() >= NUMBERED_ROWS;
+    is_open && numbers.is_some_and(counts) && are_nodes()
+}
+
+/// Returns whether all lines begin with one word, before two whole numbers.
+fn is_labelled(rows: &[Vec<&[u8]>]) -> bool {
+    let is_number = |field: &[u8]| is_whole_number(field);
+    rows.len() > 1
+        && rows.iter().all(|row| {
+            row.len() == 3
+                && row[0] == rows[0][0]
+                && !is_number(row[0])
+                && is_number(row[1])
+                && is_number(row[2])
+        })
+}
+
+/// Returns whether a comment is a single word.
+fn is_single(line: &[u8], comment: &[u8]) -> bool {
+    let text = line.strip_prefix(comment).unwrap_or(line);
+    let words = text.split(|&byte| byte == b' ' || byte == b'\t').filter(|word| !word.is_empty());
+    text.starts_with(b" ") && words.count() == 1
+}
+
+fn whole_number(field: &[u8]) -> Option<u64> {
+    is_whole_number(field).then(|| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())?
+}
+
+/// Returns whether the first line is the size of a matrix: equal numbers of rows and columns, which no index exceeds,
+/// and as many entries as there are lines.
+fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
+    if is_sized_pair(rows) {
+        return true;
+    }
+    let Some([nodes, columns, entries]) = rows.first().map(Vec::as_slice) else { return false };
+    let (Some(nodes), Some(entries)) = (whole_number(nodes), whole_number(entries)) else {
+        return false;
+    };
+    let is_index =
+        |field: &&[u8]| whole_number(field).is_some_and(|index| (1..=nodes).contains(&index));
+    whole_number(columns) == Some(nodes)
+        && entries > 0
+        && entries == rows.len() as u64 - 1
+        && rows[1..].iter().all(|row| row.len() >= 2 && row[..2].iter().all(is_index))
+}
+
+/// Returns whether the first line is the numbers of nodes and edges: as many lines follow, and no node is larger.
+fn is_sized_pair(rows: &[Vec<&[u8]>]) -> bool {
+    let numbers =
+        |row: &Vec<&[u8]>| Some([whole_number(row.first()?)?, whole_number(row.get(1)?)?]);
+    let Some((nodes, edges)) =
+        rows.first().filter(|row| row.len() == 2).and_then(numbers).map(|[n, m]| (n, m))
+    else {
+        return false;
+    };
+    rows.len() > 2
+        && edges == rows.len() as u64 - 1
+        && rows[1..]
+            .iter()
+            .all(|row| numbers(row).is_some_and(|ends| ends.iter().all(|&end| end <= nodes)))
+}
+
+/// Returns whether the columns have the same names as the rows.
+fn is_matrix_of_names(names: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+    let is_row = |(row, name): (&Vec<&[u8]>, &&[u8])| row[0] == *name;
+    let names = names.get(1..).unwrap_or_default();
+    names.len() >= 2
+        && rows.len() <= names.len()
+        && !rows.is_empty()
+        && rows.iter().zip(names).all(is_row)
+}
+
+/// Returns whether the lines are the rows of a symmetric matrix, or of one of zeros and ones.
+fn is_matrix_of_numbers(rows: &[Vec<&[u8]>], is_whole: bool) -> bool {
+    let (width, height) = (rows.first().map_or(0, Vec::len), rows.len());
+    let is_square = if is_whole { width == height } else { width > height };
+    if !is_square || height < 3 || rows.iter().any(|row| row.len() != width) {
+        return false;
+    }
+    let has_fractions = rows.iter().flatten().any(|field| field.contains(&b'.'));
+    let is_symmetric =
+        || (0..height).all(|row| (0..row).all(|column| rows[row][column] == rows[column][row]));
+    let is_constant = || (1..height).all(|row| rows[row][row] == rows[0][0]);
+    has_fractions
+        && rows.iter().flatten().all(|field| is_number(field))
+        && is_constant()
+        && is_symmetric()
+}
+
+fn is_tuple(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.starts_with(b"(")
+        && (line.ends_with(b")") || line.ends_with(b"),"))
+        && line.contains(&b',')
+}
+
+/// Returns whether a line is a node and its neighbors: `1: 2`, a second column of several names that the first has, or
+/// all columns of names that the first has, each once.
+fn are_neighbors(rows: &[Vec<&[u8]>]) -> bool {
+    if rows.len() > 1 && rows.iter().all(|row| row[0].len() > 1 && row[0].ends_with(b":")) {
+        return true;
+    }
+    let nodes: HashSet<&[u8]> = rows.iter().filter_map(|row| row.first().copied()).collect();
+    let parts = |field: &'_ [u8]| -> Vec<Vec<u8>> {
+        let parts = field.split(|byte| b",; |".contains(byte)).filter(|part| !part.is_empty());
+        parts.map(<[u8]>::to_vec).collect()
+    };
+    let lists = rows
+        .iter()
+        .filter_map(|row| row.get(1))
+        .map(|field| parts(field))
+        .filter(|parts| parts.len() > 1);
+    let (mut count, mut known) = (0, 0);
+    for part in lists.flatten() {
+        count += 1;
+        known += usize::from(nodes.contains(&part[..]));
+    }
+    let is_of_lists = count > 1 && known * 2 > count;
+    let is_node = |field: &&[u8]| nodes.contains(field);
+    let row_of = |node: &[u8]| rows.iter().find(|row| row[0] == node);
+    let is_mutual = |row: &Vec<&[u8]>| {
+        row[1..].iter().all(|node| row_of(node).is_some_and(|other| other.contains(&row[0])))
+    };
+    let is_whole_list = rows.len() > 2
+        && nodes.len() == rows.len()
+        && rows.iter().all(|row| row.len() > 2 && row.iter().all(is_node))
+        && rows.iter().all(is_mutual);
+    is_of_lists || is_whole_list
+}
+
+/// Returns whether a column may be times: seconds or milliseconds since 1970, years, or numbers that rise from
+/// line to line.
+fn are_times(rows: &[Vec<&[u8]>], column: usize) -> bool {
+    let numbers: Option<Vec<f64>> = rows
+        .iter()
+        .filter_map(|row| row.get(column))
+        .filter(|field| !is_missing(field))
+        .map(|field| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())
+        .collect();
+    let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else { return false };
+    let are_within = |from: f64, to: f64| numbers.iter().all(|number| (from..to).contains(number));
+    let are_whole = numbers.iter().all(|number| number.fract() == 0.0);
+    let is_since_1970 = are_within(3e8, 5e9) || are_within(3e11, 5e12) || are_within(3e14, 5e15);
+    let are_years = numbers.len() > 1 && are_whole && are_within(1900.0, 2101.0);
+    let steps = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
+    let is_rising =
+        numbers.len() >= RISING_ROWS && numbers.is_sorted() && steps * 2 >= numbers.len();
+    let is_day = |number: &f64| {
+        let (month, day) = ((number / 100.0) as u64 % 100, *number as u64 % 100);
+        (1.9e7..2.2e7).contains(number) && (1..=12).contains(&month) && (1..=31).contains(&day)
+    };
+    is_since_1970 || are_whole && numbers.iter().all(is_day) || are_years || are_whole && is_rising
+}

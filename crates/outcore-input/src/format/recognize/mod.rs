@@ -1,0 +1,346 @@
+//! Recognizes what the columns of lines are: by each delimiter, then the reading that the file supports best.
+//!
+//! A column is used because the file says so (its header, or the [table of formats](super::formats)), because there is
+//! no other choice (two columns, or a number after them), or because the user says so. What most lines say decides; a
+//! line that differs is a bad line. Anything else is a [`question`].
+
+pub(super) mod doubts;
+pub(super) mod lines;
+pub(super) mod meant;
+pub(crate) mod question;
+
+use super::formats;
+use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use crate::{Column, Delimiter, Header, InputOptions, Rows};
+use lines::{Sample, SplitLines};
+use meant::{has_comma, is_moment, is_number, is_whole_number, is_word};
+use outcore_io::error::Result;
+use question::ColumnView;
+use std::path::Path;
+
+const CANDIDATES: [Delimiter; 5] = [
+    Delimiter::Byte(b'\t'),
+    Delimiter::Byte(b','),
+    Delimiter::Byte(b';'),
+    Delimiter::Spaces,
+    Delimiter::Byte(b'|'),
+];
+
+/// Place of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderAt {
+    None,
+    First,
+    /// In a comment before the lines.
+    Comment(usize),
+}
+
+/// The lines as one delimiter splits them.
+#[derive(Clone)]
+pub(super) struct LineReading<'a> {
+    pub(super) split: SplitLines<'a>,
+    pub(super) header: HeaderAt,
+    pub(super) names: Vec<&'a [u8]>,
+    pub(super) kinds: Vec<ColumnKind>,
+    pub(super) choice: ColumnChoice,
+    /// Whether the first line may be a header or an edge.
+    pub(super) is_header_unclear: bool,
+}
+
+impl<'a> LineReading<'a> {
+    fn of(sample: &Sample<'a>, delimiter: Delimiter, options: &InputOptions) -> Self {
+        let split = SplitLines::of(sample, delimiter);
+        let asks = |names: &[&[u8]], kinds: &[ColumnKind]| {
+            let (rows, transform) = (options.rows, options.weight_transform);
+            NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
+                .choose()
+        };
+        if options.header == Header::Auto {
+            let kinds = SplitLines::kinds(&split.rows, split.width);
+            for (at, comment) in sample.comments.iter().enumerate().rev().take(10) {
+                let names = names_in_comment(comment.line, &sample.comment, delimiter);
+                let choice = (names.len() == split.width).then(|| asks(&names, &kinds));
+                if let Some(choice) = choice.filter(ColumnChoice::is_by_name) {
+                    let header = HeaderAt::Comment(at);
+                    return Self { split, header, names, kinds, choice, is_header_unclear: false };
+                }
+            }
+        }
+        let body = &split.rows[1..];
+        let mut names = split.rows[0].clone();
+        // A single row proves nothing, unless the header names the ends.
+        if has_row_names(&names, body) && (body.len() > 1 || asks(&names, &[]).is_by_name()) {
+            names.insert(0, b"");
+        }
+        let kinds = SplitLines::kinds(body, names.len());
+        let choice = match asks(&names, &kinds) {
+            // Rows have a column that the header does not name.
+            choice if names.len() < split.width && !choice.is_by_name() => ColumnChoice::AskEnds,
+            choice => choice,
+        };
+        let found = match options.header {
+            Header::Yes => Some(true),
+            Header::No => Some(false),
+            Header::Auto if names_a_column(options, &names) => Some(true),
+            // Edges where communities are expected are refused by name.
+            Header::Auto if options.rows.are_memberships() && names::are_of_edges(&names) => {
+                Some(true)
+            }
+            Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
+        };
+        let mut reading = match found {
+            Some(true) => Self {
+                split,
+                header: HeaderAt::First,
+                names,
+                kinds,
+                choice,
+                is_header_unclear: false,
+            },
+            _ => {
+                let kinds = SplitLines::kinds(&split.rows, split.width);
+                let choice = asks(&[], &kinds);
+                let is_header_unclear = found.is_none();
+                Self {
+                    split,
+                    header: HeaderAt::None,
+                    names: Vec::new(),
+                    kinds,
+                    choice,
+                    is_header_unclear,
+                }
+            }
+        };
+        reading.look_at_shape(options);
+        reading
+    }
+
+    /// Uses the format of this shape, unless the header names the columns.
+    fn look_at_shape(&mut self, options: &InputOptions) {
+        let is_of_edges = options.rows == Rows::Edges && !self.choice.is_by_name();
+        let may_be = is_of_edges && self.split.delimiter == Delimiter::Byte(b'\t');
+        let Some(format) = may_be.then(|| formats::by_shape(self.body())).flatten() else { return };
+        if let [Some(source), Some(target), weight] = format.places() {
+            let weight = weight.filter(|_| !options.ignore_weights);
+            let (by_name, format) = (false, Some(format));
+            self.choice = ColumnChoice::Use(Chosen {
+                source,
+                target,
+                weight,
+                by_name,
+                format,
+                two_mode: false,
+            });
+        }
+    }
+
+    /// Returns the rows after the header.
+    pub(super) fn body(&self) -> &[Vec<&'a [u8]>] {
+        &self.split.rows[usize::from(self.header == HeaderAt::First)..]
+    }
+
+    /// Returns the names of the columns, or the first row if there is no header.
+    pub(super) fn header_or_first(&self) -> &[&'a [u8]] {
+        if self.names.is_empty() { &self.split.rows[0] } else { &self.names }
+    }
+
+    /// Returns the number of columns: as many as the header names, otherwise those of most lines.
+    pub(super) fn column_count(&self) -> usize {
+        if self.names.is_empty() { self.split.width } else { self.names.len() }
+    }
+
+    /// Returns the columns for a question about them.
+    pub(super) fn view(&self) -> ColumnView<'_> {
+        ColumnView {
+            names: &self.names,
+            kinds: &self.kinds,
+            rows: self.body(),
+            share: self.split.share,
+            choice: &self.choice,
+            is_header_unclear: self.is_header_unclear,
+        }
+    }
+
+    /// Returns how well the file supports this reading: 4 if its columns are known by name or format, 3 if there is no
+    /// other choice, 2 if it is a table of nodes, 1 if there are several columns.
+    fn support(&self) -> u8 {
+        // Words of a sentence may be names of columns, too.
+        let are_columns = self.split.share > 0.5;
+        let is_known = |chosen: &Chosen| chosen.by_name && are_columns || chosen.format.is_some();
+        match &self.choice {
+            _ if self.split.width < 2 => 0,
+            choice if choice.chosen().is_some_and(is_known) => 4,
+            choice if choice.chosen().is_some() => {
+                if self.has_pairs_of_numbers() {
+                    1
+                } else {
+                    3
+                }
+            }
+            ColumnChoice::Nodes => 2,
+            _ => 1,
+        }
+    }
+
+    /// Returns whether the names are several numbers each, so that spaces separate columns too: `1 2<TAB>1 99`.
+    fn has_pairs_of_numbers(&self) -> bool {
+        let is_pair = |field: &&[u8]| {
+            let mut parts = field.split(|&byte| byte == b' ').filter(|part| !part.is_empty());
+            parts.clone().count() > 1 && parts.all(is_whole_number)
+        };
+        let rows = self.body();
+        !rows.is_empty() && rows.iter().all(|row| row.iter().take(2).any(is_pair))
+    }
+
+    /// Returns whether all that `other` takes for a delimiter is inside numbers or around fields here.
+    fn absorbs(&self, other: Delimiter) -> bool {
+        let is_free = |field: &&[u8]| match other {
+            Delimiter::Spaces => !field.contains(&b' '),
+            Delimiter::Byte(b',') if has_comma(field) => true,
+            Delimiter::Byte(byte) => !field.contains(&byte),
+        };
+        self.split.rows.iter().all(|row| row.iter().all(is_free))
+    }
+}
+
+/// Returns the best reading of the sample.
+///
+/// # Errors
+/// `Usage` if two readings are equally good.
+pub(super) fn recognize<'a>(
+    sample: &Sample<'a>,
+    known: Option<Delimiter>,
+    path: &Path,
+    options: &InputOptions,
+) -> Result<LineReading<'a>> {
+    if let Some(delimiter) = known {
+        return Ok(LineReading::of(sample, delimiter, options));
+    }
+    let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter, options));
+    let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
+    let rank = |reading: &LineReading<'_>| {
+        // The user says which columns there are, so it does not matter that there is no other choice.
+        let has_all = wanted > 0 && reading.column_count() >= wanted;
+        let support = reading.support();
+        let support = if has_all && support < 4 { 1 } else { support };
+        (u8::from(has_all), support, reading.split.share)
+    };
+    let best = readings
+        .iter()
+        .map(rank)
+        .fold((0, 0, 0.0), |best, rank| if rank > best { rank } else { best });
+    let mut equal = readings.iter().filter(|reading| rank(reading) == best);
+    let mut found = equal.next().expect("one of them is the best");
+    for other in equal {
+        let (one, two) = (found.split.delimiter, other.split.delimiter);
+        let is_clear =
+            wanted > 0 || best.1 < 3 || one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
+        if is_clear || found.split.rows == other.split.rows || found.absorbs(two) {
+            continue;
+        }
+        if two != Delimiter::Spaces && other.absorbs(one)
+            || one == Delimiter::Byte(b',') && other.absorbs(one)
+        {
+            found = other;
+            continue;
+        }
+        return Err(question::delimiter(path, found, other));
+    }
+    // What separates the same number of columns in all lines, none of which holds the delimiter found, is hardly part
+    // of a name: `0,0, test`, but not `sp|P1|A sp|P2|B`. Between tabs it is.
+    let may_divide = |other: &&LineReading<'_>| {
+        let delimiter = other.split.delimiter;
+        let divides = other.split.width > 1 && other.split.share >= 1.0;
+        let is_other = delimiter != Delimiter::Spaces && delimiter != found.split.delimiter;
+        divides && is_other && !found.absorbs(delimiter) && other.absorbs(found.split.delimiter)
+    };
+    let is_open = best.1 == 3 && wanted == 0 && found.split.delimiter != Delimiter::Byte(b'\t');
+    match readings.iter().filter(|_| is_open).find(may_divide) {
+        Some(other) => Err(question::delimiter(path, found, other)),
+        None => Ok(found.clone()),
+    }
+}
+
+/// Returns the number of columns that `--columns` needs at least.
+fn columns_wanted(columns: &[Column]) -> usize {
+    let number = |column: &Column| match column {
+        Column::Number(number) => *number as usize,
+        Column::Name(_) => 2,
+    };
+    columns.iter().map(number).max().unwrap_or(0).max(columns.len())
+}
+
+fn names_a_column(options: &InputOptions, names: &[&[u8]]) -> bool {
+    let is_named = |column: &Column| match column {
+        Column::Name(wanted) => names.iter().any(|name| name.trim_ascii() == wanted.as_bytes()),
+        Column::Number(_) => false,
+    };
+    options.columns.as_ref().is_some_and(|columns| columns.iter().any(is_named))
+}
+
+/// Returns the names in a comment: `#node1<TAB>node2`, `# source, target`, `# Fields: query id, subject id` of BLAST.
+fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) -> Vec<&'a [u8]> {
+    let text = line.strip_prefix(comment).unwrap_or(line).trim_ascii();
+    let (text, delimiter) = match text.strip_prefix(b"Fields:") {
+        Some(fields) => (fields, Delimiter::Byte(b',')),
+        None => (text, delimiter),
+    };
+    let names = super::split(&super::Layout::of(delimiter), text);
+    names.into_iter().map(<[u8]>::trim_ascii).collect()
+}
+
+/// Returns whether the first line names the columns; `None` if that is unclear.
+fn is_header(
+    first: &[&[u8]],
+    kinds: &[ColumnKind],
+    body: &[Vec<&[u8]>],
+    by_name: bool,
+) -> Option<bool> {
+    let is_named =
+        |(at, field): (usize, &&[u8])| is_word(field) || field.is_empty() && (at == 0 || by_name);
+    if !first.iter().enumerate().all(is_named) {
+        let names = first.iter().filter(|field| is_word(field)).count();
+        return if by_name && names + 1 == first.len() && !body.is_empty() {
+            None
+        } else {
+            Some(false)
+        };
+    }
+    let is_value = |field: &&&[u8]| is_number(field) || is_moment(field);
+    let are_values = |at: usize| {
+        let mut values = body.iter().filter_map(|row| row.get(at)).peekable();
+        values.peek().is_some() && values.all(|value| is_value(&value))
+    };
+    // A weight that is missing in some lines is still a number; a name is one only if all names are.
+    let is_over_values = |at: usize| {
+        let is_number = at > 1 && kinds.get(at) == Some(&ColumnKind::Number);
+        is_word(first[at]) && (is_number || body.len() > 1 && are_values(at))
+    };
+    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
+        return Some(true);
+    }
+    if body.len() == 1 && (0..first.len()).any(|at| is_word(first[at]) && are_values(at)) {
+        return None;
+    }
+    let is_of_names = |field: &&[u8]| names::is_header_word(field);
+    let recurs = || body.iter().flatten().any(|field| first.contains(field));
+    match first.iter().filter(|field| is_of_names(field)).count() {
+        0 if body.len() > 1 && names::begins_generic(first) && !recurs() => None,
+        0 => Some(false),
+        _ if body.is_empty() || recurs() => Some(false),
+        all if all == first.len() => Some(true),
+        _ => None,
+    }
+}
+
+/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and names.
+fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| {
+        let is_longer = row.len() == header.len() + 1;
+        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
+        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    let is_rising = |numbers: Vec<u64>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+    header.len() > 1 && numbers.is_some_and(is_rising)
+}

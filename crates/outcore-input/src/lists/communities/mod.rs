@@ -1,0 +1,162 @@
+//! Files of communities that are not a node and its community per line: recognized by what they contain.
+//!
+//! ```text
+//!  first lines --a banner, records--> a reader of KINDS
+//!             `--shape of the lines--> clusters, pairs, levels, or columns for `format`
+//! ```
+//!
+//! Lines without a banner are a node and its community unless their shape excludes that. Names that occur once, in lines
+//! of different lengths, are clusters. A first column that repeats what the second has only once, and begins with
+//! itself, holds representatives. Numbers joined by colons are paths. Whatever else has more than two columns is left to
+//! the header, or asked.
+//!
+//! Each reader passes a node and its community on at a time, so memory is that of [`lists`](super).
+
+mod json;
+mod names;
+mod read;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use super::ListKind;
+use crate::CommunityFormat;
+use crate::decompress::Input;
+use crate::options::{Column, InputOptions};
+use outcore_io::error::opt::COMMUNITY_FORMAT;
+use outcore_io::error::{Error, Result};
+use std::path::Path;
+
+/// Bytes of a file that are examined first, and at most, until it has two lines.
+const HEAD_BYTES: [usize; 2] = [64 << 10, 4 << 20];
+
+const JSON_LINES: &str = "JSON lines";
+
+/// Readers of communities, and the values of `--community-format` that select them.
+static KINDS: [(CommunityFormat, ListKind); 8] = [
+    kind(CommunityFormat::Mcl, "mcl clusters", "a cluster per column", read::matrix),
+    kind(CommunityFormat::Clu, "clu", "a module per node", read::clu),
+    kind(
+        CommunityFormat::Tree,
+        "tree of Infomap",
+        "communities are the modules that hold nodes",
+        read::tree,
+    ),
+    kind(CommunityFormat::Clstr, "clusters of CD-HIT", "names up to `...`", read::clstr),
+    kind(CommunityFormat::Uc, "uc", "records S and H, label and cluster", read::uc),
+    kind(CommunityFormat::Jsonl, JSON_LINES, "an object per node", json::json_lines),
+    kind(
+        CommunityFormat::Clusters,
+        "clusters",
+        "a community per line, numbered from 0",
+        read::clusters,
+    ),
+    kind(
+        CommunityFormat::Levels,
+        "levels",
+        "a node and its path, which begins with the community",
+        read::levels,
+    ),
+];
+
+const fn kind(
+    format: CommunityFormat,
+    name: &'static str,
+    nodes: &'static str,
+    read: super::ReadList,
+) -> (CommunityFormat, ListKind) {
+    let kind = ListKind {
+        format: None,
+        name,
+        doc: "",
+        endings: &[],
+        nodes,
+        weights: "",
+        is: |_, _| false,
+        read,
+    };
+    (format, kind)
+}
+
+/// Returns the reader of a file of communities: as `options` say, otherwise as its first lines do. Without one, the file
+/// is lines or a table.
+///
+/// # Errors
+/// `Usage` for lines that could be read in several ways.
+pub(super) fn find(
+    path: &Path,
+    input: &mut Input,
+    options: &InputOptions,
+) -> Result<Option<&'static ListKind>> {
+    let format = match options.community_format {
+        CommunityFormat::Auto => recognized(path, input, options)?,
+        format => format,
+    };
+    Ok(KINDS.iter().find(|(known, _)| *known == format).map(|(_, kind)| kind))
+}
+
+/// Returns whether a file of this kind names its values, as a header names columns.
+pub(super) fn has_names(kind: &ListKind) -> bool {
+    kind.name == JSON_LINES
+}
+
+/// Returns the options with the columns of pairs, if the file has a representative and one of its nodes per line.
+///
+/// # Errors
+/// `Usage` for lines that could be read in several ways.
+pub(crate) fn of_pairs(
+    path: &Path,
+    input: &mut Input,
+    options: &InputOptions,
+) -> Result<Option<InputOptions>> {
+    if !options.rows.are_memberships() || options.columns.is_some() {
+        return Ok(None);
+    }
+    let are_pairs = match options.community_format {
+        CommunityFormat::Auto => recognized(path, input, options)? == CommunityFormat::Pairs,
+        format => format == CommunityFormat::Pairs,
+    };
+    let columns = || Some(vec![Column::Number(2), Column::Number(1)]);
+    Ok(are_pairs.then(|| InputOptions { columns: columns(), ..options.clone() }))
+}
+
+/// Refuses a format of text where the file is a table.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_table(path: &Path, kind: &str, options: &InputOptions) -> Result<()> {
+    let is_table =
+        matches!(options.community_format, CommunityFormat::Auto | CommunityFormat::Lines);
+    if is_table || !options.rows.are_memberships() {
+        return Ok(());
+    }
+    let path = path.display();
+    let message =
+        format_args!("{COMMUNITY_FORMAT} has no effect on {kind}, the format of `{path}`");
+    Err(Error::usage(message).hint("leave it out"))
+}
+
+fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<CommunityFormat> {
+    let (mut head, mut is_whole) = input.peek(HEAD_BYTES[0])?;
+    if !is_whole && memchr::memchr_iter(b'\n', head).count() < 2 {
+        (head, is_whole) = input.peek(HEAD_BYTES[1])?;
+    }
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let lines = shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#"));
+    if let Some(format) = lines.banner(head) {
+        return Ok(format);
+    }
+    // Columns that are given are obeyed.
+    if options.columns.is_some() { Ok(CommunityFormat::Lines) } else { lines.shape(path) }
+}
+
+/// Returns the name of a file of communities of another program, which is not a list of edges.
+pub(crate) fn known(head: &[u8]) -> Option<&'static str> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    match shape::Lines::of(head, false, b"#").banner(head)? {
+        CommunityFormat::Clu => Some("a file of modules (clu)"),
+        CommunityFormat::Tree => Some("a tree of Infomap"),
+        CommunityFormat::Clstr => Some("clusters of CD-HIT"),
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! What the first lines of a file of communities are: a banner, records, or the shape of their columns.
+
+use crate::fault::escape;
+use crate::format::{Layout, fields, names};
+use crate::{CommunityFormat, Delimiter};
+use outcore_io::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
+use outcore_io::error::{Error, Result};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Maximum number of lines, and of fields of all lines, that are compared.
+const LINES: usize = 1000;
+const FIELDS: usize = 20_000;
+/// Number of columns from which lines can only be clusters.
+const COLUMNS_OF_CLUSTER: usize = 1000;
+
+/// First lines of a file, without comments at its beginning and blank lines.
+pub(super) struct Lines<'a> {
+    comments: Vec<&'a [u8]>,
+    lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Lines<'a> {
+    /// Splits the first bytes of a file, which are all of it or not.
+    pub(super) fn of(head: &'a [u8], is_whole: bool, comment: &[u8]) -> Self {
+        let mut found = Self { comments: Vec::new(), lines: Vec::new() };
+        let mut rest = head;
+        while !rest.is_empty() && found.lines.len() < LINES {
+            let end = memchr::memchr(b'\n', rest);
+            let (line, next) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+            rest = next;
+            let text = line.trim_ascii_end();
+            let is_cut = end.is_none() && !is_whole;
+            let is_comment = text.starts_with(b"#") || text.starts_with(b"%");
+            let is_skipped = !comment.is_empty() && text.starts_with(comment);
+            if found.lines.is_empty() && (is_comment || is_skipped) {
+                found.comments.push(text);
+            } else if !text.is_empty() && (!is_cut || found.lines.is_empty()) {
+                found.lines.push(text);
+            }
+        }
+        found
+    }
+
+    /// Returns the format that a banner or the records of the file reveal.
+    pub(super) fn banner(&self, head: &[u8]) -> Option<CommunityFormat> {
+        let first = *self.lines.first()?;
+        let second = self.lines.get(1).copied();
+        let mut all = self.lines.iter();
+        match () {
+            () if matches!(first, b"(mclheader" | b"(mclmatrix") => Some(CommunityFormat::Mcl),
+            () if is_vector(first, second) => Some(CommunityFormat::Clu),
+            () if self.comments.iter().any(|line| modules_of(line).is_some()) => {
+                Some(CommunityFormat::Clu)
+            }
+            () if is_in_tree(first) => Some(CommunityFormat::Tree),
+            () if is_cluster(first) && second.is_none_or(is_member) => Some(CommunityFormat::Clstr),
+            () if all.all(|line| is_record(line)) => Some(CommunityFormat::Uc),
+            () if is_object(first, head) => Some(CommunityFormat::Jsonl),
+            () => None,
+        }
+    }
+
+    /// Returns the format that the columns of the lines reveal.
+    ///
+    /// # Errors
+    /// `Usage` if they could be read in several ways.
+    pub(super) fn shape(&self, path: &Path) -> Result<CommunityFormat> {
+        let delimiter = delimiter_of(self.lines.iter().copied());
+        let layout = Layout::of(delimiter);
+        let of_line = |line: &&'a [u8]| -> Vec<&'a [u8]> {
+            let found = fields(&layout, line).map_while(std::result::Result::ok).take(FIELDS);
+            found.map(|field| line[field.start..field.end].trim_ascii()).collect()
+        };
+        let rows: Vec<Vec<&[u8]>> = self.lines.iter().map(of_line).collect();
+        let Some(first) = rows.first() else { return Ok(CommunityFormat::Lines) };
+        let counts = || rows.iter().map(Vec::len);
+        let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+        if names::communities_in(first).is_some() || most < 2 {
+            return Ok(CommunityFormat::Lines);
+        }
+        if most == 2 {
+            let rows: Vec<[&[u8]; 2]> =
+                rows.iter().filter_map(|row| row.as_slice().try_into().ok()).collect();
+            return Ok(of_two(&rows));
+        }
+        let are_ragged = least < most || most >= COLUMNS_OF_CLUSTER;
+        match are_ragged {
+            true if are_distinct(rows.iter().flatten().copied()) => Ok(CommunityFormat::Clusters),
+            true => Err(ask(path, self.lines[0], least, most)),
+            false => Ok(CommunityFormat::Lines),
+        }
+    }
+}
+
+/// Returns what separates the names in lines: the first of tab, comma and space that they have.
+pub(super) fn delimiter_of<'a>(lines: impl Iterator<Item = &'a [u8]> + Clone) -> Delimiter {
+    let has = |byte: u8| lines.clone().any(|line| memchr::memchr(byte, line).is_some());
+    match () {
+        () if has(b'\t') => Delimiter::Byte(b'\t'),
+        () if has(b',') => Delimiter::Byte(b','),
+        () if has(b';') => Delimiter::Byte(b';'),
+        () => Delimiter::Spaces,
+    }
+}
+
+/// Returns the format of lines of two columns.
+fn of_two(rows: &[[&[u8]; 2]]) -> CommunityFormat {
+    let are_paths = rows.iter().all(|[_, community]| is_path(community));
+    if are_paths && rows.iter().any(|[_, community]| community.contains(&b':')) {
+        return CommunityFormat::Levels;
+    }
+    let begins_with_itself = rows.first().is_some_and(|[first, second]| first == second);
+    let repeats = |part: usize| !are_distinct(rows.iter().map(|row| row[part]));
+    // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
+    // this one is an error.
+    if begins_with_itself && repeats(0) && !repeats(1) {
+        return CommunityFormat::Pairs;
+    }
+    CommunityFormat::Lines
+}
+
+/// Returns whether no text occurs twice.
+fn are_distinct<'a>(texts: impl Iterator<Item = &'a [u8]>) -> bool {
+    let mut known = HashSet::new();
+    texts.take(FIELDS).all(|text| known.insert(text))
+}
+
+fn ask(path: &Path, line: &[u8], least: usize, most: usize) -> Error {
+    let mut shown = String::new();
+    escape(&line[..line.len().min(60)], &mut shown);
+    let path = path.display();
+    let message =
+        format!("`{path}` has lines of {least} to {most} columns: which are communities?");
+    Error::usage(message)
+        .note(format!("some names occur more than once; its first line is `{shown}`"))
+        .hint(format_args!(
+            "use {} if each line is a community, or {} for the columns of a node and its community",
+            COMMUNITY_FORMAT.of("clusters"),
+            COMMUNITY_COLUMNS.of("1,2")
+        ))
+}
+
+/// Returns whether a text is numbers joined by colons, as `--levels tree` writes them.
+pub(super) fn is_path(text: &[u8]) -> bool {
+    let is_number = |part: &[u8]| {
+        let is_plain = part.len() == 1 || part.first() != Some(&b'0');
+        !part.is_empty() && part.len() <= 15 && part.iter().all(u8::is_ascii_digit) && is_plain
+    };
+    text.split(|&byte| byte == b':').all(is_number)
+}
+
+/// Returns whether lines are those of a vector of Pajek: `*Vertices 34`, then a number per line.
+fn is_vector(first: &[u8], second: Option<&[u8]>) -> bool {
+    let is_number = |line: &[u8]| {
+        let digits = line.trim_ascii();
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    };
+    let is_partition = starts_with(first, b"*partition");
+    is_partition || starts_with(first, b"*vertices") && second.is_some_and(is_number)
+}
+
+pub(super) fn starts_with(line: &[u8], start: &[u8]) -> bool {
+    line.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start))
+}
+
+/// Returns the columns of node and module that a comment of Infomap names: `# node_id module flow`.
+pub(super) fn modules_of(comment: &[u8]) -> Option<[usize; 2]> {
+    let words = comment.strip_prefix(b"#")?.split(|byte| b" \t:".contains(byte));
+    let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
+    let at = |known: &[&[u8]]| words.iter().position(|word| known.contains(word));
+    let node = at(&[b"node_id"]).or_else(|| at(&[b"node"]))?;
+    let module = at(&[b"module", b"cluster", b"module_id"])?;
+    (words.len() >= 3 && at(&[b"flow"]).is_some()).then_some([node, module])
+}
+
+/// Returns whether a line is a node in a tree of Infomap: `1:2:3 0.05 "name" 7`.
+fn is_in_tree(line: &[u8]) -> bool {
+    let mut words = line.split(|byte| b" \t".contains(byte)).filter(|word| !word.is_empty());
+    let path = words.next().unwrap_or_default();
+    let has_flow =
+        words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse::<f64>().ok());
+    let is_named = words.next().is_some_and(|word| word.starts_with(b"\""));
+    path.contains(&b':') && is_path(path) && has_flow.is_some() && is_named
+}
+
+/// Returns whether a line begins a cluster of CD-HIT: `>Cluster 0`.
+pub(super) fn is_cluster(line: &[u8]) -> bool {
+    let number = line.strip_prefix(b">Cluster ").unwrap_or_default();
+    !number.is_empty() && number.iter().all(u8::is_ascii_digit)
+}
+
+/// Returns whether a line is a sequence of a cluster of CD-HIT: `0\t297aa, >name... *`.
+fn is_member(line: &[u8]) -> bool {
+    line.first().is_some_and(u8::is_ascii_digit) && memchr::memmem::find(line, b", >").is_some()
+}
+
+/// Returns whether a line is a record of UCLUST: ten columns, of which the first is a letter and the second a number.
+fn is_record(line: &[u8]) -> bool {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    fields.len() == 10
+        && matches!(fields[0], b"S" | b"H" | b"C" | b"N" | b"L" | b"R" | b"D")
+        && (is_number(fields[1]) || fields[1] == b"*")
+}
+
+/// Returns whether a file begins with an object on a line of its own.
+fn is_object(first: &[u8], head: &[u8]) -> bool {
+    let inner = first.strip_prefix(b"{").unwrap_or_default().trim_ascii_start();
+    let ends = first.ends_with(b"}") || memchr::memchr(b'\n', head).is_none();
+    inner.starts_with(b"\"") && ends
+}

@@ -1,0 +1,463 @@
+//! Edges, nodes and memberships of lists to parsed chunks.
+//!
+//! A reader calls [`ListEdges::begin`] with the first name, then [`ListEdges::push`] once for each second one; a name
+//! that begins several edges is written into the chunk once. A node without edges gets a loop of weight 0, which is
+//! not an edge but makes it a node.
+
+use super::words::Words;
+use crate::fault::{Origin, Problem};
+use crate::options::{Column, Rows};
+use crate::taker::{ROW_BYTES, Taker};
+use crate::text::chunk::ParsedChunk;
+use crate::text::field;
+use crate::text::is_short_number;
+use crate::{NAME_LIMIT, NameRef};
+use outcore_graph::ids::Fingerprint;
+use outcore_graph::weight::WeightTransform;
+use outcore_io::error::opt::DIRECTED;
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::units::format_count;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Maximum number of nodes that a file may declare: indexes have 32 bits.
+const NODES_LIMIT: u64 = u32::MAX as u64;
+/// Nodes without edges that a sample takes; others are only counted.
+const SAMPLED_NODES: u64 = 1 << 12;
+/// Nodes after which a sample ends even without any edge.
+const SAMPLED_NODES_LIMIT: u64 = 1 << 22;
+/// Largest number of a community: it has 15 digits.
+const COMMUNITY_MAX: u64 = 999_999_999_999_999;
+
+/// Name of a node or a community.
+#[derive(Clone, Copy)]
+pub(super) enum Name<'a> {
+    Number(u64),
+    Text(&'a [u8]),
+}
+
+impl From<u64> for Name<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Name<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// Weight, and its start in the word that is read.
+#[derive(Clone, Copy)]
+pub(super) struct WeightText<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) from: usize,
+}
+
+impl<'a> WeightText<'a> {
+    /// Returns the weight that is all of the last word.
+    pub(super) fn of(words: &'a Words) -> Self {
+        Self { text: words.word(), from: 0 }
+    }
+}
+
+/// How a file is read.
+#[derive(Debug, Clone)]
+pub(super) struct ListSettings {
+    /// Header of a METIS graph.
+    pub(super) metis: Option<MetisHeader>,
+    pub(super) directed: bool,
+    pub(super) ignore_weights: bool,
+    pub(super) transform: WeightTransform,
+    pub(super) rows: Rows,
+    /// Columns of node and community, where a file names its values.
+    pub(super) columns: Option<Vec<Column>>,
+    /// Prefix of comments before the first community.
+    pub(super) comment: Vec<u8>,
+}
+
+/// Header of a METIS graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MetisHeader {
+    pub(super) nodes: u64,
+    pub(super) edges: u64,
+    /// Whether each neighbor is followed by the weight of its edge.
+    pub(super) has_weights: bool,
+    /// Numbers per node before its neighbors: its size and weights.
+    pub(super) skipped: u64,
+}
+
+/// Place of a file in the input, and how much of it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListPart {
+    /// Index of the file.
+    pub(crate) file: usize,
+    /// Bytes of a chunk of text.
+    pub(crate) chunk_bytes: usize,
+    /// Bytes of the files before this one.
+    pub(crate) done_bytes: u64,
+    /// Whether only a sample is wanted, of edges rather than of nodes without any.
+    pub(crate) is_sample: bool,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct EntryTally {
+    pub(super) entries: u64,
+    /// Number of edges that the file declares.
+    pub(super) declared_edges: Option<u64>,
+    /// Bytes of the file before the first entry.
+    pub(super) edges_from: u64,
+    /// Nodes that need no edge.
+    pub(super) nodes: u64,
+    /// Whether a sample left out some of these.
+    pub(super) has_left_out: bool,
+    pub(super) has_weights: bool,
+}
+
+/// Converter of entries to edges.
+pub(super) struct ListEdges<'a> {
+    pub(super) settings: &'a ListSettings,
+    part: ListPart,
+    taker: &'a mut (dyn Taker + Send),
+    chunk: ParsedChunk,
+    most_edges: usize,
+    most_text: usize,
+    /// First name of the next edges, and its place in the chunk once it is written.
+    source: Vec<u8>,
+    source_name: Option<NameRef>,
+    number: u64,
+    is_number: bool,
+    /// Whether entries have no direction: with directions, they are arcs both ways.
+    pub(super) undirected: bool,
+    /// Whether the first edge has a weight, where all must be alike.
+    are_weighted: Option<bool>,
+    pub(super) tally: EntryTally,
+    pub(super) both: Both,
+}
+
+impl<'a> ListEdges<'a> {
+    pub(super) fn new(
+        settings: &'a ListSettings,
+        part: ListPart,
+        taker: &'a mut (dyn Taker + Send),
+    ) -> Self {
+        let chunk = cleared(taker.spare(), part.file);
+        Self {
+            settings,
+            part,
+            taker,
+            chunk,
+            most_edges: (part.chunk_bytes / ROW_BYTES).max(1),
+            // A vector that grows may have twice the capacity.
+            most_text: part.chunk_bytes / 2,
+            source: Vec::new(),
+            source_name: None,
+            number: 0,
+            is_number: false,
+            undirected: false,
+            are_weighted: None,
+            tally: EntryTally::default(),
+            both: Both::default(),
+        }
+    }
+
+    /// Sets the first name of the next edges.
+    pub(super) fn begin<'n>(&mut self, name: impl Into<Name<'n>>) {
+        let name = name.into();
+        if let Name::Text(text) = name {
+            if text == self.source && !self.is_number {
+                return;
+            }
+            self.source.clear();
+            self.source.extend_from_slice(text);
+        } else if let Name::Number(number) = name {
+            self.number = number;
+        }
+        self.is_number = matches!(name, Name::Number(_));
+        self.source_name = None;
+    }
+
+    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1. Returns `false` if no
+    /// more edges are wanted.
+    ///
+    /// # Errors
+    /// `BadWeight`, `EmptyName` and the like at the word that was read last.
+    pub(super) fn push<'n>(
+        &mut self,
+        words: &Words,
+        target: impl Into<Name<'n>>,
+        weight: Option<WeightText<'_>>,
+    ) -> Result<bool> {
+        let code = self.code(words, weight)?;
+        self.count(words);
+        let [source, target] = self.names(words, target.into())?;
+        self.add(source, target, code);
+        if self.settings.rows != Rows::Edges {
+            self.chunk.edges.row_lines.push(words.line());
+        }
+        if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
+            self.add(target, source, code);
+        }
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Adds an entry of a list that has every edge in the lists of both its nodes.
+    pub(super) fn push_listed(
+        &mut self,
+        words: &Words,
+        target: u64,
+        weight: Option<WeightText<'_>>,
+    ) -> Result<bool> {
+        let code = self.code(words, weight)?;
+        self.count(words);
+        if self.settings.directed || self.both.is_to_be_taken(self.number, target, code) {
+            let [source, target] = self.names(words, target.into())?;
+            self.add(source, target, code);
+        }
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Makes the first name a node, whether or not it has edges.
+    pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
+        self.tally.nodes += 1;
+        if self.part.is_sample && self.tally.nodes > SAMPLED_NODES {
+            self.tally.has_left_out = true;
+            return Ok(self.tally.nodes < SAMPLED_NODES_LIMIT || self.tally.entries > 0);
+        }
+        self.chunk.alone += 1;
+        let source = self.source_name(words)?;
+        self.add(source, source, 0);
+        Ok(self.hand_over_if_full(words))
+    }
+
+    /// Makes these numbers nodes, which the file declares by the last word.
+    pub(super) fn push_declared(
+        &mut self,
+        words: &Words,
+        numbers: std::ops::Range<u64>,
+    ) -> Result<bool> {
+        let count = numbers.end - numbers.start;
+        if count > NODES_LIMIT {
+            return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
+        }
+        if self.part.is_sample && count > SAMPLED_NODES {
+            (self.tally.nodes, self.tally.has_left_out) = (count, true);
+            return Ok(true);
+        }
+        for number in numbers {
+            self.begin(number);
+            if !self.push_alone(words)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the error of a weight at its word, if it is read before the edge is complete.
+    pub(super) fn check_weight(&mut self, words: &Words, weight: WeightText<'_>) -> Result<()> {
+        self.code(words, Some(weight)).map(drop)
+    }
+
+    /// Returns an error unless all edges have weights, as the first one has or has not.
+    pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
+        match (*self.are_weighted.get_or_insert(has_weight), has_weight) {
+            (true, false) => {
+                Err(words.error("weight is missing", "expected one, as in the first edge"))
+            }
+            (false, true) => {
+                Err(words.error("edge has a weight", "expected none, as in the first edge"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns an error unless there are as many entries as the file declares.
+    pub(super) fn check_declared(&self, words: &Words, allows_double: bool) -> Result<()> {
+        let (found, declared) = (self.tally.entries, self.tally.declared_edges.unwrap_or(0));
+        let is_double =
+            found.checked_mul(2) == Some(declared) || declared.checked_mul(2) == Some(found);
+        if found == declared || allows_double && is_double {
+            return Ok(());
+        }
+        let [found, declared] = [found, declared].map(format_count);
+        let path = words.path().display();
+        let message = format!("`{path}` declares {declared} edges, but has {found}");
+        Err(Error::new(ErrorKind::BadInput, message)
+            .hint("fetch the file again if it is cut off, or correct the number that it declares"))
+    }
+
+    fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
+        self.tally.has_weights |= weight.is_some();
+        let weight = weight.filter(|_| !self.settings.ignore_weights);
+        let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
+        field::weight_value(text)
+            .and_then(|value| self.settings.transform.code(value).ok_or(Problem::DistanceZero))
+            .map_err(|problem| words.error_of(problem, from))
+    }
+
+    fn count(&mut self, words: &Words) {
+        if self.tally.entries == 0 {
+            self.tally.edges_from = words.consumed();
+        }
+        self.tally.entries += 1;
+    }
+
+    fn source_name(&mut self, words: &Words) -> Result<NameRef> {
+        if let Some(name) = self.source_name {
+            return Ok(name);
+        }
+        if self.chunk.edges.names.is_empty() {
+            self.chunk.origin.line = words.line();
+        }
+        let name = if self.is_number {
+            written_number(self.number, &mut self.chunk.edges.text)
+        } else {
+            check(words, &self.source, Problem::EmptySource)?;
+            written(&self.source, &mut self.chunk.edges.text)
+        };
+        Ok(*self.source_name.insert(name))
+    }
+
+    /// Returns the first name and `target`, written into the chunk.
+    fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
+        let source = self.source_name(words)?;
+        let is_numbered = self.settings.rows == Rows::NumberedMemberships;
+        let target = match target {
+            Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
+                return Err(words.error_of(Problem::CommunityNotNumber, 0));
+            }
+            Name::Number(number) if number == self.number && self.is_number => source,
+            Name::Number(number) => written_number(number, &mut self.chunk.edges.text),
+            Name::Text(text) if text == self.source && !self.is_number => source,
+            Name::Text(text) => {
+                check(words, text, Problem::EmptyTarget)?;
+                if is_numbered && !is_short_number(text) {
+                    return Err(words.error_of(Problem::CommunityNotNumber, 0));
+                }
+                written(text, &mut self.chunk.edges.text)
+            }
+        };
+        Ok([source, target])
+    }
+
+    fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
+        self.chunk.edges.names.extend_from_slice(&[source, target]);
+        if self.settings.rows == Rows::Edges {
+            self.chunk.edges.weights.push(code);
+        }
+    }
+
+    fn hand_over_if_full(&mut self, words: &Words) -> bool {
+        let has_room = self.chunk.edges.names.len() < 2 * self.most_edges;
+        has_room && self.chunk.edges.text.len() < self.most_text || self.hand_over(words.consumed())
+    }
+
+    /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
+    pub(super) fn hand_over(&mut self, consumed: u64) -> bool {
+        if self.chunk.edges.names.is_empty() {
+            return true;
+        }
+        self.source_name = None;
+        let spare = cleared(self.taker.spare(), self.part.file);
+        let mut chunk = std::mem::replace(&mut self.chunk, spare);
+        chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
+        chunk.used = chunk.edges.text.len();
+        chunk.done_bytes = self.part.done_bytes + consumed;
+        self.taker.take(chunk)
+    }
+}
+
+/// Returns an empty chunk for the edges of a file.
+fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
+    chunk.edges.clear();
+    chunk.faults.clear();
+    chunk.cells.clear();
+    chunk.origin = Origin { file, byte: 0, line: 1 };
+    (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
+    chunk
+}
+
+/// Returns an error unless `name` can be one; `empty` is the problem if it is empty.
+fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
+    match () {
+        () if name.is_empty() => Err(words.error_of(empty, 0)),
+        () if name.len() > NAME_LIMIT => Err(words.error_of(Problem::NameTooLong, 0)),
+        () if name.contains(&b'\n') => Err(words.error_of(Problem::LineEndInName, 0)),
+        () => Ok(()),
+    }
+}
+
+/// Appends a name.
+fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
+    let offset = text.len() as u32;
+    text.extend_from_slice(name);
+    NameRef { fingerprint: Fingerprint::of(name), offset, bytes: name.len() as u32 }
+}
+
+/// Appends the digits of a number.
+fn written_number(number: u64, text: &mut Vec<u8>) -> NameRef {
+    let Some((fingerprint, digits, len)) = Fingerprint::of_number(number) else {
+        return written(itoa::Buffer::new().format(number).as_bytes(), text);
+    };
+    let offset = text.len() as u32;
+    text.extend_from_slice(&digits[..len]);
+    NameRef { fingerprint, offset, bytes: len as u32 }
+}
+
+/// Number and hash of the entries on both sides.
+#[derive(Debug, Default)]
+pub(super) struct Both {
+    pub(super) first: u64,
+    pub(super) second: u64,
+    pub(super) loops: u64,
+    /// Hashes of the entries at first nodes minus those of the entries at second nodes.
+    difference: u64,
+}
+
+impl Both {
+    /// Returns whether the edge from `node` to `other` is taken from `node`.
+    #[inline]
+    pub(super) fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
+        if node == other {
+            self.loops += 1;
+            return true;
+        }
+        let is_first = node < other;
+        let mut edge = [0; 20];
+        edge[..8].copy_from_slice(&node.min(other).to_le_bytes());
+        edge[8..16].copy_from_slice(&node.max(other).to_le_bytes());
+        edge[16..].copy_from_slice(&code.to_le_bytes());
+        let hash = xxh3_64(&edge);
+        if is_first {
+            self.first += 1;
+            self.difference = self.difference.wrapping_add(hash);
+        } else {
+            self.second += 1;
+            self.difference = self.difference.wrapping_sub(hash);
+        }
+        is_first
+    }
+
+    /// Returns whether there are entries.
+    pub(super) fn has_some(&self) -> bool {
+        self.first + self.second + self.loops > 0
+    }
+
+    /// # Errors
+    /// `BadInput` unless both sides have the same edges.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        if self.first == self.second && self.difference == 0 {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format!("`{path}`: some edges differ between the lists of their two nodes");
+        let [first, second] = [self.first, self.second].map(format_count);
+        Err(Error::new(ErrorKind::BadInput, message)
+            .note(format!(
+                "its lists have {first} neighbors with larger numbers, {second} with smaller ones"
+            ))
+            .hint(format_args!("use {DIRECTED} to read every entry as an arc, or write each edge into the lists of both its nodes, with the same weight")))
+    }
+}

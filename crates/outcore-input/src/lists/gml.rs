@@ -1,0 +1,212 @@
+//! GML: nested lists of keys and values, `graph [ node [ id 1 ] edge [ source 1 target 2 weight 3 ] ]`. Source:
+//! Himsolt, "GML: A portable graph file format" (1997). Nodes are named by their ids, because looking up labels would
+//! keep all of them in memory. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
+//! not read.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::{Words, fields, lines};
+use outcore_io::error::Result;
+
+const CUT: &str = "expected the list to end with `]`";
+/// Keys of nodes and edges that are read.
+const KEYS: [&[u8]; 5] = [b"id", b"source", b"target", b"weight", b"value"];
+/// Keys that a file may begin with.
+const FIRST_KEYS: [&[u8]; 6] =
+    [b"graph", b"graph[", b"creator", b"version", b"comment", b"directed"];
+
+/// Returns whether the text begins with a key of GML, and has a line that begins a graph.
+pub(super) fn is_graph(head: &[u8]) -> bool {
+    let first = lines(head, b"#").next().and_then(|line| fields(line).next()).unwrap_or_default();
+    let is_key = FIRST_KEYS.iter().any(|key| key.eq_ignore_ascii_case(first));
+    let begins = |at: &usize| {
+        let is_first = head[..*at].trim_ascii_end().is_empty() || head[at - 1] == b'\n';
+        let list = head[at + b"graph".len()..].trim_ascii_start().strip_prefix(b"[");
+        is_first
+            && list.is_some_and(|list| list.first().is_none_or(|next| b" \t\r\n]".contains(next)))
+    };
+    is_key && memchr::memmem::find_iter(head, b"graph").any(|at| begins(&at))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GmlItem {
+    Open,
+    Close,
+    /// Key or number.
+    Word,
+    /// Text in quotes.
+    Text,
+    End,
+}
+
+/// Moves to the next item.
+fn next(words: &mut Words) -> Result<GmlItem> {
+    loop {
+        let byte = words.peek()?;
+        words.begin_word();
+        match byte {
+            None => return Ok(GmlItem::End),
+            Some(byte) if byte.is_ascii_whitespace() => words.advance(1),
+            Some(b'#') => words.skip_line()?,
+            Some(byte @ (b'[' | b']')) => {
+                words.advance(1);
+                return Ok(if byte == b'[' { GmlItem::Open } else { GmlItem::Close });
+            }
+            Some(b'"') => {
+                words.advance(1);
+                words.peek()?;
+                words.begin_word();
+                if words.take_lines_until(|byte| byte == b'"')? != Some(b'"') {
+                    return Err(words.error("quote is not closed", "expected `\"` within 64 KiB"));
+                }
+                words.advance(1);
+                return Ok(GmlItem::Text);
+            }
+            Some(_) => {
+                words.take_until(|byte| byte.is_ascii_whitespace() || b"[]\"".contains(&byte))?;
+                return Ok(GmlItem::Word);
+            }
+        }
+    }
+}
+
+/// Moves to the next key of a list; returns `false` at its end.
+fn next_key(words: &mut Words) -> Result<bool> {
+    match next(words)? {
+        GmlItem::Word => Ok(true),
+        GmlItem::Close => Ok(false),
+        GmlItem::End => Err(words.error("file ends too early", CUT)),
+        GmlItem::Open | GmlItem::Text => Err(words.error("key is missing", "expected a word")),
+    }
+}
+
+fn open(words: &mut Words) -> Result<()> {
+    match next(words)? {
+        GmlItem::Open => Ok(()),
+        _ => Err(words.error("list does not begin", "expected `[`")),
+    }
+}
+
+/// Moves over a value. Graphs inside nodes are refused.
+fn skip_value(words: &mut Words) -> Result<()> {
+    let is_graph = words.word() == b"graph";
+    let mut depth = 0u64;
+    loop {
+        match next(words)? {
+            GmlItem::Open if is_graph => {
+                return Err(words.error("graphs are nested", "expected one graph"));
+            }
+            GmlItem::Open => depth += 1,
+            GmlItem::Close if depth == 0 => {
+                return Err(words.error("value is missing", "expected one"));
+            }
+            GmlItem::Close => depth -= 1,
+            GmlItem::End => return Err(words.error("file ends too early", CUT)),
+            GmlItem::Word | GmlItem::Text => {}
+        }
+        if depth == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Values of [`KEYS`] of a node or an edge.
+#[derive(Default)]
+struct GmlRecord {
+    values: [Vec<u8>; KEYS.len()],
+    given: [bool; KEYS.len()],
+}
+
+impl GmlRecord {
+    fn read(&mut self, words: &mut Words, edges: &mut ListEdges<'_>, is_edge: bool) -> Result<()> {
+        self.given = Default::default();
+        open(words)?;
+        while next_key(words)? {
+            let Some(key) = KEYS.iter().position(|key| *key == words.word()) else {
+                skip_value(words)?;
+                continue;
+            };
+            let item = next(words)?;
+            if !matches!(item, GmlItem::Word | GmlItem::Text) {
+                return Err(
+                    words.error("value is missing", "expected a number or a text in quotes")
+                );
+            }
+            // A text as `value` is not a weight.
+            self.given[key] = key < 4 || item == GmlItem::Word;
+            if is_edge && key >= 3 && self.given[key] {
+                edges.check_weight(words, WeightText::of(words))?;
+            }
+            words.copy_to(&mut self.values[key]);
+        }
+        Ok(())
+    }
+
+    fn get(&self, words: &Words, key: usize) -> Result<&[u8]> {
+        if self.given[key] {
+            return Ok(&self.values[key]);
+        }
+        let key = KEYS[key].escape_ascii();
+        Err(words.error(&format!("`{key}` is missing"), &format!("expected `{key}` before this")))
+    }
+}
+
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    let mut has_graph = false;
+    loop {
+        match next(words)? {
+            GmlItem::End if has_graph => return Ok(true),
+            GmlItem::End => return Err(words.error("file has no graph", "expected `graph [`")),
+            GmlItem::Word if words.word().eq_ignore_ascii_case(b"graph") => {
+                if has_graph {
+                    return Err(words.error("file has several graphs", "expected one"));
+                }
+                open(words)?;
+                has_graph = true;
+                if !read_graph(words, edges)? {
+                    return Ok(false);
+                }
+            }
+            GmlItem::Word => skip_value(words)?,
+            _ => return Err(words.error("key is missing", "expected `graph [`")),
+        }
+    }
+}
+
+fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    edges.undirected = true;
+    let mut record = GmlRecord::default();
+    while next_key(words)? {
+        let is_wanted = match words.word() {
+            b"node" => {
+                record.read(words, edges, false)?;
+                edges.begin(record.get(words, 0)?);
+                edges.push_alone(words)?
+            }
+            b"edge" => {
+                record.read(words, edges, true)?;
+                edges.begin(record.get(words, 1)?);
+                let weight = (3..5).find(|&key| record.given[key]);
+                let weight = weight.map(|key| WeightText { text: &record.values[key], from: 0 });
+                edges.push(words, record.get(words, 2)?, weight)?
+            }
+            b"directed" => {
+                next(words)?;
+                edges.undirected = words.word() != b"1";
+                if edges.tally.entries > 0 {
+                    return Err(
+                        words.error("`directed` follows an edge", "expected it before edges")
+                    );
+                }
+                true
+            }
+            _ => {
+                skip_value(words)?;
+                true
+            }
+        };
+        if !is_wanted {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

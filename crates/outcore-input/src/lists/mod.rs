@@ -1,0 +1,343 @@
+//! Formats of graphs that are not one edge per line of columns: a table of their readers, from text to parsed chunks.
+//!
+//! ```text
+//!  text --Words--> words, lines --reader of the format--> names, weights --ListEdges--> chunks
+//! ```
+//!
+//! A file is of such a format because its first bytes say so, or because its name does where these could be an edge
+//! list as well. Lines may be as long as a file, and words depend on those before them, so they are read one by one, on
+//! the reading thread: about 20 ns each. Memory: that of [`chunks`](super::chunks), 128 KiB, and a few names of at most
+//! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
+//! nor can a job resume in the middle of such a file.
+
+pub(crate) mod communities;
+mod dimacs;
+mod edges;
+mod gml;
+mod kind;
+mod lgl;
+mod mcl;
+mod metis;
+mod networkx;
+mod pajek;
+mod sif;
+mod smat;
+mod tgf;
+mod uc;
+mod words;
+mod xml;
+
+use super::decompress::Input;
+use super::format::bad_input;
+use super::options::{EdgeFormat, InputOptions, Rows};
+use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
+pub(crate) use edges::ListPart;
+use edges::{EntryTally, ListEdges, ListSettings};
+pub(crate) use kind::ListKind;
+use kind::ReadList;
+use outcore_graph::weight::WeightTransform;
+use outcore_io::Files;
+use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
+use outcore_io::error::{Error, ErrorKind, Result};
+use std::path::Path;
+use words::{Words, without_mark};
+
+/// Bytes of a file that are examined to recognize its format.
+const HEAD_BYTES: usize = 64 << 10;
+/// Endings of names of compressed files.
+const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
+
+/// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
+#[rustfmt::skip]
+pub(crate) static KINDS: [ListKind; 15] = [
+    ListKind { format: Some(EdgeFormat::Mcl), name: "mcl matrix", endings: &[], is: |head, _| mcl::begins_matrix(head), read: mcl::read,
+        nodes: "nodes by number", weights: "weights",
+        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1" },
+    ListKind { format: Some(EdgeFormat::Pajek), name: "Pajek", endings: &[".net"], is: |head, _| pajek::is_network(head), read: pajek::read,
+        nodes: "nodes by number, labels unused", weights: "weight = third word, 1 if missing",
+        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node" },
+    ListKind { format: Some(EdgeFormat::Graphml), name: "GraphML", endings: &[".graphml"], is: |head, _| xml::begins_with(head, b"graphml"), read: xml::read_graphml,
+        nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing",
+        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`" },
+    ListKind { format: Some(EdgeFormat::Gexf), name: "GEXF", endings: &[".gexf"], is: |head, _| xml::begins_with(head, b"gexf"), read: xml::read_gexf,
+        nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing",
+        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge" },
+    ListKind { format: Some(EdgeFormat::Gml), name: "GML", endings: &[".gml"], is: |head, _| gml::is_graph(head), read: gml::read,
+        nodes: "nodes by id, labels unused", weights: "weight = `weight` or `value`, 1 if missing",
+        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge" },
+    ListKind { format: Some(EdgeFormat::Dimacs), name: "DIMACS", endings: &[".dimacs", ".col", ".gr"], is: |head, _| dimacs::is_graph(head), read: dimacs::read,
+        nodes: "nodes by number", weights: "weight of arcs `a`, 1 of edges `e`",
+        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`" },
+    ListKind { format: Some(EdgeFormat::MultilineAdjlist), name: "multiline adjacency list", endings: &[".multiline_adjlist"], is: |head, is_named| is_named || networkx::is_multiline(head), read: networkx::read_multiline,
+        nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
+        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`" },
+    ListKind { format: Some(EdgeFormat::Networkx), name: "networkx edge list", endings: &[], is: |head, _| networkx::is_edge_list(head), read: networkx::read_edge_list,
+        nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
+        doc: "edge list of networkx with data: two nodes and `{...}` per line" },
+    ListKind { format: Some(EdgeFormat::Uc), name: "UC", endings: &[".uc"], is: uc::is_table, read: uc::read,
+        nodes: "nodes by name", weights: "weight = identity, column 4",
+        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`" },
+    ListKind { format: Some(EdgeFormat::Metis), name: "METIS", endings: &[".metis", ".graph"], is: |_, is_named| is_named, read: metis::read,
+        nodes: "nodes by number", weights: "weights",
+        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1" },
+    ListKind { format: Some(EdgeFormat::Lgl), name: "LGL", endings: &[".lgl"], is: |head, is_named| is_named && lgl::is_graph(head), read: lgl::read,
+        nodes: "nodes by name", weights: "weight = second word, if edges have one",
+        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight" },
+    ListKind { format: Some(EdgeFormat::Tgf), name: "TGF", endings: &[".tgf"], is: |_, is_named| is_named, read: tgf::read,
+        nodes: "nodes by id, labels unused", weights: "weight = label, if it is a number",
+        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number" },
+    ListKind { format: Some(EdgeFormat::Sif), name: "SIF", endings: &[".sif"], is: |head, is_named| is_named && sif::is_network(head), read: sif::read,
+        nodes: "nodes by name, relations unused", weights: "",
+        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone" },
+    ListKind { format: Some(EdgeFormat::Smat), name: "SMAT", endings: &[".smat"], is: |head, is_named| is_named && smat::is_matrix(head), read: smat::read,
+        nodes: "nodes by number from 0", weights: "weight = third word",
+        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0" },
+    ListKind { format: Some(EdgeFormat::Adjlist), name: "adjacency list", endings: &[".adjlist"], is: |_, is_named| is_named, read: networkx::read_adjacency,
+        nodes: "nodes by name", weights: "",
+        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once" },
+];
+
+/// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
+pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
+    let head = without_mark(head);
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let is_meant = |kind: &ListKind| match options.format {
+        EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
+        format => kind.format == Some(format),
+    };
+    KINDS.iter().find(|kind| is_meant(kind))
+}
+
+/// Asks about an adjacency list of networkx whose name does not say that it is one: it may have any delimiter.
+///
+/// # Errors
+/// `Usage`.
+fn ask_for_networkx(path: &Path, input: &mut Input, options: &InputOptions) -> Result<()> {
+    let is_asked = options.format == EdgeFormat::Auto && options.columns.is_none();
+    if !is_asked || !networkx::has_banner(input.peek(HEAD_BYTES)?.0) {
+        return Ok(());
+    }
+    let path = path.display();
+    let message = format_args!("`{path}` is an adjacency list of networkx by its comments");
+    let (one, many) = (FORMAT.of("adjlist"), FORMAT.of("multiline-adjlist"));
+    Err(Error::usage(message).hint(format_args!(
+        "use {one} for a node and its neighbors between spaces on each line, {many} for a neighbor per line"
+    )))
+}
+
+/// Refuses a file of communities where edges are expected.
+fn refuse_communities(path: &Path, input: &mut Input, options: &InputOptions) -> Result<()> {
+    if options.rows != Rows::Edges || options.format != EdgeFormat::Auto {
+        return Ok(());
+    }
+    let known = communities::known(input.peek(HEAD_BYTES)?.0);
+    known.map_or(Ok(()), |name| {
+        let message = format!("is {name}: communities, not edges");
+        Err(bad_input(path, &message).hint(format_args!(
+            "`outcore score GRAPH FILE` rates communities, and {INITIAL} starts from them"
+        )))
+    })
+}
+
+/// Refuses a file that is a graph by its first bytes where nodes or communities are expected.
+pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
+    let head = without_mark(input.peek(HEAD_BYTES)?.0);
+    let graph = KINDS.iter().find(|kind| kind.format.is_some() && (kind.is)(head, false));
+    let Some(ListKind { name, .. }) = graph else { return Ok(()) };
+    Err(bad_input(path, &format!("is a graph in the format {name}"))
+        .hint("pass a file with a node at the beginning of each line"))
+}
+
+/// File of such a format.
+#[derive(Debug, Clone)]
+pub(crate) struct ListFormat {
+    kind: &'static ListKind,
+    settings: ListSettings,
+}
+
+impl ListFormat {
+    /// Detects the format of `path` if it is one of [`KINDS`], or of those of [`communities`].
+    ///
+    /// # Errors
+    /// `BadInput` for a header that cannot be read, and for communities instead of edges.
+    pub(crate) fn detect(
+        path: &Path,
+        input: &mut Input,
+        options: &InputOptions,
+    ) -> Result<Option<Self>> {
+        let kind = match options.rows {
+            Rows::Edges => {
+                refuse_communities(path, input, options)?;
+                known(path, input.peek(HEAD_BYTES)?.0, options)
+            }
+            Rows::Nodes => None,
+            _ => communities::find(path, input, options)?,
+        };
+        let Some(kind) = kind else {
+            if options.rows == Rows::Edges {
+                ask_for_networkx(path, input, options)?;
+            }
+            let is_of_communities = communities::known(input.peek(HEAD_BYTES)?.0).is_some();
+            if options.rows != Rows::Edges && !is_of_communities {
+                refuse(path, input)?;
+            }
+            return Ok(None);
+        };
+        let is_metis = kind.format == Some(EdgeFormat::Metis);
+        let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
+        let settings = ListSettings {
+            metis,
+            directed: options.directed,
+            ignore_weights: options.ignore_weights,
+            transform: options.weight_transform,
+            rows: options.rows,
+            columns: options.columns.clone(),
+            comment: options.comment.clone().unwrap_or_else(|| b"#".to_vec()),
+        };
+        Ok(Some(Self { kind, settings }))
+    }
+
+    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
+    pub(crate) fn is_weighted(&self) -> bool {
+        !self.settings.ignore_weights && self.settings.rows == Rows::Edges
+    }
+
+    /// Returns whether the file names its values, so that columns can be chosen.
+    pub(crate) fn names_columns(&self) -> bool {
+        communities::has_names(self.kind)
+    }
+
+    /// Returns the name of the format.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind.name
+    }
+
+    /// Describes how the file was understood.
+    pub(crate) fn describe(&self) -> String {
+        let ListKind { name, nodes, weights, .. } = self.kind;
+        if self.settings.rows != Rows::Edges {
+            return format!("{name}, {nodes}");
+        }
+        let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
+        let entries = match (is_listed, self.settings.directed) {
+            (true, true) => ", each entry an arc",
+            (true, false) => ", each edge in both its lists",
+            _ => "",
+        };
+        let has_weights =
+            !weights.is_empty() && self.settings.metis.is_none_or(|header| header.has_weights);
+        let weights = match (has_weights && !self.settings.ignore_weights, self.settings.transform)
+        {
+            (false, _) => "no weights".into(),
+            (true, WeightTransform::None) => weights.to_string(),
+            (true, transform) => format!("weight = {}({weights})", transform.name()),
+        };
+        let of_nodes = self.settings.metis.is_some_and(|header| header.skipped > 0);
+        let unused = match (has_weights && self.settings.ignore_weights, of_nodes) {
+            (true, true) => "; weights, node weights unused",
+            (true, false) => "; weights unused",
+            (false, true) => "; node weights unused",
+            (false, false) => "",
+        };
+        format!("{name}, {nodes}{entries}, {weights}{unused}")
+    }
+
+    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them.
+    pub(crate) fn first_edges(
+        &self,
+        files: &Files,
+        path: &Path,
+        bytes: u64,
+        mut sample: SampleTaker<'_>,
+    ) -> Result<ListSample> {
+        let chunk_bytes = SAMPLED_CHUNK_BYTES;
+        let part = ListPart { file: 0, chunk_bytes, done_bytes: 0, is_sample: true };
+        let task = ListTask { format: self.clone(), part };
+        let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
+        Ok(ListSample {
+            all_edges: (!read.is_whole || read.tally.has_left_out).then(|| read.estimate(bytes)),
+            nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
+        })
+    }
+}
+
+/// What the beginning of a file says of all of it.
+pub(crate) struct ListSample {
+    /// Estimated number of all edges, or `None` if the sample has all of them.
+    pub(crate) all_edges: Option<f64>,
+    /// Number of nodes of which the sample has only some.
+    pub(crate) nodes: u64,
+}
+
+/// Task of reading a file.
+pub(crate) struct ListTask {
+    pub(crate) format: ListFormat,
+    pub(crate) part: ListPart,
+}
+
+impl ListTask {
+    /// Reads the file to its end, or until no more edges are wanted.
+    ///
+    /// # Errors
+    /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
+    pub(crate) fn read(
+        &self,
+        path: &Path,
+        input: Input,
+        taker: &mut (dyn Taker + Send),
+    ) -> Result<Read> {
+        let settings = &self.format.settings;
+        let mut words = Words::new(input, path, settings.rows);
+        let mut edges = ListEdges::new(settings, self.part, taker);
+        let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
+        let is_whole = is_whole && edges.hand_over(words.consumed());
+        if is_whole && !settings.directed {
+            edges.both.check(path)?;
+        }
+        if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
+            self.check_transform(path)?;
+        }
+        // Half of the entries of a list are taken.
+        let share = if edges.both.has_some() { 0.5 } else { 1.0 };
+        Ok(Read { is_whole, consumed: words.consumed(), tally: edges.tally, share })
+    }
+
+    /// Returns an error if weights are to be transformed, as the file has none.
+    fn check_transform(&self, path: &Path) -> Result<()> {
+        if self.format.settings.transform == WeightTransform::None
+            || self.format.settings.rows != Rows::Edges
+        {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
+        Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
+    }
+}
+
+/// Result of reading a file.
+pub(crate) struct Read {
+    /// Whether the file was read to its end.
+    pub(crate) is_whole: bool,
+    /// Bytes of the file, as stored.
+    pub(crate) consumed: u64,
+    tally: EntryTally,
+    /// Edges per entry.
+    share: f64,
+}
+
+impl Read {
+    /// Returns the estimated number of edges of a file of `bytes`.
+    fn estimate(&self, bytes: u64) -> f64 {
+        let EntryTally { entries, nodes, edges_from, declared_edges, .. } = self.tally;
+        if self.is_whole {
+            return entries as f64 * self.share;
+        }
+        // Without any edge among many nodes, as if these were edges.
+        let (entries, from) = if entries == 0 { (nodes, 0) } else { (entries, edges_from) };
+        let rest = bytes.saturating_sub(from) as f64;
+        let read = self.consumed.saturating_sub(from).max(1) as f64;
+        declared_edges.map_or(entries as f64 * self.share * rest / read, |edges| edges as f64)
+    }
+}

@@ -1,0 +1,163 @@
+//! Networks of Pajek: prose, then sections that begin with `*`. `*Vertices n` makes the numbers 1 to n nodes, whether
+//! or not they have edges; `*Arcs` and `*Edges` have one edge per line, `*Arcslist` and `*Edgeslist` a node and its
+//! neighbors. Source: the manual of Pajek 5, section 5.3, and Infomap's `*Links` and `*Bipartite`. Labels are not names,
+//! because looking them up would keep all of them in memory. Relations (`*Arcs :2 "likes"`) are read together. A missing
+//! weight is 1; partitions, vectors and the like after the network are not read.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::{Words, fields, lines, whole_number};
+use outcore_io::error::Result;
+use std::ops::Range;
+
+/// Sections, in lower case, and what their lines are.
+const SECTIONS: [(&[u8], Section); 15] = [
+    (b"*network", Section::Network),
+    (b"*vertices", Section::Vertices),
+    (b"*arcs", Section::Pairs { undirected: false }),
+    (b"*links", Section::Pairs { undirected: false }),
+    (b"*edges", Section::Pairs { undirected: true }),
+    (b"*bipartite", Section::Pairs { undirected: true }),
+    (b"*arcslist", Section::Lists { undirected: false }),
+    (b"*edgeslist", Section::Lists { undirected: true }),
+    (b"*matrix", Section::Refused),
+    (b"*states", Section::Refused),
+    (b"*partition", Section::Other),
+    (b"*vector", Section::Other),
+    (b"*permutation", Section::Other),
+    (b"*cluster", Section::Other),
+    (b"*hierarchy", Section::Other),
+];
+const EXPECTED: &str =
+    "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`: save matrices and states as edges";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Network,
+    Vertices,
+    Pairs {
+        undirected: bool,
+    },
+    Lists {
+        undirected: bool,
+    },
+    /// Does not belong to the network.
+    Other,
+    Refused,
+}
+
+fn section(word: &[u8]) -> Option<Section> {
+    SECTIONS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, section)| *section)
+}
+
+/// Returns whether these are the first bytes of a network, after prose.
+pub(super) fn is_network(head: &[u8]) -> bool {
+    let lines = lines(head, b"%");
+    let first = lines.clone().next().and_then(|line| section(fields(line).next()?));
+    let is_vertices = |line: &[u8]| {
+        let mut words = fields(line);
+        let is_vertices = words.next().and_then(section) == Some(Section::Vertices);
+        is_vertices && words.next().is_some_and(|count| whole_number(count).is_some())
+    };
+    let is_prose = |line: &&[u8]| line.starts_with(b"*") || !line.contains(&b'\t');
+    first.is_some_and(|section| section != Section::Other)
+        || lines.take_while(is_prose).any(is_vertices)
+}
+
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    // Without a number of vertices, all numbers are nodes.
+    let (mut now, mut nodes, mut has_edges) = (Section::Other, 1..u64::MAX, false);
+    let mut has_vertices = false;
+    while words.next_line(Some(b'%'))? {
+        let is_wanted = match now {
+            _ if words.word().starts_with(b"*") => {
+                match section(words.word()) {
+                    Some(Section::Network) if has_vertices => {
+                        return Err(words.error("file has several networks", "expected one"));
+                    }
+                    // The number of values of a partition.
+                    Some(Section::Vertices) if now == Section::Other && has_edges => {}
+                    Some(Section::Vertices) => now = Section::Vertices,
+                    // Prose.
+                    None if !has_vertices => {}
+                    None | Some(Section::Refused) => {
+                        return Err(words.error("section of Pajek cannot be read", EXPECTED));
+                    }
+                    Some(found) => now = found,
+                }
+                if let Section::Pairs { undirected } | Section::Lists { undirected } = now {
+                    (edges.undirected, has_edges) = (undirected, true);
+                }
+                match now {
+                    Section::Vertices => {
+                        nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
+                        has_vertices = true;
+                        let is_wanted = edges.push_declared(words, nodes.clone())?;
+                        words.skip_line()?;
+                        is_wanted
+                    }
+                    _ => skipped(words)?,
+                }
+            }
+            Section::Pairs { .. } => read_pair(words, edges, &nodes)?,
+            Section::Lists { .. } => {
+                edges.begin(words.node(&nodes)?);
+                read_list(words, edges, &nodes)?
+            }
+            _ => skipped(words)?,
+        };
+        if !is_wanted {
+            return Ok(false);
+        }
+    }
+    if !has_edges {
+        return Err(words.error("network has no edges", "expected `*Arcs` or `*Edges`"));
+    }
+    Ok(true)
+}
+
+fn skipped(words: &mut Words) -> Result<bool> {
+    words.skip_line()?;
+    Ok(true)
+}
+
+/// Reads the number of vertices.
+fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {
+    if has_vertices {
+        return Err(words.error("file has several lists of vertices", "expected one network"));
+    }
+    words.next_number("expected the number of vertices")
+}
+
+fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
+    let is_relation =
+        words.word().strip_suffix(b":").is_some_and(|word| whole_number(word).is_some());
+    if is_relation {
+        words.require("edge is missing", "expected two nodes")?;
+    }
+    edges.begin(words.node(nodes)?);
+    words.require("edge has one node", "expected another one")?;
+    let target = words.node(nodes)?;
+    if !words.next_in_line()? {
+        return edges.push(words, target, None);
+    }
+    let weight = (!is_attribute(words.word())).then(|| WeightText::of(words));
+    let is_wanted = edges.push(words, target, weight)?;
+    words.skip_line()?;
+    Ok(is_wanted)
+}
+
+fn read_list(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
+    while words.next_in_line()? {
+        if !edges.push(words, words.node(nodes)?, None)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.
+fn is_attribute(word: &[u8]) -> bool {
+    let is_number = std::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok());
+    !is_number
+        && word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"[\"".contains(byte))
+}

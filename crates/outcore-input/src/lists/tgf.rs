@@ -1,0 +1,46 @@
+//! TGF (Trivial Graph Format): a line per node, with a label that is not read; a line `#`; a line per edge, with its
+//! source, its target and a label. If the label of the first edge is a number, it is a weight, and every edge must have
+//! one. Source: the manual of yEd.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::Words;
+use outcore_io::error::Result;
+
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    loop {
+        if !words.next_line(None)? {
+            return Err(words.error("file has no edges", "expected a line `#` before them"));
+        }
+        if words.word() == b"#" {
+            words.end_line()?;
+            break;
+        }
+        edges.begin(words.word());
+        if !edges.push_alone(words)? {
+            return Ok(false);
+        }
+        words.skip_line()?;
+    }
+    let mut target = Vec::new();
+    // Whether labels are text.
+    let mut are_text = None;
+    while words.next_line(None)? {
+        edges.begin(words.word());
+        words.require("edge has one node", "expected another one")?;
+        words.copy_to(&mut target);
+        words.rest()?;
+        let is_number =
+            std::str::from_utf8(words.word()).is_ok_and(|text| text.parse::<f64>().is_ok());
+        let is_text = !words.word().is_empty() && !is_number;
+        let weight = if *are_text.get_or_insert(is_text) {
+            None
+        } else {
+            edges.require_alike(words, is_number)?;
+            is_number.then(|| WeightText::of(words))
+        };
+        if !edges.push(words, &target[..], weight)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,301 @@
+//! GraphML and GEXF, by one reader of their common parts: nodes by `id`, edges by `source` and `target`. Sources: the
+//! GraphML primer and the GEXF 1.3 primer. In GraphML, the weight is the data of a key that is named `weight`, with the
+//! default of the key; in GEXF, the attribute `weight`. Otherwise it is 1. Elements are reported by their names without
+//! prefix. Graphs in nodes, hyperedges, ports, and weights that change over time are refused.
+//!
+//! The XML library gets the text from the window of [`Words`]; an element or a text of more than 1 MiB, and more than
+//! 256 elements inside each other, are errors, so that its memory is bounded.
+
+use super::edges::{ListEdges, WeightText};
+use super::words::Words;
+use outcore_io::error::{Error, Result};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::QName;
+use quick_xml::{Reader, XmlVersion};
+use std::io::{self, BufRead, Read};
+
+const EVENT_LIMIT: u64 = 1 << 20;
+const DEPTH_LIMIT: usize = 256;
+/// Maximum length of a weight, and maximum number of keys that are weights.
+const WEIGHT_LIMIT: usize = 256;
+const KEYS_LIMIT: usize = 64;
+/// Returns whether the first element has this name, with or without a prefix.
+pub(super) fn begins_with(head: &[u8], element: &[u8]) -> bool {
+    let mut rest = head.trim_ascii_start();
+    loop {
+        let end: &[u8] = match rest {
+            [b'<', b'?', ..] => b"?>",
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'!', ..] => b">",
+            _ => break,
+        };
+        let Some(at) = memchr::memmem::find(rest, end) else { return false };
+        rest = rest[at + end.len()..].trim_ascii_start();
+    }
+    let Some(name) = rest.strip_prefix(b"<") else { return false };
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
+    let name = name.split(is_end).next().unwrap_or_default();
+    name.rsplit(|&byte| byte == b':').next() == Some(element)
+}
+
+/// Text for the XML library.
+struct XmlSource<'w> {
+    words: &'w mut Words,
+    failure: Option<Error>,
+}
+
+impl Read for XmlSource<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let found = self.fill_buf()?;
+        let count = found.len().min(into.len());
+        into[..count].copy_from_slice(&found[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for XmlSource<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let failure = match self.words.peek() {
+            Ok(_) if self.words.bytes_of_word() <= EVENT_LIMIT => return Ok(self.words.window()),
+            Ok(_) => self.words.error("element or text is longer than 1 MiB", "expected less"),
+            Err(error) => error,
+        };
+        self.failure = Some(failure);
+        Err(io::ErrorKind::Other.into())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.words.advance(bytes);
+    }
+}
+
+/// State of the reader.
+#[derive(Default)]
+struct XmlGraph {
+    is_gexf: bool,
+    /// Prefix of the first element; elements with another one are of another vocabulary.
+    prefix: Option<String>,
+    depth: usize,
+    has_begun: bool,
+    /// Whether edges have no direction unless they say so.
+    undirected: bool,
+    /// Keys of GraphML that are weights, and the default of the first one that has one.
+    keys: Vec<String>,
+    default: Option<String>,
+    /// Elements around the current one.
+    is_in_key: bool,
+    is_in_graph: bool,
+    is_in_node: bool,
+    is_in_edge: bool,
+    /// Whether the current data are a weight.
+    is_weight: bool,
+    /// Text since the last element began.
+    text: String,
+    /// Current edge.
+    target: String,
+    weight: Option<String>,
+}
+
+pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    read(words, edges, XmlGraph::default())
+}
+
+pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    read(words, edges, XmlGraph { is_gexf: true, ..XmlGraph::default() })
+}
+
+fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Result<bool> {
+    let mut reader = Reader::from_reader(XmlSource { words, failure: None });
+    reader.config_mut().expand_empty_elements = true;
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        reader.get_mut().words.begin_word();
+        let event = reader.read_event_into(&mut buffer);
+        let words = &*reader.get_ref().words;
+        let is_wanted = match event {
+            Ok(Event::Start(start)) => graph.begin(&start, words, edges)?,
+            Ok(Event::End(end)) => graph.end(end.name(), words, edges)?,
+            Ok(Event::Text(text)) => graph.add_text(&text),
+            Ok(Event::CData(text)) => graph.add_text(&text),
+            Ok(Event::GeneralRef(reference)) => {
+                let letter = reference.resolve_char_ref().ok().flatten();
+                graph.add_text(letter.unwrap_or('?').encode_utf8(&mut [0; 4]))
+            }
+            Ok(Event::Eof) if graph.depth > 0 => {
+                return Err(words.error("file ends too early", "expected the end of an element"));
+            }
+            Ok(Event::Eof) if graph.has_begun => return Ok(true),
+            Ok(Event::Eof) => {
+                return Err(words.error("file has no graph", "expected an element `graph`"));
+            }
+            Ok(_) => true,
+            Err(problem) => {
+                let invalid = invalid(words, &problem);
+                return Err(reader.get_mut().failure.take().unwrap_or(invalid));
+            }
+        };
+        if !is_wanted {
+            return Ok(false);
+        }
+    }
+}
+
+fn invalid(words: &Words, problem: &quick_xml::Error) -> Error {
+    let reason = match problem {
+        quick_xml::Error::Encoding(_) => "text is not UTF-8".to_string(),
+        other => other.to_string(),
+    };
+    words.error(&format!("XML cannot be read: {reason}"), "expected valid XML from here on")
+}
+
+/// Returns the value of an attribute.
+fn get(start: &BytesStart<'_>, name: &str, words: &Words) -> Result<Option<String>> {
+    let attribute = start.try_get_attribute(name).map_err(Into::into);
+    let value = attribute.and_then(|attribute| {
+        attribute.map(|attribute| attribute.normalized_value(XmlVersion::Implicit1_0)).transpose()
+    });
+    Ok(value.map_err(|problem| invalid(words, &problem))?.map(Into::into))
+}
+
+fn require(start: &BytesStart<'_>, name: &str, words: &Words) -> Result<String> {
+    get(start, name, words)?.ok_or_else(|| {
+        let message = format!("`{}` has no attribute `{name}`", start.local_name().into_inner());
+        words.error(&message, "expected it in this element")
+    })
+}
+
+impl XmlGraph {
+    fn begin(
+        &mut self,
+        start: &BytesStart<'_>,
+        words: &Words,
+        edges: &mut ListEdges<'_>,
+    ) -> Result<bool> {
+        let error = |message: &str, expected: &str| Err(words.error(message, expected));
+        self.text.clear();
+        self.depth += 1;
+        if self.depth > DEPTH_LIMIT {
+            return error("elements are nested too deeply", "expected at most 256 levels");
+        }
+        let prefix = start.name().prefix().map_or("", |prefix| prefix.into_inner());
+        self.prefix.get_or_insert_with(|| prefix.into());
+        match self.known(start.name()) {
+            "key" if !self.is_gexf && !self.is_in_graph => self.begin_key(start, words)?,
+            "graph" if self.is_in_graph => {
+                return error(
+                    "graphs are nested",
+                    "expected one graph, without graphs in its nodes",
+                );
+            }
+            "graph" if self.has_begun => return error("file has several graphs", "expected one"),
+            "graph" => {
+                let name = if self.is_gexf { "defaultedgetype" } else { "edgedefault" };
+                self.undirected = get(start, name, words)?.as_deref() != Some("directed");
+                (self.has_begun, self.is_in_graph) = (true, true);
+            }
+            name @ ("hyperedge" | "port") if self.is_in_graph => {
+                return error(
+                    &format!("`{name}` cannot be read"),
+                    "expected edges between two nodes",
+                );
+            }
+            "node" if self.is_in_node => {
+                return error("nodes are nested", "expected nodes without nodes inside");
+            }
+            "node" if self.is_in_graph => {
+                self.is_in_node = true;
+                edges.begin(require(start, "id", words)?.as_bytes());
+                return edges.push_alone(words);
+            }
+            "edge" if self.is_in_graph => self.begin_edge(start, words, edges)?,
+            "data" if self.is_in_edge => {
+                let key = get(start, "key", words)?;
+                self.is_weight = key.is_some_and(|key| self.keys.contains(&key));
+            }
+            "attvalue"
+                if self.is_in_edge && get(start, "for", words)?.as_deref() == Some("weight") =>
+            {
+                return error(
+                    "weight changes over time",
+                    "expected an attribute `weight` of the edge",
+                );
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// Returns the name of an element, which is empty if it is of another vocabulary.
+    fn known<'n>(&self, name: QName<'n>) -> &'n str {
+        let prefix = name.prefix().map_or("", |prefix| prefix.into_inner());
+        if self.prefix.as_deref() == Some(prefix) { name.local_name().into_inner() } else { "" }
+    }
+
+    fn begin_key(&mut self, start: &BytesStart<'_>, words: &Words) -> Result<()> {
+        let is_of_edges = get(start, "for", words)?.is_none_or(|of| of == "edge" || of == "all");
+        let name = get(start, "attr.name", words)?.unwrap_or_default();
+        self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
+        if self.is_in_key && self.keys.len() == KEYS_LIMIT {
+            return Err(words.error("too many keys are weights", "expected one"));
+        } else if self.is_in_key {
+            self.keys.push(require(start, "id", words)?);
+        }
+        Ok(())
+    }
+
+    fn begin_edge(
+        &mut self,
+        start: &BytesStart<'_>,
+        words: &Words,
+        edges: &mut ListEdges<'_>,
+    ) -> Result<()> {
+        edges.begin(require(start, "source", words)?.as_bytes());
+        self.target = require(start, "target", words)?;
+        self.is_in_edge = true;
+        self.weight = if self.is_gexf { get(start, "weight", words)? } else { None };
+        if let Some(weight) = &self.weight {
+            edges.check_weight(words, WeightText { text: weight.as_bytes(), from: 0 })?;
+        }
+        let direction = get(start, if self.is_gexf { "type" } else { "directed" }, words)?;
+        edges.undirected = match direction.as_deref() {
+            Some("directed" | "true") => false,
+            Some("undirected" | "mutual" | "false") => true,
+            _ => self.undirected,
+        };
+        Ok(())
+    }
+
+    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+        self.depth -= 1;
+        match self.known(name) {
+            "key" => self.is_in_key = false,
+            "default" if self.is_in_key && self.default.is_none() => {
+                self.default = Some(self.text.trim().into());
+            }
+            "data" if std::mem::take(&mut self.is_weight) => {
+                edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
+                self.weight = Some(self.text.trim().into());
+            }
+            "graph" => self.is_in_graph = false,
+            "node" => self.is_in_node = false,
+            "edge" if self.is_in_edge => {
+                self.is_in_edge = false;
+                let weight = self.weight.as_ref().or(self.default.as_ref());
+                let weight = weight.map(|text| WeightText { text: text.as_bytes(), from: 0 });
+                return edges.push(words, self.target.as_bytes(), weight);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// Adds text, unless it is too long for a weight already.
+    fn add_text(&mut self, text: &str) -> bool {
+        if self.text.len() <= WEIGHT_LIMIT {
+            self.text.push_str(text);
+        }
+        true
+    }
+}

@@ -1,0 +1,527 @@
+//! Options of the input.
+
+use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
+use outcore_io::error::opt::{
+    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
+};
+use outcore_io::error::{Error, ErrorKind, Opt, Result, Text};
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Maximum length of a line, including its line end.
+pub(crate) const LINE_LIMIT: usize = 1 << 20;
+/// Divisor that turns the size of a chunk into its maximum number of lines.
+pub(super) const BYTES_PER_LINE: usize = 16;
+
+/// A column of the input.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Column {
+    /// Column number, from 1.
+    Number(u32),
+    /// Column name in the header.
+    Name(String),
+}
+
+/// Separator of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Delimiter {
+    /// One byte. Fields may be quoted as in CSV, and spaces around them are ignored.
+    Byte(u8),
+    /// Any run of spaces and tabs; those at the ends of a line are ignored. Fields may be quoted.
+    Spaces,
+}
+
+impl FromStr for Column {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
+    }
+}
+
+impl FromStr for Delimiter {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, &'static str> {
+        match text {
+            "tab" | "\\t" => Ok(Self::Byte(b'\t')),
+            "comma" => Ok(Self::Byte(b',')),
+            "space" | " " => Ok(Self::Byte(b' ')),
+            "spaces" => Ok(Self::Spaces),
+            _ => match text.as_bytes() {
+                [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => {
+                    Ok(Self::Byte(*byte))
+                }
+                _ => Err("expected one character, `tab`, or `spaces`"),
+            },
+        }
+    }
+}
+
+impl Delimiter {
+    /// Returns the usual name of the delimiter.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Spaces => "space".into(),
+            Self::Byte(b'\t') => "tab".into(),
+            Self::Byte(b',') => "comma".into(),
+            Self::Byte(b';') => "semicolon".into(),
+            Self::Byte(b' ') => "single space".into(),
+            Self::Byte(byte) if byte.is_ascii_graphic() => format!("`{}`", byte as char),
+            Self::Byte(byte) => format!("byte 0x{byte:02x}"),
+        }
+    }
+
+    pub(super) fn with_article(self) -> String {
+        match self {
+            Self::Spaces => "runs of spaces".into(),
+            Self::Byte(byte) if byte.is_ascii_graphic() && !b",;".contains(&byte) => self.name(),
+            _ => format!("a {}", self.name()),
+        }
+    }
+}
+
+/// Format of the edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum EdgeFormat {
+    /// The format that the first bytes or the name of the file reveal, otherwise lines or tables.
+    #[default]
+    Auto,
+    /// One edge per line, or per row of a table.
+    Lines,
+    /// METIS graph: a header, then one line of neighbors per node.
+    Metis,
+    /// Matrix of mcl.
+    Mcl,
+    /// Network of Pajek.
+    Pajek,
+    /// GML.
+    Gml,
+    /// GraphML.
+    Graphml,
+    /// GEXF of Gephi.
+    Gexf,
+    /// DIMACS graph.
+    Dimacs,
+    /// LGL: each node and its neighbors, one per line.
+    Lgl,
+    /// Trivial Graph Format.
+    Tgf,
+    /// SIF of Cytoscape.
+    Sif,
+    /// Sparse matrix with indexes from 0.
+    Smat,
+    /// Adjacency list of networkx.
+    Adjlist,
+    /// Multiline adjacency list of networkx.
+    MultilineAdjlist,
+    /// Edge list of networkx with dictionaries.
+    Networkx,
+    /// Clusters of vsearch and usearch, as edges to their centroids.
+    Uc,
+}
+
+impl EdgeFormat {
+    /// Help text of the option `--format`.
+    pub const HELP: &str = "Format of the edges: `lines` has one edge per line or table row; the others are graph \
+         formats. `auto` detects them by the first bytes, and where these could be lines of edges as well, by the \
+         extensions .metis, .graph, .lgl, .tgf, .sif, .smat, .adjlist";
+
+    pub(super) fn may_be_table(self) -> bool {
+        matches!(self, Self::Auto | Self::Lines)
+    }
+}
+
+/// Whether the first line names the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Header {
+    /// Detect it.
+    #[default]
+    Auto,
+    /// The first line is a header.
+    Yes,
+    /// The first line is an edge.
+    No,
+}
+
+/// Contents of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Rows {
+    /// Edges: source, target, and a weight if there is one.
+    #[default]
+    Edges,
+    /// Nodes and their communities, as `output` writes them: fields between tabs may be quoted too.
+    Memberships,
+    /// Like [`Rows::Memberships`], but communities are whole numbers of at most 15 digits.
+    NumberedMemberships,
+    /// Nodes: a name per line.
+    Nodes,
+}
+
+impl Rows {
+    /// Returns the roles of the first two fields.
+    pub(super) fn roles(self) -> [&'static str; 2] {
+        match self {
+            Self::Edges => ["source", "target"],
+            Self::Memberships | Self::NumberedMemberships => ["node", "community"],
+            Self::Nodes => ["node", "node"],
+        }
+    }
+
+    /// Returns the option that names the columns of such lines. Nodes have none: a header names their column.
+    pub(super) fn columns_option(self) -> Opt {
+        match self {
+            Self::Edges | Self::Nodes => COLUMNS,
+            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS,
+        }
+    }
+
+    /// Returns this option with its value.
+    pub(super) fn columns_to_type(self) -> Opt {
+        match self {
+            Self::Edges | Self::Nodes => COLUMNS.of("SOURCE,TARGET[,WEIGHT]"),
+            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
+        }
+    }
+
+    /// Returns whether lines are nodes and their communities.
+    pub(super) fn are_memberships(self) -> bool {
+        matches!(self, Self::Memberships | Self::NumberedMemberships)
+    }
+}
+
+/// How to handle a line that is not an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum OnBadLine {
+    /// Stop with an error about the line.
+    #[default]
+    Stop,
+    /// Count the line, and write it to the rejects file if there is one.
+    Skip,
+}
+
+/// Files to read and how to read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputOptions {
+    /// Files, in order; `-` is standard input, or `stream` if there is one.
+    pub paths: Vec<PathBuf>,
+    /// Table in memory that `-` stands for.
+    pub stream: Option<TableStream>,
+    /// List of nodes to include even if no edge has them: a name at the beginning of each line. It is read after the
+    /// edges and like them, but without a header. Names that no edge has are numbered after those of the edges, in list
+    /// order.
+    pub nodes: Option<PathBuf>,
+    /// Format of the edges.
+    pub format: EdgeFormat,
+    /// Format of communities, where lines are those.
+    pub community_format: CommunityFormat,
+    /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
+    pub directed: bool,
+    /// Whether sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names
+    /// then begin with their kind: `user_id:1`, or `source:1` if columns have no names.
+    pub two_mode: bool,
+    /// Columns of source, target and, if there is a third, weight; detected if not given.
+    pub columns: Option<Vec<Column>>,
+    /// Separator of columns; detected if not given.
+    pub delimiter: Option<Delimiter>,
+    /// Prefix of lines to ignore; empty for none. If not given, it is `%` in a file that begins with it, otherwise `#`,
+    /// and a comment that has the columns of an edge is a bad line.
+    pub comment: Option<Vec<u8>>,
+    /// Whether the first line names the columns.
+    pub header: Header,
+    /// How to handle a line that is not an edge.
+    pub on_bad_line: OnBadLine,
+    /// File for skipped lines.
+    pub rejects: Option<PathBuf>,
+    /// Whether to read edges as if they had no weights.
+    pub ignore_weights: bool,
+    /// Transform applied to each weight as it is read.
+    pub weight_transform: WeightTransform,
+    /// Contents of the lines.
+    pub rows: Rows,
+}
+
+impl Default for InputOptions {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            stream: None,
+            nodes: None,
+            format: EdgeFormat::Auto,
+            community_format: CommunityFormat::Auto,
+            directed: false,
+            two_mode: false,
+            columns: None,
+            delimiter: None,
+            comment: None,
+            header: Header::Auto,
+            on_bad_line: OnBadLine::Stop,
+            rejects: None,
+            ignore_weights: false,
+            weight_transform: WeightTransform::None,
+            rows: Rows::Edges,
+        }
+    }
+}
+
+impl InputOptions {
+    /// Returns every file that is read, in order: the edges, then the nodes.
+    pub fn all_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter().chain(&self.nodes)
+    }
+
+    /// Returns the options of reading the list of nodes, next to edges that are separated by `delimiter`.
+    pub(super) fn of_nodes(&self, delimiter: Option<Delimiter>) -> Self {
+        // A header of the edges says nothing about the list.
+        let header = if self.header == Header::No { Header::No } else { Header::Auto };
+        Self {
+            rows: Rows::Nodes,
+            format: EdgeFormat::Auto,
+            columns: None,
+            ignore_weights: true,
+            delimiter,
+            header,
+            ..self.clone()
+        }
+    }
+
+    /// Checks that the options can be used together.
+    pub(super) fn check(&self) -> Result<()> {
+        let usage = |message: Text| Err(Error::usage(message));
+        if self.paths.is_empty() {
+            return usage("no input files".into());
+        }
+        if self.all_paths().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return usage("standard input (`-`) can be read only once".into());
+        }
+        if let Some(columns) = self.columns.as_ref().filter(|_| self.rows == Rows::Edges) {
+            check_columns(columns, self.header)?;
+        }
+        if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {
+            let byte = byte.escape_ascii();
+            return usage(format!("`{byte}` cannot separate columns").into());
+        }
+        if self.ignore_weights && self.weight_transform != WeightTransform::None {
+            return Err(contradicts_ignore_weights(&WEIGHT_TRANSFORM));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the error for an option about weights next to one that ignores them.
+pub fn contradicts_ignore_weights(option: &Opt) -> Error {
+    Error::usage(format_args!("{option} needs weights, but {IGNORE_WEIGHTS} drops them"))
+        .hint("leave one of them out")
+}
+
+/// Returns the error for an option about weights if the edges of `path` have none.
+pub fn has_no_weights(path: &Path, option: &Opt) -> Error {
+    let path = path.display();
+    let message = format_args!("`{path}` has no weights, but {option} needs them");
+    Error::new(ErrorKind::BadInput, message)
+        .hint(format_args!("use {} to name their column", COLUMNS.of("SOURCE,TARGET,WEIGHT")))
+}
+
+fn check_columns(columns: &[Column], header: Header) -> Result<()> {
+    let error = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
+    let same = |what: &str, count: &str, columns: &str| {
+        error(
+            format_args!("{COLUMNS} uses the same column for {what}").into(),
+            format_args!("use {count} columns, such as {}", COLUMNS.of(columns)).into(),
+        )
+    };
+    if !(2..=3).contains(&columns.len()) {
+        let (two, three) = (COLUMNS.of("SOURCE,TARGET"), COLUMNS.of("SOURCE,TARGET,WEIGHT"));
+        return error(
+            format_args!("{COLUMNS} names {} columns, but an edge has 2 or 3", columns.len())
+                .into(),
+            format_args!("use {two} or {three}").into(),
+        );
+    }
+    if columns.contains(&Column::Number(0)) {
+        return error(
+            "there is no column 0".into(),
+            format_args!("columns are numbered from 1: {}", COLUMNS.of("1,2,3")).into(),
+        );
+    }
+    if columns[0] == columns[1] {
+        return same("source and target", "two", "1,2");
+    }
+    if columns[..2].contains(columns.last().unwrap_or(&columns[0])) && columns.len() == 3 {
+        return same("a name and the weight", "three", "1,2,3");
+    }
+    let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
+    if by_name && header == Header::No {
+        return error(
+            format_args!(
+                "{COLUMNS} uses column names, but with {} the file has none",
+                HEADER.of("no")
+            )
+            .into(),
+            format_args!("use numbers: {}", COLUMNS.of("1,2,3")).into(),
+        );
+    }
+    Ok(())
+}
+
+/// Amount of input that is read and parsed at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchMemory {
+    /// Bytes of text in a chunk.
+    pub chunk_bytes: usize,
+    /// Chunks in a batch.
+    pub chunks: usize,
+}
+
+impl BatchMemory {
+    pub(super) fn clamped(self) -> Self {
+        // Offsets in a chunk have 32 bits.
+        Self { chunk_bytes: self.chunk_bytes.clamp(16, 1 << 30), chunks: self.chunks.max(1) }
+    }
+
+    /// Returns the maximum memory of a reader together with `batches` batches held by the caller, with `threads`
+    /// threads: text twice (being parsed and read ahead), its parsed form, and the buffers of decompression.
+    pub fn total_bytes(self, batches: usize, threads: usize) -> u64 {
+        let Self { chunk_bytes, chunks } = self.clamped();
+        let text = chunk_bytes.max(LINE_LIMIT) as u64;
+        let lines = chunk_bytes.div_ceil(BYTES_PER_LINE) as u64;
+        let edge = 2 * size_of::<NameRef>() as u64 + 4;
+        let parsed = lines * edge.max(size_of::<LineFault>() as u64);
+        let in_batches = (batches * chunks) as u64 * (text + parsed);
+        let in_channels = (3 * chunks + 4) as u64 * text;
+        // BGZF: groups that wait or are being inflated, both packed and as text. gzip and zstd take less.
+        let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
+        in_batches + in_channels + inflating
+    }
+}
+
+/// Format of a file of communities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum CommunityFormat {
+    /// As its first lines say.
+    #[default]
+    Auto,
+    /// A node and its community per line, or per row of a table.
+    Lines,
+    /// A community per line: its nodes.
+    Clusters,
+    /// The representative of a community and one of its nodes per line, as MMseqs2 writes.
+    Pairs,
+    /// A node and its path per line, as `--levels tree` writes: its first part is the community.
+    Levels,
+    /// Vector of Pajek, or the columns of Infomap's `.clu`.
+    Clu,
+    /// Tree of Infomap: the modules that hold nodes are the communities.
+    Tree,
+    /// Clusters of CD-HIT.
+    Clstr,
+    /// Records of UCLUST, which vsearch and usearch write.
+    Uc,
+    /// Matrix of mcl with a column per cluster.
+    Mcl,
+    /// An object per line.
+    Jsonl,
+}
+
+impl CommunityFormat {
+    /// Help text of the option `--community-format`.
+    pub const HELP: &str = "Format of the files of communities: `lines` has a node and its community per line, \
+         `clusters` all nodes of a community, `pairs` a representative and one of its nodes, `levels` a node and a \
+         path such as 3:0:5. `auto` recognizes these and the files of Pajek and Infomap (clu, tree), CD-HIT (clstr), \
+         vsearch (uc) and mcl by what they contain";
+}
+
+/// How files of communities are read.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CommunityInput {
+    /// Prefix of lines to ignore; empty for none.
+    pub comment: Vec<u8>,
+    /// Columns of the node and of its community; as the file says if not given.
+    pub columns: Option<Vec<Column>>,
+    /// Format of the files.
+    pub format: CommunityFormat,
+}
+
+impl Default for CommunityInput {
+    fn default() -> Self {
+        Self { comment: b"#".to_vec(), columns: None, format: CommunityFormat::Auto }
+    }
+}
+
+impl CommunityInput {
+    /// Returns how a result is read back: communities are in column 2 and nothing is a comment.
+    pub fn of_result() -> Self {
+        let columns = Some(vec![Column::Number(1), Column::Number(2)]);
+        Self { comment: Vec::new(), columns, format: CommunityFormat::Auto }
+    }
+
+    /// Checks that the options can be used together.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check(&self) -> Result<()> {
+        let Some(columns) = &self.columns else { return Ok(()) };
+        let refuse = |message: &str| {
+            let hint = format_args!("use {}", COMMUNITY_COLUMNS.of("NODE,COMMUNITY"));
+            Err(Error::usage(format_args!("{COMMUNITY_COLUMNS} {message}")).hint(hint))
+        };
+        if self.format == CommunityFormat::Pairs {
+            return refuse("contradicts the columns of pairs");
+        }
+        match &columns[..] {
+            [node, community] if node == community => {
+                refuse("uses the same column for node and community")
+            }
+            columns if columns.contains(&Column::Number(0)) => {
+                refuse("uses column 0, but columns are numbered from 1")
+            }
+            [_, _] => Ok(()),
+            _ => refuse("takes two columns, that of the node and that of its community"),
+        }
+    }
+
+    #[doc(hidden)]
+    /// Returns the options of reading `path`. `numbered` indicates whether communities must be numbers.
+    pub fn of(&self, path: &Path, numbered: bool) -> InputOptions {
+        let is_lines = self.format == CommunityFormat::Lines;
+        InputOptions {
+            paths: vec![path.to_path_buf()],
+            format: if is_lines { EdgeFormat::Lines } else { EdgeFormat::Auto },
+            community_format: self.format,
+            columns: self.columns.clone(),
+            comment: (self.comment != b"#").then(|| self.comment.clone()),
+            header: Header::Auto,
+            ignore_weights: true,
+            rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },
+            ..InputOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_numbers_or_names() {
+        assert_eq!("12".parse(), Ok(Column::Number(12)));
+        assert_eq!("score 2".parse(), Ok(Column::Name("score 2".into())));
+        assert_eq!("2nd".parse(), Ok(Column::Name("2nd".into())));
+    }
+
+    #[test]
+    fn delimiters_are_read() {
+        assert_eq!(",".parse(), Ok(Delimiter::Byte(b',')));
+        assert_eq!("tab".parse(), Ok(Delimiter::Byte(b'\t')));
+        assert_eq!("spaces".parse(), Ok(Delimiter::Spaces));
+        for text in ["", "ab", "\n", "\"", "ä"] {
+            assert!(text.parse::<Delimiter>().is_err(), "{text}");
+        }
+    }
+}

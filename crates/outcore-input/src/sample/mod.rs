@@ -1,0 +1,521 @@
+//! Samples the input without reading all of it, to estimate the numbers of edges and nodes.
+//!
+//! A few MiB are parsed: of plain files, one piece at a random place in each sixteenth; of compressed files and Arrow
+//! files, the beginning; of Parquet files, rows spread over the file. A pipe is refused, because what is read from it
+//! cannot be read again.
+//!
+//! There are two estimates of the number of nodes. The lower bound uses the numbers of names seen once and twice (Chao,
+//! 1984) and holds for names that occur at random. The likely number uses the numbers of names in one piece and in two
+//! pieces (Chao2; extrapolated as in Colwell et al., 2012), so that names whose edges are close together in the file,
+//! and thus in the same piece, are not taken for frequent ones.
+
+mod tally;
+
+use crate::decompress::Input;
+use crate::format::understood;
+use crate::open::{Form, common_weights, detect_next, kinds_bytes, total_bytes, unweighted};
+use crate::table::TableFormat;
+use crate::taker::{DecodeRoom, SampleTaker};
+use crate::text::chunk::ParsedChunk;
+use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
+use outcore_io::budget::Limits;
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::{Files, Mode};
+use std::path::{Path, PathBuf};
+use tally::SampleTally;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of text in one piece.
+const PIECE_BYTES: usize = 256 << 10;
+/// Rows of a table in one piece.
+const PIECE_ROWS: u64 = 8192;
+/// Number of pieces of all files together, which limits the sample to 4 MiB.
+const PIECES: u64 = 16;
+
+/// Minimum number of times that a name is seen before its share of the edges is reported.
+const HUB_SEEN: u32 = 100;
+/// Approximate number of weights that a graph stores with a common width.
+const WEIGHT_GROUP: usize = 32;
+
+/// Sample of the input and estimates from it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct InputSample {
+    /// Bytes of the files, as stored.
+    pub total_bytes: u64,
+    /// Bytes of text in the files: exact if no file is compressed, otherwise estimated.
+    pub text_bytes: u64,
+    /// Whether any file is compressed.
+    pub is_compressed: bool,
+    /// Whether edges have weights.
+    pub is_weighted: bool,
+    /// First file with edges, if it has no weights.
+    pub unweighted: Option<PathBuf>,
+    /// Bytes of text that were parsed.
+    pub sampled_bytes: u64,
+    /// Edges in the parsed text.
+    pub sampled_edges: u64,
+    /// Lines in the parsed text that are not edges, comments or blank.
+    pub sampled_bad_lines: u64,
+    /// Edges in all files.
+    pub edges: u64,
+    /// Bytes of text per edge, including the line end.
+    pub bytes_per_edge: f64,
+    /// Mean length of a name, over the distinct names that were seen.
+    pub name_bytes: f64,
+    /// Distinct names in the sample.
+    pub distinct_names: u64,
+    /// Of these, names seen once.
+    pub seen_once: u64,
+    /// Of these, names seen twice.
+    pub seen_twice: u64,
+    /// Pieces of the input in the sample.
+    pub pieces: u64,
+    /// Names in one piece only.
+    pub in_one_piece: u64,
+    /// Names in two pieces.
+    pub in_two_pieces: u64,
+    /// Edges of the sample whose two ends have the same name.
+    pub loops: u64,
+    /// Pairs of edges in the sample that join the same two names in either order, and the number of those that also
+    /// have the same source.
+    pub repeated_pairs: (u64, u64),
+    /// Bits per weight, less what it has in common with its neighbors.
+    pub weight_bits: f64,
+    /// Whether some weights are fractions.
+    pub has_fractions: bool,
+    /// Nodes of the node list that no sampled edge has, estimated for the complete list.
+    pub listed_nodes: u64,
+    /// Whether the sample is the complete input, so that nothing here is an estimate.
+    pub is_whole: bool,
+    /// Whether the sample is from places spread over the whole input.
+    pub is_spread: bool,
+    /// Lower bound on the largest share of the edges at one node, if one has many.
+    pub hub_share: f64,
+    /// Like [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
+    pub window_bytes: u64,
+    /// Descriptions of how the files were understood, as in [`EdgeReader::describe`](super::EdgeReader::describe).
+    pub formats: Vec<String>,
+}
+
+impl InputSample {
+    /// Returns the estimated number of edges of the graph: repeated edges count once, loops do not count. The number of
+    /// equal pairs among all edges is that of the sample times the squared ratio of edges to sampled edges. This is too
+    /// high if edges repeat more than once, so the result is limited to what the sample contains.
+    pub fn distinct_edges(&self, directed: bool) -> u64 {
+        let (either, same) = self.repeated_pairs;
+        let pairs = if directed { same } else { either } as f64;
+        let (edges, sampled) = (self.edges as f64, self.sampled_edges.max(1) as f64);
+        let scale = edges / sampled;
+        let repeated = (pairs * scale * scale).min(edges / 2.0).max(pairs * scale);
+        let loops = self.loops as f64 * scale;
+        (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
+    }
+
+    /// Returns a lower bound on the number of edges of the graph. The number of pairs of equal edges bounds the number
+    /// of distinct ones from below (Cauchy and Schwarz). The beginning of a file reveals nothing about the rest.
+    pub fn distinct_edges_at_least(&self, directed: bool) -> u64 {
+        let (either, same) = self.repeated_pairs;
+        let (sampled, pairs) =
+            (self.sampled_edges as f64, if directed { same } else { either } as f64);
+        let (edges, pairs) = if self.is_spread && !self.is_whole {
+            // Three standard deviations above the count.
+            let scale = self.edges as f64 / sampled.max(1.0);
+            (self.edges as f64, (pairs + 3.0 * pairs.sqrt() + 3.0) * scale * scale)
+        } else {
+            (sampled, pairs)
+        };
+        let no_loops = 1.0 - self.loops as f64 / sampled.max(1.0);
+        (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
+    }
+
+    /// Returns the likely number of nodes.
+    pub fn nodes(&self) -> u64 {
+        let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
+        let at_random = self.names_of((self.seen_once, self.seen_twice), sampled, all);
+        let of_edges = at_random.max(self.nodes_of_edges());
+        // Edges outside the sample may have the listed nodes.
+        if self.is_whole { of_edges + self.listed_nodes } else { of_edges.max(self.listed_nodes) }
+    }
+
+    /// Returns a lower bound on the number of nodes with edges, if names occur at random: assumes that three standard
+    /// deviations more names are seen twice.
+    pub fn nodes_of_edges_at_least(&self) -> u64 {
+        let twice = self.seen_twice as f64;
+        let twice = (twice + 3.0 * twice.sqrt() + 3.0) as u64;
+        let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
+        self.names_of((self.seen_once, twice), sampled, all)
+    }
+
+    /// Returns the number of nodes with edges, estimated from the pieces.
+    fn nodes_of_edges(&self) -> u64 {
+        let pieces = self.pieces as f64;
+        let all = pieces * self.edges as f64 / self.sampled_edges.max(1) as f64;
+        self.names_of((self.in_one_piece, self.in_two_pieces), pieces, all)
+    }
+
+    /// Returns the number of names in `all` units (ends of edges, or pieces), if of the names in `sampled` units `once`
+    /// are in one unit and `twice` in two. After Chao (1984, 1987) for the names that exist, and Shen, Chao and Lin
+    /// (2003) for those that occur.
+    fn names_of(&self, (once, twice): (u64, u64), sampled: f64, all: f64) -> u64 {
+        if self.is_whole || sampled == 0.0 {
+            return self.distinct_names;
+        }
+        let (once, twice, seen) = (once as f64, twice as f64, self.distinct_names as f64);
+        let unseen =
+            (sampled - 1.0) / sampled * once * (once - 1.0).max(0.0) / (2.0 * (twice + 1.0));
+        if unseen == 0.0 {
+            return self.distinct_names;
+        }
+        let missed = (all - sampled) * (-once / (sampled * unseen + once)).ln_1p();
+        let most = (seen * all / sampled).min(2.0 * self.edges as f64);
+        (seen - unseen * missed.exp_m1()).min(most) as u64
+    }
+}
+
+/// Samples the input.
+///
+/// # Errors
+/// Those of [`EdgeReader::open`](super::EdgeReader::open); `Usage` if an input is not a regular file; `MemoryTooSmall`
+/// if decoding takes more than the limits allow.
+pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<InputSample> {
+    options.check()?;
+    if let Some(path) = options.all_paths().find(|path| !files.is_regular(path)) {
+        // Reports a missing file.
+        files.entry(path)?;
+        let message =
+            format!("`{}` can be read only once, so it cannot be sampled", path.display());
+        return Err(Error::new(ErrorKind::Usage, message).hint("write it to a file first"));
+    }
+    let total = total_bytes(files, options.all_paths()).unwrap_or(0);
+    let mut formats = Vec::with_capacity(options.paths.len() + 1);
+    let mut tally = SampleTally::default();
+    // Bytes of edges, and of nodes.
+    let mut text_bytes = [0.0; 2];
+    let (mut is_whole, mut is_spread) = (true, true);
+    for path in options.all_paths() {
+        let mut input = Input::open(files, path, 0)?;
+        let file =
+            detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
+        let chunk_bytes = CHUNK_BYTES as usize;
+        let kinds = file.kinds().map(|_| {
+            kinds_bytes(BatchMemory { chunk_bytes, chunks: crate::batch_chunks(&limits) })
+        });
+        crate::sort_bytes_beside_window(&limits, file.window_bytes + kinds.unwrap_or(0))?;
+        if let Some(size) = file.text().and_then(|format| format.matrix) {
+            tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
+        }
+        let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
+        let bytes = files.entry(path)?.bytes;
+        // Every file gets its share of pieces; the first ones get at least one.
+        let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
+        let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
+        if let Form::Table(table) = &file.form {
+            let (bytes, is_all) = table_pieces(files, path, table, wanted, &mut tally)?;
+            is_spread &= is_all || table.row_count().is_some();
+            *text_bytes += bytes;
+            is_whole &= is_all;
+            formats.push(file);
+            continue;
+        }
+        if let Form::Lists(lists) = &file.form {
+            let pieces = wanted.clamp(1, PIECES);
+            let (mut edges, mut sampled) = (0, 0);
+            let mut count = |chunk: &ParsedChunk| {
+                edges += chunk.lines;
+                sampled += tally.add_rows(chunk);
+            };
+            let sample =
+                SampleTaker::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
+            let found = lists.first_edges(files, path, bytes, sample)?;
+            tally.declared_nodes += found.nodes;
+            let all = found.all_edges.unwrap_or(0.0).max(edges as f64);
+            *text_bytes += sampled as f64 * all / edges.max(1) as f64;
+            is_whole &= found.all_edges.is_none();
+            is_spread &= is_whole;
+            formats.push(file);
+            continue;
+        }
+        let pieces = if input.is_compressed() {
+            let (pieces, ratio) = first_piece(&mut input, wanted)?;
+            is_whole &= ratio.is_none();
+            is_spread &= ratio.is_none();
+            let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+            *text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
+            pieces
+        } else {
+            *text_bytes += bytes as f64;
+            let (pieces, is_all) = spread_pieces(files, path, bytes, wanted)?;
+            is_whole &= is_all;
+            pieces
+        };
+        for piece in pieces {
+            if let Form::Text(format) = &file.form {
+                tally.add(piece, format);
+            }
+        }
+        formats.push(file);
+    }
+    let is_compressed = formats.iter().any(|file| file.is_compressed());
+    let is_weighted = common_weights(&formats, options)?;
+    Ok(tally.finish(text_bytes, |sample| {
+        sample.total_bytes = total;
+        sample.is_compressed = is_compressed;
+        sample.is_weighted = is_weighted;
+        sample.unweighted = unweighted(&formats).map(Path::to_path_buf);
+        sample.is_whole = is_whole;
+        sample.is_spread = is_spread;
+        sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
+        sample.formats = understood::describe(&formats);
+    }))
+}
+
+/// Piece of text that ends with a line end, and its start in the file.
+struct Piece {
+    text: Vec<u8>,
+    start: u64,
+}
+
+/// Returns the first text of a compressed file and the ratio of text to compressed bytes; `None` if that is the
+/// complete text.
+fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64>)> {
+    let mut text = vec![0; PIECE_BYTES * pieces.clamp(1, PIECES) as usize];
+    let mut filled = 0;
+    while filled < text.len() {
+        match input.read(&mut text[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    let is_whole = filled < text.len();
+    text.truncate(filled);
+    // The decompressor has read ahead of the text, but at most its buffer.
+    let ratio = filled as f64 / input.consumed().max(1) as f64;
+    let Piece { mut text, mut start } = whole_lines(text, 0, is_whole);
+    let mut found = Vec::new();
+    while !text.is_empty() {
+        let end = memchr::memchr(b'\n', &text[text.len().min(PIECE_BYTES) - 1..]);
+        let end = end.map_or(text.len(), |end| end + text.len().min(PIECE_BYTES));
+        let rest = text.split_off(end);
+        let next = start + text.len() as u64;
+        found.push(Piece { text: std::mem::replace(&mut text, rest), start });
+        start = next;
+    }
+    Ok((found, (!is_whole).then_some(ratio)))
+}
+
+/// Returns where one of several pieces of `length` begins: at a random place in its share of `all`, because equally
+/// spaced pieces of a file that repeats itself would all be alike. Shares are at least as large as pieces. The first
+/// piece is at the beginning.
+fn place(piece: u64, pieces: u64, length: u64, all: u64) -> u64 {
+    let share = all / pieces;
+    let random = if piece == 0 { 0 } else { xxh3_64(&piece.to_le_bytes()) };
+    piece * share + random % (share - length + 1)
+}
+
+/// Returns pieces spread over a plain file, and whether they are the complete file.
+fn spread_pieces(
+    files: &Files,
+    path: &Path,
+    bytes: u64,
+    pieces: u64,
+) -> Result<(Vec<Piece>, bool)> {
+    let file = files.open(path, Mode::Read)?;
+    if bytes <= pieces.max(1) * PIECE_BYTES as u64 {
+        let mut text = vec![0; bytes as usize];
+        file.read_exact_at(0, &mut text)?;
+        return Ok((vec![whole_lines(text, 0, true)], true));
+    }
+    let mut found = Vec::new();
+    for piece in 0..pieces {
+        let offset = place(piece, pieces, PIECE_BYTES as u64, bytes);
+        let mut text = vec![0; PIECE_BYTES];
+        file.read_exact_at(offset, &mut text)?;
+        if offset == 0 {
+            found.push(whole_lines(text, 0, false));
+        } else if let Some(at) = memchr::memchr(b'\n', &text) {
+            // The text before the first line end is part of a line.
+            text.drain(..=at);
+            found.push(whole_lines(text, offset + at as u64 + 1, false));
+        }
+    }
+    Ok((found, pieces == 0 && bytes == 0))
+}
+
+/// Samples rows of a table, spread over it if the number of its rows is known. Returns how many bytes of text the
+/// complete table would be, and whether the sample is complete.
+fn table_pieces(
+    files: &Files,
+    path: &Path,
+    table: &TableFormat,
+    pieces: u64,
+    tally: &mut SampleTally,
+) -> Result<(f64, bool)> {
+    let (pieces, bytes) = (pieces.clamp(1, PIECES), files.entry(path)?.bytes);
+    let starts = match table.row_count() {
+        Some(rows) if rows > pieces * PIECE_ROWS => {
+            (0..pieces).map(|piece| place(piece, pieces, PIECE_ROWS, rows)).collect()
+        }
+        _ => vec![0],
+    };
+    let of_each = if starts.len() == 1 { pieces } else { 1 };
+    let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
+    let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
+    for start in starts {
+        let mut count = |chunk: &ParsedChunk| {
+            rows += chunk.lines;
+            consumed = chunk.done_bytes;
+            text_bytes += tally.add_rows(chunk);
+        };
+        table.first_rows(files, path, bytes, start, SampleTaker::new(wanted, most, &mut count))?;
+    }
+    let all = match table.row_count() {
+        Some(all) => all as f64,
+        None if rows < wanted && text_bytes < most => rows as f64,
+        None => rows as f64 * bytes as f64 / consumed.max(1) as f64,
+    };
+    Ok((text_bytes as f64 * all / rows.max(1) as f64, all == rows as f64))
+}
+
+/// Removes the last line, unless it ends the file.
+fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
+    if !is_whole {
+        text.truncate(memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1));
+    } else if text.last().is_some_and(|&byte| byte != b'\n') {
+        text.push(b'\n');
+    }
+    Piece { text, start }
+}
+
+/// Returns the share of the edges of the name seen most often, less three standard deviations of its count.
+fn hub_share(most_seen: u32, edges: u64) -> f64 {
+    let seen = f64::from(most_seen);
+    if most_seen < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / edges.max(1) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcore_io::sim::Sim;
+    use std::collections::HashSet;
+    use std::fmt::Write;
+    use std::sync::Arc;
+
+    const LIMITS: Limits = Limits { memory_bytes: 64 << 20, threads: 1 };
+
+    fn sampled(contents: &[Vec<u8>]) -> InputSample {
+        let sim = Sim::new();
+        let mut options = InputOptions::default();
+        for (index, bytes) in contents.iter().enumerate() {
+            sim.put(format!("{index}"), bytes);
+            options.paths.push(format!("{index}").into());
+        }
+        sample(&Files::new(Arc::new(sim)), &options, &LIMITS).unwrap()
+    }
+
+    #[test]
+    fn small_inputs_are_counted_exactly() {
+        let found = sampled(&[b"# c\na\tb\t1\na\tcc\t2".to_vec(), b"d\ta\t3\n".to_vec()]);
+        assert!(found.is_whole && found.is_weighted && !found.is_compressed);
+        assert_eq!((found.edges, found.distinct_names, found.seen_once), (3, 4, 3));
+        assert_eq!((found.name_bytes, found.nodes()), (1.25, 4));
+    }
+
+    #[test]
+    fn nodes_of_a_list_are_counted() {
+        let sim = Sim::new();
+        let (edges, nodes) = ("a b\nb c\n", "a\nx\ny\nx\n");
+        let listed = |edges: &str, nodes: &str| {
+            sim.put("edges", edges.as_bytes());
+            sim.put("nodes", nodes.as_bytes());
+            let options = InputOptions {
+                paths: vec!["edges".into()],
+                nodes: Some("nodes".into()),
+                ..InputOptions::default()
+            };
+            sample(&Files::new(Arc::new(sim.clone())), &options, &LIMITS).unwrap()
+        };
+        let found = listed(edges, nodes);
+        assert_eq!((found.is_whole, found.edges, found.nodes()), (true, 2, 5));
+        assert_eq!((found.total_bytes, found.text_bytes), (16, 16));
+        let many: String = (0..2_000_000).map(|node| format!("node{node:07}\n")).collect();
+        let found = listed(edges, &many);
+        assert!(!found.is_whole && found.nodes_of_edges() == 3, "{found:?}");
+        assert!((1_900_000..2_100_000).contains(&found.nodes()), "{found:?}");
+    }
+
+    #[test]
+    fn large_inputs_are_estimated() {
+        let mut text = String::new();
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) % 50_000
+        };
+        for _ in 0..900_000 {
+            let _ = writeln!(text, "n{}\tn{}\t0.5", next(), next());
+        }
+        let found = sampled(&[text.clone().into_bytes()]);
+        let close = |edges: u64| (890_000..910_000).contains(&edges);
+        assert!(!found.is_whole && close(found.edges), "{found:?}");
+        assert!((45_000..55_000).contains(&found.nodes()), "{found:?}");
+        let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let found = sampled(&[packed]);
+        assert!(found.is_compressed && (700_000..1_100_000).contains(&found.edges), "{found:?}");
+    }
+
+    /// Fewer names occur than exist.
+    #[test]
+    fn nodes_are_estimated_if_many_names_never_occur() {
+        let (mut text, mut state) = (String::new(), 1u64);
+        let mut met = HashSet::new();
+        for _ in 0..600_000 {
+            for end in ['\t', '\n'] {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let node = (state >> 33) % 1_000_000;
+                met.insert(node);
+                let _ = write!(text, "protein{node}{end}");
+            }
+        }
+        let found = sampled(&[text.into_bytes()]);
+        let share = found.nodes() as f64 / met.len() as f64;
+        assert!(!found.is_whole && (0.9..1.1).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn grouped_inputs_are_estimated() {
+        let mut text = String::new();
+        for source in 0..60_000 {
+            for target in 0..20 {
+                let _ = writeln!(text, "n{source}\tn{}\t1", (source * 31 + target * 977) % 60_000);
+            }
+        }
+        let found = sampled(&[text.into_bytes()]);
+        assert!((50_000..75_000).contains(&found.nodes()), "{found:?}");
+    }
+
+    /// Sources in order, repeatedly: equally spaced pieces would see the same ones.
+    #[test]
+    fn inputs_that_repeat_themselves_are_estimated() {
+        let (mut text, mut state) = (String::new(), 1u64);
+        for edge in 0..3_600_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let _ = writeln!(text, "{}\t{}", edge % 1_200_000, (state >> 33) % 1_200_000);
+        }
+        let found = sampled(&[text.into_bytes()]);
+        assert!((1_000_000..1_440_000).contains(&found.nodes()), "{found:?}");
+    }
+
+    /// A chain of nodes in order, each seen twice in one piece and in no other.
+    #[test]
+    fn names_close_together_are_not_taken_for_frequent_ones() {
+        let mut text = String::new();
+        for node in 0..2_000_000 {
+            let _ = writeln!(text, "{node}\t{}\n{node}\t{}", node + 1, node + 2);
+        }
+        let found = sampled(&[text.clone().into_bytes()]);
+        assert!((1_900_000..2_200_000).contains(&found.nodes()), "{found:?}");
+        let found = sampled(&[zstd::encode_all(text.as_bytes(), 1).unwrap()]);
+        assert!((1_500_000..2_500_000).contains(&found.nodes()), "{found:?}");
+    }
+}

@@ -1,0 +1,376 @@
+//! Values of columns of every type: names as bytes, weights as numbers.
+//!
+//! A value is what the same table has as text. Whole numbers, and decimals without decimals, are their digits; bytes are
+//! names as they are, but a UUID is its usual form of 36 characters; numbers in text, and decimals, are read by the parser
+//! of lines. Types whose text depends on the program that writes it, such as dates, times, and floating-point numbers as
+//! names, have no values.
+
+use crate::fault::Problem;
+use crate::text::field::weight_value;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type,
+    Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, BinaryArray, BinaryViewArray, DictionaryArray, FixedSizeBinaryArray, LargeBinaryArray,
+    LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+};
+use arrow_schema::{DataType, Field};
+use std::ops::Range;
+
+/// Name of the extension type of UUIDs.
+pub(super) const UUID: &str = "arrow.uuid";
+/// Maximum length of a whole number, including its sign.
+const DIGITS: usize = 20;
+
+/// Returns whether names may be of the type of a column.
+pub(super) fn is_name(field: &Field) -> bool {
+    match field.data_type() {
+        DataType::FixedSizeBinary(_) => true,
+        DataType::Dictionary(_, values) => is_named(values),
+        kind => is_named(kind),
+    }
+}
+
+/// Returns whether a column holds UUIDs, according to its mark.
+pub(super) fn is_uuid(field: &Field) -> bool {
+    let is_marked = field.extension_type_name() == Some(UUID);
+    is_marked && field.data_type() == &DataType::FixedSizeBinary(16)
+}
+
+fn is_named(kind: &DataType) -> bool {
+    kind.is_integer() || is_text(kind) || kind.is_decimal() && scale_of(kind) == 0
+}
+
+fn is_text(kind: &DataType) -> bool {
+    let is_utf8 = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    is_utf8 || matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+}
+
+/// Returns whether a type holds numbers.
+pub(super) fn is_number(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_number(values),
+        kind => kind.is_integer() || kind.is_floating() || kind.is_decimal(),
+    }
+}
+
+/// Returns whether weights may have this type: numbers, or text, which may hold numbers.
+pub(super) fn is_weight(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_weight(values),
+        kind => is_number(kind) || is_text(kind),
+    }
+}
+
+/// Receiver of names.
+pub(super) trait Take {
+    /// Takes the name of a row.
+    fn take(&mut self, at: usize, name: &[u8]);
+
+    /// Takes a number's digits, if this is faster than [`take`](Self::take); returns whether it did.
+    #[inline]
+    fn take_number(&mut self, _at: usize, _number: u64) -> bool {
+        false
+    }
+}
+
+impl<F: FnMut(usize, &[u8])> Take for F {
+    #[inline]
+    fn take(&mut self, at: usize, name: &[u8]) {
+        self(at, name);
+    }
+}
+
+/// Returns the total bytes of the names in `rows`.
+pub(super) fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
+    match column.data_type() {
+        DataType::Utf8 | DataType::Binary => {
+            let offsets = match column.data_type() {
+                DataType::Utf8 => column.as_string::<i32>().value_offsets(),
+                _ => column.as_binary::<i32>().value_offsets(),
+            };
+            (offsets[rows.end] - offsets[rows.start]) as usize
+        }
+        DataType::LargeUtf8 | DataType::LargeBinary => {
+            let offsets = match column.data_type() {
+                DataType::LargeUtf8 => column.as_string::<i64>().value_offsets(),
+                _ => column.as_binary::<i64>().value_offsets(),
+            };
+            (offsets[rows.end] - offsets[rows.start]) as usize
+        }
+        DataType::FixedSizeBinary(size) => *size as usize * rows.len(),
+        kind if kind.is_integer() => DIGITS * rows.len(),
+        _ => {
+            let mut sum = 0;
+            for_each_name(column, rows, 0, &mut |_, name: &[u8]| sum += name.len());
+            sum
+        }
+    }
+}
+
+/// Calls `take` with the bytes of each name of `rows`, counted from `at`; nulls give arbitrary bytes. Of decimals, the
+/// digits are passed.
+pub(super) fn for_each_name(
+    column: &dyn Array,
+    rows: Range<usize>,
+    at: usize,
+    take: &mut impl Take,
+) {
+    fn each<'a>(
+        rows: Range<usize>,
+        at: usize,
+        take: &mut impl Take,
+        value: impl Fn(usize) -> &'a [u8],
+    ) {
+        for (at, row) in (at..).zip(rows) {
+            take.take(at, value(row));
+        }
+    }
+    match column.data_type() {
+        DataType::Utf8 => {
+            let names: &StringArray = column.as_string();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::LargeUtf8 => {
+            let names: &LargeStringArray = column.as_string();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::Utf8View => {
+            let names: &StringViewArray = column.as_string_view();
+            each(rows, at, take, |row| names.value(row).as_bytes());
+        }
+        DataType::Binary => {
+            let names: &BinaryArray = column.as_binary();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::LargeBinary => {
+            let names: &LargeBinaryArray = column.as_binary();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::BinaryView => {
+            let names: &BinaryViewArray = column.as_binary_view();
+            each(rows, at, take, |row| names.value(row));
+        }
+        DataType::Dictionary(key, _) => for_each_of_dictionary(column, key, rows, at, take),
+        DataType::Int8 => each_integer(column.as_primitive::<Int8Type>(), rows, at, take),
+        DataType::Int16 => each_integer(column.as_primitive::<Int16Type>(), rows, at, take),
+        DataType::Int32 => each_integer(column.as_primitive::<Int32Type>(), rows, at, take),
+        DataType::Int64 => each_integer(column.as_primitive::<Int64Type>(), rows, at, take),
+        DataType::UInt8 => each_integer(column.as_primitive::<UInt8Type>(), rows, at, take),
+        DataType::UInt16 => each_integer(column.as_primitive::<UInt16Type>(), rows, at, take),
+        DataType::UInt32 => each_integer(column.as_primitive::<UInt32Type>(), rows, at, take),
+        DataType::UInt64 => each_integer(column.as_primitive::<UInt64Type>(), rows, at, take),
+        DataType::Decimal32(..) => {
+            each_integer(column.as_primitive::<Decimal32Type>(), rows, at, take);
+        }
+        DataType::Decimal64(..) => {
+            each_integer(column.as_primitive::<Decimal64Type>(), rows, at, take);
+        }
+        DataType::Decimal128(..) => {
+            each_integer(column.as_primitive::<Decimal128Type>(), rows, at, take);
+        }
+        DataType::Decimal256(..) => {
+            let numbers = column.as_primitive::<Decimal256Type>();
+            for (at, row) in (at..).zip(rows) {
+                take.take(at, numbers.value(row).to_string().as_bytes());
+            }
+        }
+        DataType::FixedSizeBinary(_) => {
+            let names: &FixedSizeBinaryArray = column.as_fixed_size_binary();
+            each(rows, at, take, |row| names.value(row));
+        }
+        other => unreachable!("no names are of type {other}"),
+    }
+}
+
+/// Length of a UUID as text.
+pub(super) const UUID_BYTES: usize = 36;
+
+/// Returns the UUIDs of some rows as text.
+pub(super) fn uuid_texts(column: &dyn Array, rows: Range<usize>) -> FixedSizeBinaryArray {
+    let ids: &FixedSizeBinaryArray = column.as_fixed_size_binary();
+    let texts: Vec<u8> = rows.clone().flat_map(|row| uuid_text(ids.value(row))).collect();
+    let nulls = column.nulls().map(|nulls| nulls.slice(rows.start, rows.len()));
+    FixedSizeBinaryArray::new(UUID_BYTES as i32, texts.into(), nulls)
+}
+
+/// Returns the usual form of a UUID: 32 lower-case digits in five groups.
+fn uuid_text(bytes: &[u8]) -> [u8; UUID_BYTES] {
+    let mut text = [b'-'; UUID_BYTES];
+    let places = (0..text.len()).filter(|place| ![8, 13, 18, 23].contains(place));
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    for (place, digit) in places.zip(digits) {
+        text[place] = b"0123456789abcdef"[usize::from(digit)];
+    }
+    text
+}
+
+fn each_integer<T>(numbers: &PrimitiveArray<T>, rows: Range<usize>, at: usize, take: &mut impl Take)
+where
+    T: ArrowPrimitiveType<Native: itoa::Integer + TryInto<u64>>,
+{
+    let mut digits = itoa::Buffer::new();
+    for (at, &number) in (at..).zip(&numbers.values()[rows]) {
+        if !number.try_into().is_ok_and(|number| take.take_number(at, number)) {
+            take.take(at, digits.format(number).as_bytes());
+        }
+    }
+}
+
+/// Calls `each` with the rows of a dictionary column, counted from `at`, and the places of their values; `None` for null.
+fn for_each_key(
+    column: &dyn Array,
+    key: &DataType,
+    rows: Range<usize>,
+    at: usize,
+    each: &mut impl FnMut(usize, Option<usize>),
+) {
+    fn of<K: ArrowDictionaryKeyType>(
+        column: &dyn Array,
+        rows: Range<usize>,
+        at: usize,
+        each: &mut impl FnMut(usize, Option<usize>),
+    ) {
+        let names: &DictionaryArray<K> = column.as_dictionary();
+        for (at, row) in (at..).zip(rows) {
+            each(at, names.key(row).filter(|&value| !names.values().is_null(value)));
+        }
+    }
+    match key {
+        DataType::Int8 => of::<Int8Type>(column, rows, at, each),
+        DataType::Int16 => of::<Int16Type>(column, rows, at, each),
+        DataType::Int32 => of::<Int32Type>(column, rows, at, each),
+        DataType::Int64 => of::<Int64Type>(column, rows, at, each),
+        DataType::UInt8 => of::<UInt8Type>(column, rows, at, each),
+        DataType::UInt16 => of::<UInt16Type>(column, rows, at, each),
+        DataType::UInt32 => of::<UInt32Type>(column, rows, at, each),
+        _ => of::<UInt64Type>(column, rows, at, each),
+    }
+}
+
+fn for_each_of_dictionary(
+    column: &dyn Array,
+    key: &DataType,
+    rows: Range<usize>,
+    at: usize,
+    take: &mut impl Take,
+) {
+    let values = column.as_any_dictionary().values();
+    // Without this, dictionaries of dictionaries would be infinite types.
+    let mut take: &mut dyn FnMut(usize, &[u8]) = &mut |at, name: &[u8]| take.take(at, name);
+    for_each_key(column, key, rows, at, &mut |at, value| match value {
+        Some(value) => one_name(values, value, at, &mut take),
+        None => take(at, &[]),
+    });
+}
+
+/// Takes one name of a dictionary.
+fn one_name(values: &dyn Array, row: usize, at: usize, take: &mut &mut dyn FnMut(usize, &[u8])) {
+    match values.data_type() {
+        DataType::Utf8 => take(at, values.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => take(at, values.as_string::<i64>().value(row).as_bytes()),
+        _ => for_each_name(values, row..row + 1, at, take),
+    }
+}
+
+/// Calls `take` with each number of `rows`, counted from 0, or with what is wrong with it; nulls give arbitrary ones.
+/// Text and decimals are read as in lines of text.
+pub(super) fn for_each_number(
+    column: &dyn Array,
+    rows: Range<usize>,
+    take: &mut impl FnMut(usize, Result<f64, Problem>),
+) {
+    fn each<T: ArrowPrimitiveType>(
+        numbers: &PrimitiveArray<T>,
+        rows: Range<usize>,
+        take: &mut impl FnMut(usize, Result<f64, Problem>),
+        value: impl Fn(T::Native) -> f64,
+    ) {
+        for (at, &number) in numbers.values()[rows].iter().enumerate() {
+            take(at, Ok(value(number)));
+        }
+    }
+    match column.data_type() {
+        DataType::Float16 => each(column.as_primitive::<Float16Type>(), rows, take, f64::from),
+        DataType::Float32 => each(column.as_primitive::<Float32Type>(), rows, take, f64::from),
+        DataType::Float64 => each(column.as_primitive::<Float64Type>(), rows, take, |n| n),
+        DataType::Int8 => each(column.as_primitive::<Int8Type>(), rows, take, f64::from),
+        DataType::Int16 => each(column.as_primitive::<Int16Type>(), rows, take, f64::from),
+        DataType::Int32 => each(column.as_primitive::<Int32Type>(), rows, take, f64::from),
+        DataType::Int64 => each(column.as_primitive::<Int64Type>(), rows, take, |n| n as f64),
+        DataType::UInt8 => each(column.as_primitive::<UInt8Type>(), rows, take, f64::from),
+        DataType::UInt16 => each(column.as_primitive::<UInt16Type>(), rows, take, f64::from),
+        DataType::UInt32 => each(column.as_primitive::<UInt32Type>(), rows, take, f64::from),
+        DataType::UInt64 => each(column.as_primitive::<UInt64Type>(), rows, take, |n| n as f64),
+        DataType::Dictionary(key, _) => {
+            let values = column.as_any_dictionary().values();
+            for_each_key(column, key, rows, 0, &mut |at, value| {
+                take(at, value.map_or(Err(Problem::EmptyWeight), |value| number_at(values, value)));
+            });
+        }
+        kind => {
+            let mut number = Vec::new();
+            let scale = scale_of(kind);
+            for_each_name(column, rows, 0, &mut |at, digits: &[u8]| match scale {
+                0 => take(at, weight_value(digits)),
+                _ => {
+                    number.clear();
+                    number.extend_from_slice(digits);
+                    number.push(b'e');
+                    number.extend_from_slice(
+                        itoa::Buffer::new().format(-i32::from(scale)).as_bytes(),
+                    );
+                    take(at, weight_value(&number));
+                }
+            });
+        }
+    }
+}
+
+/// Returns one number of a dictionary.
+fn number_at(values: &dyn Array, row: usize) -> Result<f64, Problem> {
+    let mut found = Err(Problem::EmptyWeight);
+    // Without this, dictionaries of dictionaries would be infinite types.
+    let mut take: &mut dyn FnMut(usize, Result<f64, Problem>) = &mut |_, number| found = number;
+    for_each_number(values, row..row + 1, &mut take);
+    found
+}
+
+/// Returns the number of decimals of a type; 0 for text.
+fn scale_of(kind: &DataType) -> i8 {
+    match kind {
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => *scale,
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => *scale,
+        _ => 0,
+    }
+}
+
+/// Appends a value as text.
+pub(super) fn write_value(column: &dyn Array, row: usize, text: &mut Vec<u8>) {
+    if column.is_null(row) {
+        return text.extend_from_slice(b"null");
+    }
+    match column.data_type() {
+        DataType::Dictionary(key, _) => {
+            let values = column.as_any_dictionary().values();
+            for_each_key(column, key, row..row + 1, 0, &mut |_, value| match value {
+                // Without this, dictionaries of dictionaries would be infinite types.
+                Some(value) => write_value(values, value, text),
+                None => text.extend_from_slice(b"null"),
+            });
+        }
+        kind if kind.is_floating() || scale_of(kind) != 0 => {
+            for_each_number(column, row..row + 1, &mut |_, number| {
+                if let Ok(number) = number {
+                    text.extend_from_slice(number.to_string().as_bytes());
+                }
+            });
+        }
+        _ => for_each_name(column, row..row + 1, 0, &mut |_, name: &[u8]| {
+            text.extend_from_slice(name);
+        }),
+    }
+}

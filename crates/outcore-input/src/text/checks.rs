@@ -1,0 +1,97 @@
+//! Adapts parsed edges to the context of the whole file: removes indexes that are not rows of a matrix, and headers
+//! repeated where files were concatenated; tells nodes of two kinds apart.
+
+use crate::fault::{LineFault, Problem};
+use crate::format::InputFormat;
+use crate::text::PADDING;
+use crate::text::chunk::ParsedChunk;
+use outcore_graph::ids::{EdgeChunk, Fingerprint, NameRef};
+
+/// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
+pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
+    if let Some(size) = format.matrix {
+        leave_out(chunk, stop, |text, pair| {
+            let has = size.has([of(text, &pair[0]), of(text, &pair[1])]);
+            pair.iter().zip(has).find(|(_, has)| !has).map(|(name, _)| (Problem::NoRow, *name))
+        });
+    }
+    if let Some(header) = format.header {
+        let is_header =
+            |pair: &[NameRef]| pair[0].fingerprint == header[0] && pair[1].fingerprint == header[1];
+        // This is rare.
+        if chunk.edges.names.chunks_exact(2).any(is_header) {
+            leave_out(chunk, stop, |_, pair| {
+                is_header(pair).then_some((Problem::HeaderAgain, pair[0]))
+            });
+        }
+    }
+}
+
+/// Puts the kind of each node before its name, for sources and targets of two kinds. The names are written after the
+/// text.
+pub(crate) fn set_kinds(chunk: &mut ParsedChunk, kinds: &[String; 2]) {
+    let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, .. } = chunk;
+    text.truncate(*used);
+    let mut last = [(NameRef::default(), NameRef::default()); 2];
+    for pair in names.chunks_exact_mut(2) {
+        for ((name, kind), (before, after)) in pair.iter_mut().zip(kinds).zip(&mut last) {
+            // Rows that are grouped by source repeat its name.
+            if name.fingerprint != before.fingerprint {
+                *before = *name;
+                let from = text.len();
+                text.extend_from_slice(kind.as_bytes());
+                text.extend_from_within(name.offset as usize..(name.offset + name.bytes) as usize);
+                let bytes = (text.len() - from) as u32;
+                let fingerprint = Fingerprint::of(&text[from..]);
+                *after = NameRef { fingerprint, offset: from as u32, bytes };
+            }
+            *name = *after;
+        }
+    }
+    *used = text.len();
+    text.resize(*used + PADDING, 0);
+}
+
+fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {
+    &text[name.offset as usize..][..name.bytes as usize]
+}
+
+/// Removes the edges for which `problem` returns a problem and the name at fault.
+fn leave_out(
+    chunk: &mut ParsedChunk,
+    stop: bool,
+    problem: impl Fn(&[u8], &[NameRef]) -> Option<(Problem, NameRef)>,
+) {
+    let ParsedChunk { edges, used, faults, .. } = chunk;
+    let EdgeChunk { text, names, weights, .. } = edges;
+    let text = &text[..*used];
+    let mut kept = 0;
+    for edge in 0..names.len() / 2 {
+        let pair = 2 * edge..2 * edge + 2;
+        if let Some((problem, name)) = problem(text, &names[pair.clone()]) {
+            faults.push(fault_at(text, problem, &name));
+            continue;
+        }
+        names.copy_within(pair, 2 * kept);
+        if let Some(&weight) = weights.get(edge) {
+            weights[kept] = weight;
+        }
+        kept += 1;
+    }
+    names.truncate(2 * kept);
+    weights.truncate(kept);
+    faults.sort_by_key(|fault| fault.line_start);
+    if stop {
+        faults.truncate(1);
+    }
+}
+
+pub(crate) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> LineFault {
+    let (start, end) = (name.offset as usize, (name.offset + name.bytes) as usize);
+    let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
+    let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
+    let line_end = if text[..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
+    let [line_start, line_end, start, end] =
+        [line_start, line_end.max(end), start, end].map(|byte| byte as u32);
+    LineFault { problem, line_start, line_end, start, end }
+}

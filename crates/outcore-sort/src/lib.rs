@@ -1,0 +1,456 @@
+//! External sort of fixed-size records: run formation, then merging (Knuth, volume 3, 5.4).
+//!
+//! Records are collected in memory; every 32 MiB of them are radix-sorted on all cores (`radix`) and written
+//! as a compressed run (`run`), while the next ones are collected (`form`). Run sizes grow with the number of
+//! runs, up to what the budget allows (`shape`). One k-way merge (`merge`) then returns the records in order,
+//! after additional passes if there are more runs than the budget can merge at a time. Data that fits in the
+//! first run never touches the disk. The sort is stable.
+//!
+//! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
+//! deleted on the way. I/O: one sequential write and one read per pass.
+//!
+//! ```
+//! use outcore_io::Files;
+//! use outcore_sort::{Pair, Sorter};
+//!
+//! // Runs, if there are any, go to a directory of their own in this one.
+//! let parent = std::env::temp_dir();
+//! let mut sorter = Sorter::new(&Files::default(), &parent, 64 << 20, 2)?;
+//! for key in [3, 1, 2] {
+//!     sorter.push(&[Pair { key, value: 0 }])?;
+//! }
+//! let mut sorted = sorter.finish()?;
+//! let block = sorted.next_block()?.expect("three records");
+//! assert_eq!(block.iter().map(|pair| pair.key).collect::<Vec<_>>(), [1, 2, 3]);
+//! # Ok::<(), outcore_io::Error>(())
+//! ```
+//! A record type of your own defines its sort key and its encoding: [`Record`]. `examples/sort_file.rs` sorts
+//! a file of records that is larger than memory.
+
+mod cost;
+mod directory;
+mod form;
+mod key;
+mod merge;
+mod radix;
+mod record;
+mod resume;
+mod run;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use cost::merge_disk_bytes;
+pub use cost::{Records, Sorting};
+use directory::RunDirectory;
+use form::Former;
+pub use key::{RadixKey, U96};
+use merge::{Merge, Width};
+use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::units::size_to_type;
+use outcore_io::{Files, reserve_large_pages};
+use rayon::prelude::*;
+pub use record::{Pair, Record};
+pub use resume::SortState;
+use run::{Run, RunWriter, encode_block};
+pub use shape::SORT_BYTES_MIN;
+use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Number of records that callers collect before they pass them to a sort.
+pub const PUSHED: usize = 4096;
+/// Number of records returned at a time.
+const OUT_RECORDS: usize = 16 << 10;
+/// Number of records for which there is room before a whole run is reserved.
+const FEW_RECORDS: usize = 32 << 10;
+
+/// Summary of a sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SortSummary {
+    /// Number of records.
+    pub record_count: u64,
+    /// Number of runs written by run formation.
+    pub run_count: u64,
+    /// Number of times that each record was written and read again.
+    pub pass_count: u64,
+    /// Maximum number of runs merged at a time.
+    pub fan_in: u64,
+}
+
+/// Sorter that collects records and writes sorted runs.
+pub struct Sorter<R: Record> {
+    files: Files,
+    /// Parent of the directory of the runs.
+    parent: PathBuf,
+    /// Set when the first run is written.
+    directory: Option<Arc<RunDirectory>>,
+    shape: Shape,
+    /// Maximum number of records in a block of runs that another process has left.
+    saved_block_records: usize,
+    /// Number of merge threads: twice as many as cores, since half of them wait for the disk.
+    workers: usize,
+    threads: usize,
+    records: Vec<R>,
+    filled: usize,
+    /// Set when the first run is formed.
+    former: Option<Former<R>>,
+    runs: Vec<Run<R>>,
+    next_name: u64,
+    summary: SortSummary,
+}
+
+impl<R: Record> Sorter<R> {
+    /// Minimum budget: [`SORT_BYTES_MIN`].
+    pub const BUDGET_MIN: u64 = SORT_BYTES_MIN;
+
+    /// Creates a sort with at most `budget_bytes` of memory, with `threads` threads in addition to the
+    /// caller's rayon pool to read and decode runs. The sort creates a directory for its runs in `parent`
+    /// when it writes the first one, and removes it when the runs are merged or dropped.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` below [`Sorter::BUDGET_MIN`].
+    pub fn new(files: &Files, parent: &Path, budget_bytes: u64, threads: usize) -> Result<Self> {
+        if budget_bytes < Self::BUDGET_MIN {
+            let least = size_to_type(Self::BUDGET_MIN);
+            return Err(Error::new(
+                ErrorKind::MemoryTooSmall,
+                format!("{} is too little to sort", size_to_type(budget_bytes)),
+            )
+            .hint(format!("give the sort {least} or more")));
+        }
+        Ok(Self {
+            files: files.clone(),
+            parent: parent.to_path_buf(),
+            directory: None,
+            shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
+            saved_block_records: 0,
+            workers: 2 * threads,
+            threads,
+            records: Vec::new(),
+            filled: 0,
+            former: None,
+            runs: Vec::new(),
+            next_name: 0,
+            summary: SortSummary::default(),
+        })
+    }
+
+    /// Like [`Sorter::new`], with the runs in `directory` itself: it exists, belongs to this sort alone, and
+    /// is not removed, so that another process finds the runs that a checkpoint refers to.
+    pub fn with_directory(
+        files: &Files,
+        directory: &Path,
+        budget_bytes: u64,
+        threads: usize,
+    ) -> Result<Self> {
+        let given = Some(Arc::new(RunDirectory::given(files, directory)));
+        Ok(Self { directory: given, ..Self::new(files, directory, budget_bytes, threads)? })
+    }
+
+    /// Changes the budget; records that no longer fit are written as a run.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall`; errors of writing.
+    pub fn set_budget(&mut self, budget_bytes: u64) -> Result<()> {
+        if budget_bytes < Self::BUDGET_MIN {
+            return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
+        }
+        let saved = self.saved_block_records;
+        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, saved);
+        let capacity = self.shape.capacity;
+        if self.filled > capacity {
+            self.write_run()?;
+        }
+        self.end_formation()?;
+        if self.records.capacity() > capacity {
+            self.records.truncate(capacity);
+            self.records.shrink_to_fit();
+        }
+        Ok(())
+    }
+
+    /// Writes the collected records as a run, and frees the memory until more are collected.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn set_aside(&mut self) -> Result<()> {
+        self.write_run()?;
+        self.end_formation()?;
+        self.records = Vec::new();
+        Ok(())
+    }
+
+    /// Writes the collected records as a run; the memory is kept for further records.
+    pub fn write_collected(&mut self) -> Result<()> {
+        self.write_run()?;
+        self.take_formed(true)
+    }
+
+    /// Returns an upper bound of the memory currently held.
+    pub fn memory_bytes(&self) -> u64 {
+        let records = match self.former {
+            Some(_) => RUN_BUFFERS as usize * self.records.len().max(self.run_capacity()),
+            None => self.records.len(),
+        };
+        (records * size_of::<R>()) as u64 + FIXED_BYTES
+    }
+
+    /// Returns space for `count` more records, to be filled by the caller and added by [`Sorter::commit`].
+    /// Writes a run first if they do not fit.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` if `count` records never fit; errors of writing the run.
+    pub fn space(&mut self, count: usize) -> Result<&mut [R]> {
+        if self.filled + count > self.run_capacity() {
+            self.write_run()?;
+        }
+        let needed = self.filled + count;
+        if needed > self.shape.capacity {
+            return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
+        }
+        if needed > self.records.capacity() {
+            let old = std::mem::take(&mut self.records);
+            let room = if 2 * needed <= FEW_RECORDS { FEW_RECORDS } else { self.run_capacity() };
+            self.records = reserve_large_pages(room.max(needed));
+            self.records.extend_from_slice(&old[..self.filled]);
+        }
+        if needed > self.records.len() {
+            // Memory is touched only when needed: a small job stays small.
+            self.records.resize(needed, R::default());
+        }
+        Ok(&mut self.records[self.filled..needed])
+    }
+
+    /// Adds the first `count` records of the space last returned by [`Sorter::space`].
+    pub fn commit(&mut self, count: usize) {
+        assert!(self.filled + count <= self.records.len(), "no more than there was space for");
+        self.filled += count;
+        self.summary.record_count += count as u64;
+    }
+
+    /// Returns the number of records that fit in the run being formed.
+    fn run_capacity(&self) -> usize {
+        let Shape { first_run, capacity, .. } = self.shape;
+        run_size(self.next_name, first_run as u64, capacity as u64) as usize
+    }
+
+    /// Returns the number of records that can always be added at a time.
+    pub fn most_at_once(&self) -> usize {
+        self.shape.capacity
+    }
+
+    /// Adds records.
+    ///
+    /// # Errors
+    /// Errors of writing a run.
+    pub fn push(&mut self, records: &[R]) -> Result<()> {
+        for part in records.chunks(OUT_RECORDS.min(self.shape.capacity)) {
+            self.space(part.len())?.copy_from_slice(part);
+            self.commit(part.len());
+        }
+        Ok(())
+    }
+
+    /// Adds records that several threads write in parallel, in the order of their parts: `fill` writes at
+    /// most `lens[i]` records of part `i`, and returns their number and another result of its own.
+    ///
+    /// # Errors
+    /// `MemoryTooSmall` if the parts together never fit; errors of `fill` and of writing a run.
+    pub fn push_parts<T: Send>(
+        &mut self,
+        lens: &[usize],
+        fill: impl Fn(usize, &mut [R]) -> Result<(usize, T)> + Sync,
+    ) -> Result<Vec<T>> {
+        let total = lens.iter().sum();
+        let mut parts = Vec::with_capacity(lens.len());
+        let mut rest = self.space(total)?;
+        for &len in lens {
+            let (part, tail) = rest.split_at_mut(len);
+            parts.push(part);
+            rest = tail;
+        }
+        let filled = parts
+            .into_par_iter()
+            .enumerate()
+            .map(|(part, out)| fill(part, out))
+            .collect::<Result<Vec<_>>>()?;
+        let (counts, found): (Vec<usize>, Vec<T>) = filled.into_iter().unzip();
+        let filled = close_gaps(self.space(total)?, lens, &counts);
+        self.commit(filled);
+        Ok(found)
+    }
+
+    /// Starts forming the collected records into a run, once there is room for it.
+    fn write_run(&mut self) -> Result<()> {
+        if self.filled == 0 {
+            return Ok(());
+        }
+        self.records.truncate(self.filled);
+        self.filled = 0;
+        let writer = self.run_writer()?;
+        let records = std::mem::take(&mut self.records);
+        let mut former = match self.former.take() {
+            Some(former) => former,
+            None => Former::new(self.threads, self.shape.block_records)?,
+        };
+        self.records = former.start(records, writer);
+        self.former = Some(former);
+        self.take_formed(false)
+    }
+
+    /// Takes the runs formed so far, or waits for all that are still being formed.
+    fn take_formed(&mut self, wait: bool) -> Result<()> {
+        while let Some(run) = self.former.as_mut().and_then(|former| former.next_run(wait)) {
+            self.runs.push(run?);
+            self.summary.run_count += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for all runs, and frees their buffers.
+    fn end_formation(&mut self) -> Result<()> {
+        self.take_formed(true)?;
+        self.former = None;
+        Ok(())
+    }
+
+    /// Returns the directory of the runs, creating it if necessary.
+    fn directory(&mut self) -> Result<&Arc<RunDirectory>> {
+        if self.directory.is_none() {
+            let made = RunDirectory::create(&self.files, &self.parent)?;
+            self.directory = Some(Arc::new(made));
+        }
+        Ok(self.directory.as_ref().expect("made above"))
+    }
+
+    fn run_writer(&mut self) -> Result<RunWriter<R>> {
+        let directory = self.directory()?.clone();
+        let number = self.next_name;
+        self.next_name += 1;
+        let run_bytes = (self.run_capacity() * size_of::<R>()) as u64;
+        let segment_bytes = self.shape.segment_bytes.max(run_bytes / SEGMENTS);
+        Ok(RunWriter::new(directory, number, segment_bytes))
+    }
+
+    /// Ends run formation and starts the last merge.
+    ///
+    /// # Errors
+    /// Errors of reading and writing runs.
+    pub fn finish(mut self) -> Result<Sorted<R>> {
+        if self.next_name == 0 {
+            let mut records = std::mem::take(&mut self.records);
+            records.truncate(self.filled);
+            form::sort(&mut records, &mut Vec::new());
+            return Ok(Sorted {
+                source: SortedSource::Memory { records, at: 0 },
+                summary: self.summary,
+            });
+        }
+        self.write_run()?;
+        self.end_formation()?;
+        self.records = Vec::new();
+        self.summary.pass_count = 1;
+        let fan_in = self.shape.fan_in(self.runs.len());
+        while self.runs.len() > fan_in {
+            self.merge_pass(fan_in)?;
+        }
+        self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
+        let width = self.width(self.runs.len());
+        let merge = Merge::new(std::mem::take(&mut self.runs), width);
+        Ok(Sorted { source: SortedSource::Merge { merge, out: Vec::new() }, summary: self.summary })
+    }
+
+    fn width(&self, runs: usize) -> Width {
+        let Shape { range_blocks, block_records, window_records, .. } = self.shape;
+        let read_bytes = self.shape.read_bytes(runs);
+        let reads = runs as u64 * RANGE_READS * read_bytes;
+        let blocks = reads.div_ceil(self.shape.block_bytes());
+        let range_blocks = range_blocks.min(blocks as usize);
+        Width { workers: self.workers, range_blocks, block_records, window_records, read_bytes }
+    }
+
+    /// Runs one pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
+    fn merge_pass(&mut self, fan_in: usize) -> Result<()> {
+        self.summary.pass_count += 1;
+        self.summary.fan_in = fan_in as u64;
+        let mut merged = Vec::new();
+        let mut runs = std::mem::take(&mut self.runs).into_iter();
+        for take in merges_of_pass(runs.len(), fan_in) {
+            let group: Vec<Run<R>> = runs.by_ref().take(take).collect();
+            merged.push(if take == 1 {
+                group.into_iter().next().expect("one run")
+            } else {
+                self.merge_runs(group)?
+            });
+        }
+        self.runs = merged;
+        Ok(())
+    }
+
+    fn merge_runs(&mut self, group: Vec<Run<R>>) -> Result<Run<R>> {
+        let mut writer = self.run_writer()?;
+        let width = self.width(group.len());
+        let mut merge = Merge::<R>::new(group, width);
+        let (mut records, mut block) = (Vec::new(), Vec::new());
+        loop {
+            records = merge.next_chunk(records)?;
+            if records.is_empty() {
+                return writer.finish();
+            }
+            for part in records.chunks(self.shape.block_records) {
+                encode_block(part, &mut block);
+                writer.push(&block, part[0].key())?;
+            }
+        }
+    }
+}
+
+/// Moves the filled beginning of every part up to the previous one; returns the total count.
+fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
+    let (mut filled, mut begin) = (0, 0);
+    for (&len, &count) in lens.iter().zip(counts) {
+        if filled != begin {
+            records.copy_within(begin..begin + count, filled);
+        }
+        filled += count;
+        begin += len;
+    }
+    filled
+}
+
+enum SortedSource<R: Record> {
+    Memory { records: Vec<R>, at: usize },
+    Merge { merge: Merge<R>, out: Vec<R> },
+}
+
+/// Iterator over the sorted records.
+pub struct Sorted<R: Record> {
+    source: SortedSource<R>,
+    summary: SortSummary,
+}
+
+impl<R: Record> Sorted<R> {
+    /// Returns the summary so far.
+    pub fn summary(&self) -> SortSummary {
+        self.summary
+    }
+
+    /// Returns the next records in order; `None` after the last.
+    ///
+    /// # Errors
+    /// `CorruptFile` if a run was damaged; `Io`.
+    pub fn next_block(&mut self) -> Result<Option<&[R]>> {
+        match &mut self.source {
+            SortedSource::Memory { records, at } => {
+                let begin = *at;
+                *at = (begin + OUT_RECORDS).min(records.len());
+                Ok((begin < *at).then(|| &records[begin..*at]))
+            }
+            SortedSource::Merge { merge, out } => {
+                *out = merge.next_chunk(std::mem::take(out))?;
+                Ok((!out.is_empty()).then_some(out.as_slice()))
+            }
+        }
+    }
+}

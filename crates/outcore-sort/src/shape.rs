@@ -1,0 +1,163 @@
+//! Use of a sort's budget: sizes of runs and blocks, fan-in, and read sizes. The sorter applies it to its
+//! actual runs, [`cost`](super::cost) to predicted ones.
+
+use super::record::Record;
+use outcore_io::units::{KIB, MIB};
+use outcore_io::{Cramped, Files};
+use std::ops::Range;
+
+/// Memory of a sort in addition to its records: write buffers, and blocks being encoded.
+pub(super) const FIXED_BYTES: u64 = 12 * MIB;
+/// Minimum useful budget: runs of a few blocks, merged two at a time.
+pub const SORT_BYTES_MIN: u64 = FIXED_BYTES + 8 * MIB;
+/// Memory size of the first runs: larger ones make the merge slightly faster, but every new page of memory
+/// that they touch costs more than that.
+pub(super) const RUN_BYTES: u64 = 32 * MIB;
+/// Number of runs of one size, after which the size doubles, up to what the budget allows.
+pub(super) const RUNS_OF_A_SIZE: u64 = 64;
+/// Buffers per run during run formation: to collect, to sort, as scratch space, and to write.
+pub(super) const RUN_BUFFERS: u64 = 4;
+/// A run is divided into so many files, to be deleted one by one...
+pub(super) const SEGMENTS: u64 = 16;
+/// ...of at least this size: file systems take long to create thousands of them.
+pub(super) const SEGMENT_BYTES: u64 = 4 * MIB;
+/// Number of records in a block of a run: fewer if the budget is small.
+const BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
+/// Number of records that a merge worker sorts at a time: they and their copy stay in the cache of a core.
+const WINDOW_RECORDS: usize = 4 << 10;
+/// Minimum bytes per read request of a run, with many runs or little memory...
+const READ_BYTES: u64 = 512 * KIB;
+/// ...and the minimum where a larger size would need another pass.
+const READ_BYTES_MIN: u64 = 64 * KIB;
+/// Reads of each run in a range of the merge: fewer would read more blocks twice, more would take memory.
+pub(super) const RANGE_READS: u64 = 2;
+
+/// Allocation of a budget.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Memory of a record.
+    pub(super) record_bytes: u64,
+    /// Maximum number of records in a run: a part of the budget, since one run is collected while another is
+    /// sorted, not in place, and a third is written.
+    pub(super) capacity: usize,
+    /// Number of records in each of the first runs.
+    pub(super) first_run: usize,
+    /// Number of records in a block of a run.
+    pub(super) block_records: usize,
+    /// Number of records that a merge worker sorts at a time.
+    pub(super) window_records: usize,
+    /// Maximum number of runs in one merge...
+    pub(super) fan_in: usize,
+    /// ...and the maximum with smaller reads, to save a pass.
+    pub(super) widest_fan_in: usize,
+    /// Maximum number of blocks in a range of the merge.
+    pub(super) range_blocks: usize,
+    /// Minimum size of the files that a run is divided into.
+    pub(super) segment_bytes: u64,
+    /// Memory of one merge worker for its input.
+    pub(super) lanes_bytes: u64,
+    /// Preferred read size of the disk.
+    pub(super) merge_read_bytes: u64,
+    /// Whether two runs can be merged within that memory.
+    pub(super) has_room_for_two: bool,
+}
+
+impl Shape {
+    /// Computes the shape for runs whose blocks have up to `saved_block_records` records, if there are runs
+    /// already.
+    pub(super) fn new<R: Record>(
+        budget_bytes: u64,
+        workers: usize,
+        files: &Files,
+        saved_block_records: usize,
+    ) -> Self {
+        let tuning = files.tuning();
+        // Large buffers of the writer are taken from the records' share.
+        let rest = budget_bytes - FIXED_BYTES;
+        let rest = rest - tuning.write.excess_bytes().min(rest / 2);
+        let record = size_of::<R>() as u64;
+        let (liked, cramped) = (tuning.merge_read_bytes as u64, files.cramped());
+        Self::within(rest, record, workers, liked, &cramped, saved_block_records)
+    }
+
+    /// Computes the shape for records of `record_bytes` each, with `rest` bytes of memory.
+    pub(super) fn within(
+        rest: u64,
+        record_bytes: u64,
+        workers: usize,
+        merge_read_bytes: u64,
+        cramped: &Cramped,
+        saved_block_records: usize,
+    ) -> Self {
+        let capacity = (rest / (RUN_BUFFERS * record_bytes)).min(cramped.sort_records as u64);
+        let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
+        let block_records = block_records.max(saved_block_records as u64);
+        // Half of the budget for the blocks that workers merge from, half for their output.
+        let block = block_records * record_bytes;
+        let lanes_bytes = rest / 2 / workers.max(1) as u64;
+        let room = |read_bytes: u64| {
+            let lane = block + merge_read_bytes.min(read_bytes).max(block);
+            lanes_bytes / lane
+        };
+        let fan_in = |read_bytes| room(read_bytes).clamp(2, 4096) as usize;
+        let range_blocks = rest / 2 / (ranges_ahead(workers) as u64 * block);
+        Self {
+            record_bytes,
+            capacity: capacity as usize,
+            first_run: cramped.run_records.min((RUN_BYTES / record_bytes) as usize),
+            block_records: block_records as usize,
+            window_records: WINDOW_RECORDS,
+            fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
+            widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
+            range_blocks: range_blocks.max(1) as usize,
+            segment_bytes: SEGMENT_BYTES,
+            lanes_bytes,
+            merge_read_bytes,
+            has_room_for_two: room(READ_BYTES_MIN) >= 2,
+        }
+    }
+
+    /// Returns the memory of a block of records.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.block_records as u64 * self.record_bytes
+    }
+
+    /// Returns the fan-in for so many runs: the fewest passes, with the largest reads that these allow.
+    pub(super) fn fan_in(&self, runs: usize) -> usize {
+        let reach = |fan_in: usize, passes: u32| fan_in.saturating_pow(passes) >= runs;
+        let passes = (1..).find(|&passes| reach(self.widest_fan_in, passes)).unwrap_or(1);
+        let fan_ins = self.fan_in..self.widest_fan_in;
+        fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
+    }
+
+    /// Returns the bytes per read request: the preferred size of the disk, if the memory allows it for so
+    /// many runs.
+    pub(super) fn read_bytes(&self, runs: usize) -> u64 {
+        let most = (self.lanes_bytes / runs.max(1) as u64).saturating_sub(self.block_bytes());
+        self.merge_read_bytes.min(most.max(READ_BYTES_MIN))
+    }
+}
+
+/// Returns the size of a run: `first` at the beginning, doubled after every [`RUNS_OF_A_SIZE`] runs, up to
+/// `most`.
+pub(super) fn run_size(number: u64, first: u64, most: u64) -> u64 {
+    let doublings = (number / RUNS_OF_A_SIZE).min(40);
+    first.saturating_mul(1 << doublings).min(most)
+}
+
+/// Returns the number of neighboring runs in each merge of a pass: as few as lead to one last merge with the
+/// full fan-in.
+pub(super) fn merges_of_pass(run_count: usize, fan_in: usize) -> impl Iterator<Item = usize> {
+    let (mut left, mut excess) = (run_count, run_count - fan_in);
+    std::iter::from_fn(move || {
+        let take = (excess + 1).min(fan_in).min(left);
+        excess -= take.saturating_sub(1);
+        left -= take;
+        (take > 0).then_some(take)
+    })
+}
+
+/// Returns the number of ranges of a merge that may be in memory at a time.
+pub(super) const fn ranges_ahead(workers: usize) -> usize {
+    workers + 2
+}
