@@ -44,6 +44,7 @@ nitpicky = True
 ELSEWHERE = {
     "project/architecture": ROOT / "ARCHITECTURE.md",
     "project/changelog": ROOT / "CHANGELOG.md",
+    "project/contributing": ROOT / "CONTRIBUTING.md",
     "project/evals": ROOT / "evals/README.md",
     "project/graphs": ROOT / "tests/graphs/README.md",
 }

@@ -3,6 +3,11 @@
 //! Results go to a file or to standard output, everything else to standard error. This crate owns
 //! the terminal: it draws errors and progress, and translates signals into a request to stop. The
 //! engine does the work.
+//!
+//! `args` defines every option with its help; `jobs` and `generate` turn arguments into the engine's options and
+//! reports into text. `screen` is the terminal: progress, errors, signals. `page` turns the report of a job into
+//! HTML. Each imports from those before it: `args`, `screen`, `page`, `jobs`, then a file or folder for each other
+//! command. Messages of the engine contain options as data, which the command writes as flags and Python as keywords.
 
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;

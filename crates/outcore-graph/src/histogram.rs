@@ -1,6 +1,9 @@
 //! Histograms of degrees and weights: counted by powers of two, while a graph is written.
 //!
 //! Memory: 17 KiB, independent of the graph. Cost: one addition per node, and one per arc if weights differ.
+//!
+//! They are stored in `graph.json`, so a job on a graph knows them without a scan; verifying a graph counts them
+//! again.
 
 use crate::weight::Weight;
 use std::collections::BTreeMap;

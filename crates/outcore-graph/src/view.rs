@@ -4,6 +4,10 @@
 //! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
 //! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
 //! costs a comparison, the power about 4 ns, and each labeling the lookup of a label.
+//!
+//! Seeding, sweeps and the closing scan see one graph, and no loop needs to know. The result is that of a graph built
+//! without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for the mean
+//! weight.
 
 use super::power::Power;
 use crate::weight::Weight;

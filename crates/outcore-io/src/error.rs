@@ -214,6 +214,7 @@ impl Error {
         self
     }
 
+    /// Returns whether the error is in data of an earlier run.
     pub fn is_of_earlier_run(&self) -> bool {
         self.0.is_of_earlier_run
     }

@@ -1,6 +1,9 @@
 //! `outcore._outcore`: the command's functions for Python. Python converts options to the command's arguments, so that
 //! they are defined only once; this crate calls the engine without the interpreter's lock, passes tables in and out,
 //! and converts errors. Users see `python/outcore`.
+//!
+//! A test keeps names, defaults and values of the keywords in agreement with the command; hints are converted to
+//! keywords on the way back.
 
 mod edges;
 mod errors;

@@ -1,5 +1,8 @@
 //! Runs a job on a separate thread, while the caller's thread receives its events: Python handles signals and calls
 //! the listener on the thread of the call, whatever threads the engine uses.
+//!
+//! The calling thread waits without the interpreter's lock, checks for signals every 50 ms, and makes the callbacks.
+//! Nothing waits for Python.
 
 use crate::errors;
 use outcore::progress::{Event, Observer};

@@ -1,5 +1,7 @@
 //! Import and export of tables through the C stream interface of Arrow, without copying
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>).
+//!
+//! `unsafe` occurs only in `stream_of`, where a stream leaves its capsule.
 
 use crate::errors::detached;
 use arrow_array::builder::StringBuilder;

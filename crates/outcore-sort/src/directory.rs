@@ -1,5 +1,7 @@
 //! Directory of a sort's runs. Names of runs begin at 0 in every sort, so each sort has a directory of its
 //! own: it is created under a free name, or passed in.
+//!
+//! Only the sort of a resumable job is given a directory: one inside the directory that the job's lock protects.
 
 use outcore_io::Files;
 use outcore_io::error::Result;

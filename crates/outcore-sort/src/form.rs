@@ -8,6 +8,9 @@
 //! ```
 //! Memory: [`RUN_BUFFERS`] buffers of a run, including scratch space. They are reused from run to run, since
 //! new pages of memory are expensive.
+//!
+//! Each of the two threads has its own thread pool. With one pool, or with two runs formed concurrently, the stages
+//! fell into step and waited for the disk together.
 
 use super::radix;
 use super::record::Record;

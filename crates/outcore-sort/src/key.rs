@@ -1,4 +1,7 @@
 //! Sort keys: numbers of up to 128 bits, which the radix sort splits into words.
+//!
+//! What the radix sort and the merge need of a key (its words, and one number of key and run) belongs to the three
+//! key types, so inner loops are compiled for each record, and a record only defines its key and its encoding.
 
 /// Key of a [`Record`](super::Record): a number whose order is the order of the records.
 ///

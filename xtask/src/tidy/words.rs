@@ -1,5 +1,5 @@
 //! Words that comments, documentation and messages do not use, because the field has a better one. The glossary is in
-//! `ARCHITECTURE.md`.
+//! `docs/concepts/glossary.md`.
 
 /// What is not written, and what is written instead.
 const INSTEAD: [(&str, &str); 22] = [

@@ -4,6 +4,8 @@
 //! whenever more is known: after each sweep, at each level, at the closing. When a part of the work takes longer
 //! than expected, no total is reported until the next correction, since a share that stands still would be
 //! misleading.
+//!
+//! Arcs are counted where blocks are handed out, not in the workers that sweep them. The closing is the last step.
 
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};

@@ -493,6 +493,7 @@ impl ClusterOptions {
         usual.min(self.cycles.into())
     }
 
+    /// Returns the number of results: one for each value of an option that takes several.
     pub fn result_count(&self) -> u64 {
         let (method, propagation) = (self.method, &self.propagation);
         if method.takes(MethodOption::Propagation) && propagation.consensus.is_none() {

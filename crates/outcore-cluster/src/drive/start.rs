@@ -5,6 +5,8 @@
 //! communities immediately. If the size of communities is limited, places go to fixed nodes first, then to
 //! nodes with a given label, then to leaders, then to followers, each in node order; a node without a place
 //! starts alone. Memory: 4 bytes per node for given labels, until the sweeps begin.
+//!
+//! Fixed nodes of one label stay one community even where no path inside it joins them.
 
 use crate::base::bits::Bits;
 use crate::base::hash::LEAD;

@@ -4,6 +4,17 @@
 //! fit only so; otherwise the first blocks read stay encoded, and every scan reads the rest again, ahead of its use. A
 //! [roomy](BlockSource::roomy) cache holds decoded blocks in memory that is needed only later. The cache never changes
 //! a result.
+//!
+//! Decoded blocks take 4 bytes per arc instead of about 2, 8 with weights. On 50 million edges, the map equation
+//! takes 18 % less processor time in 4 GiB, label propagation 16 % in 1 GiB. Listed weights make 6 bytes, for blocks
+//! of at most 16,384 different weights; three digits, and sums of repeated edges, are some thousands, so one byte
+//! would not do. A view changes arcs as they are decoded, so its blocks stay encoded.
+//!
+//! On levels, half of the memory beyond the state of the nodes is for blocks, half for the sort of the next level.
+//! Until a level is contracted, its decoded blocks may take seven eighths; then they are dropped, and the two or
+//! three scans that remain read the file again. On 50 million edges and 5 million nodes in 1 GiB, this and the
+//! shortlist (`propose`) take 16 and 19 % less processor time (64.5 to 54.2 s and 66.5 to 54.1 s, two pairs on a busy
+//! machine), and 75 MB more memory.
 
 use crate::base::pace::ClusterProgress;
 use outcore_graph::{Block, BlockEntry, Graph};

@@ -1,5 +1,7 @@
 //! Statistics of the sweeps, reported with the result and saved in checkpoints, so that a stopped job
 //! loses none of them.
+//!
+//! At most 4,096 sweeps are recorded.
 
 use super::sweep::Swept;
 use serde::{Deserialize, Serialize};

@@ -10,6 +10,12 @@
 //! and the sweeps end.
 //!
 //! [`RELATIVE_TOLERANCE`]: outcore_graph::weight::RELATIVE_TOLERANCE
+//!
+//! Labels that cannot win are not rated: the weight of a node's arcs to a community bounds what it can gain there
+//! (`Objective::best_rate`). For the map equation the best case is a community of these arcs alone. A node that stays
+//! even if all its other arcs led to one community needs no sums by label; labels of small weight need no look at
+//! their communities. The choices are the same, and the oracle does not know of it. On 50 million edges and two
+//! threads that saves 6 % of the processor time of the map equation, and none of modularity, whose rates are cheap.
 
 use crate::base::hash::{Hash, TIE};
 use crate::base::table::{LabelTable, Sum};

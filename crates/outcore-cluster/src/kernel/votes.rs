@@ -5,6 +5,9 @@
 //! is the weight of the arc times a factor that depends on its hops, rounded as weights are. Hops are
 //! counted up to 255, in one byte per node; the 256 factors are in a table, so a vote costs one more
 //! random access.
+//!
+//! After h hops a strength that starts at 1 and loses D each time is 1 - D x h, so a table holds the factors, and no
+//! fraction is ever accumulated. ExoLabel's rule is another table. Nothing else in the sweep depends on attenuation.
 
 use super::nodes::Nodes;
 use super::objective::Objective;

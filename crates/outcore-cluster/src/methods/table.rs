@@ -59,6 +59,7 @@ impl Method {
         self.levels().is_some()
     }
 
+    /// Returns the settings of a method with levels.
     pub fn levels(self) -> Option<&'static LevelSpec> {
         match &self.spec().run {
             Procedure::Levels(levels) => Some(levels),

@@ -4,6 +4,9 @@
 //! that a label can be taken only while its community has room. Moves are rated again when they are
 //! committed, one after the other, so no community ever exceeds the limit. A limit only rules out moves,
 //! so the sweeps still end. Memory: 4 bytes per community.
+//!
+//! Stars are cut in node order, leaders first. The limit cannot be exceeded inside communities, where groups are
+//! refined. Without a limit no sizes are counted, and each rating costs one comparison.
 
 use crate::kernel::objective::{Objective, Sums, Visit};
 use outcore_io::checkpoint::{StateReader, StateWriter};

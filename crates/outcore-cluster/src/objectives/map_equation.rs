@@ -5,6 +5,9 @@
 //! Let p be the share of the total strength in a community, q the share that leaves it, and Q the sum of
 //! all q. The code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p). The
 //! rate of a label is the amount by which it shortens the code. Memory: 24 bytes per community.
+//!
+//! Of these, 8 bytes store the community's term of the code length: this saves three of five logarithms per label, a
+//! third of the time of a sweep.
 
 use crate::base::logarithm::{LOG2_E, log2, plogp};
 use crate::base::parallel::for_chunks;

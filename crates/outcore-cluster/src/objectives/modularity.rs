@@ -7,6 +7,13 @@
 //! In the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
 //! community detection", 2011) the mass is the number of nodes and the factor is the resolution x the mean
 //! weight of an arc. Memory: 8 bytes per community, and 4 for one that has lost its nodes.
+//!
+//! A node of the constant Potts model may leave its community wherever there is a free label, which the number of
+//! nodes shows, also after a contraction and from given communities; small levels are contracted as long as any node
+//! moves. Graphs with a dense core need it: without, wiki-vote reached 0.946 to 0.97 of leidenalg's objective, and a
+//! core of 400 nodes among 3,600 others could end as 400 stars (0.13 of it). There, a start from one community at a
+//! resolution that rises in four steps finds the core, since the nodes with the fewest neighbors leave first.
+//! Modularity did not need it.
 
 use crate::kernel::objective::{Objective, Revert, Sums, Visit};
 use outcore_graph::weight::RELATIVE_TOLERANCE;

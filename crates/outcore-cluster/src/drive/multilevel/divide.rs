@@ -7,6 +7,13 @@
 //!
 //! Cost: a scan of the blocks with nodes of examined communities for the stars, another for the contraction, and
 //! small levels; if a community has parts, one or two scans to measure them. Memory: like a refinement.
+//!
+//! For the map equation, arcs that leave the community lead to one node that no group can join, so that exits have
+//! their price. On 800,000 nodes and 10 million edges, examining every community takes as long as all other steps
+//! together: 47 % of the time of a fresh clustering instead of 25 % (20 % since the first sweep leaves out nodes with
+//! most of their weight inside their community). It changes one community in ten thousand by the map equation, and
+//! makes modularity move 6 % of the communities for 0.002 % more modularity. So in graphs of more than a million
+//! edges only communities with signs of a division are examined. The choice depends on graph and labels alone.
 
 use super::{
     Aside, Bits, LABEL_BYTES, Level, LevelState, Multilevel, Progress, Starts, Sums, Upper,

@@ -3,6 +3,10 @@
 //! A node joins a group only if that raises the objective among the nodes of its own community, as in the refinement of
 //! Leiden. Cost: one sweep of the level, and its contraction. Memory: labels, groups and classes of the nodes, and the sums
 //! of the groups; the sums of the communities wait on disk if both do not fit.
+//!
+//! In a star nearly every leaf is a community, and then a group: 5 million leaves take 245 MiB instead of 349. The
+//! sums move bit for bit, so the result is the same, and the plan of all other graphs is spared 24 bytes per node of
+//! the map equation. Where both fit, nothing is written.
 
 use super::LEVEL_SHRINKS;
 use super::{Level, LevelState, Multilevel, NextStep, Progress, Upper};

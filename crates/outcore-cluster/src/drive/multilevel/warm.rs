@@ -14,6 +14,8 @@
 //!
 //! If the first sweep moves a large share of the nodes, or most nodes are in communities that come apart, the
 //! labels are far from any good solution: the graph is clustered from scratch, and the better of both remains.
+//!
+//! A fresh clustering contracts single nodes and groups of them several times, which is where its time goes.
 
 use super::starts::MARGIN;
 use super::{

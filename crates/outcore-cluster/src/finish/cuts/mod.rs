@@ -39,7 +39,7 @@ const EXAMINED_BYTES: u64 = 8 * MIB;
 
 /// Memory for edges.
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub(crate) struct Room {
     sort_bytes: u64,
     /// Bytes for communities in memory.
     examined_bytes: u64,

@@ -45,7 +45,7 @@ pub(crate) struct Separation {
 type WaitingPart = (u32, u32);
 
 /// Resources of a round.
-pub struct CutRound<'a, 'g> {
+pub(crate) struct CutRound<'a, 'g> {
     pub(crate) source: &'a mut BlockSource<'g>,
     /// Directory for the runs of a sort.
     pub(crate) directory: &'a Path,

@@ -1,5 +1,5 @@
 //! Stages that present communities. An earlier result is read first, so that a bad one fails before the clustering, and
-//! is kept on disk meanwhile.
+//! is kept on disk meanwhile, where it takes no memory from the clustering.
 
 mod outputs;
 use super::{Job, PresentReport, Source};

@@ -8,6 +8,11 @@
 //! Old names come first, so they keep their numbers, and the result is the graph of all edges. The old graph is read
 //! twice, front to back, and never changed. What it does not record would make the result another one, so it is refused:
 //! its rules (`EdgeRules`) must be known, and be those of the new edges.
+//!
+//! What the result cannot know is the unrounded sums of the old graph's repeated edges, and which of its nodes had
+//! loops that were dropped. Self scores are another such thing, so graphs divided by them are refused. Old names fill
+//! the index in bulk: they are distinct, and in the order of their numbers. Adding 1 % of 20 million edges takes 13 %
+//! of the processor time of a build from all (`evals/ingest/append.py`).
 
 use super::rules::{self, FROM_EDGES};
 use super::{NamesOf, Reading};

@@ -3,6 +3,8 @@
 //! Thresholds compare codes of weights: numbers that agree in six digits are equal, here as in the graph. Self scores
 //! are collected while edges are numbered, and arcs are divided by them between the sort and the graph, so there is no
 //! extra pass. The cost is 4 bytes and one bit of memory per node, and two random accesses per edge and per arc.
+//! Division keeps the order of repeated arcs, so it may precede combining them. Both ends of an edge have the same
+//! divisor, so arcs stay symmetric.
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
