@@ -1,10 +1,10 @@
 //! The interface of the engine as a list of declarations, read from the sources: `crates/outcore/public-api.txt`.
 //!
 //! Any change to what other crates may use changes that file, so that a person reviews it. The list needs only the
-//! sources, not a compiler of a certain version: it has the items that `pub` modules define or re-export with
-//! `pub use`, and their public fields, methods and traits. It leaves out items with `#[doc(hidden)]`, which are for the
-//! other crates of this workspace, and items for tests only.
+//! sources, not a compiler of a certain version, as tools do that read the output of rustdoc: it has the items that
+//! `pub` modules of each crate define or re-export with `pub use`, and their public fields, methods and traits.
 
+use crate::tidy::ENGINE;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,25 +16,27 @@ use syn::{
 /// Path of the list.
 pub(crate) const LIST: &str = "crates/outcore/public-api.txt";
 
-/// Creates the list from the sources.
-pub(crate) fn list(root: &Path) -> Result<String, String> {
-    let mut sources = Sources::default();
-    let source = root.join("crates/outcore/src");
-    sources.read(&source.join("lib.rs"), &source, &[])?;
+/// Creates the list from the sources of some crates.
+fn list(root: &Path, crates: &[&str]) -> Result<String, String> {
     let mut text = String::new();
-    sources.show(&[], "outcore", &mut text)?;
+    for name in crates {
+        let source = root.join("crates").join(name).join("src");
+        let mut sources = Sources::default();
+        sources.read(&source.join("lib.rs"), &source, &[])?;
+        sources.show(&[], &name.replace('-', "_"), &mut text)?;
+    }
     Ok(text.trim_start().to_owned())
 }
 
 /// Returns the differences between list and sources: a line for each declaration that was removed or added.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let old = std::fs::read_to_string(root.join(LIST)).unwrap_or_default();
-    list(root).map_or_else(|error| vec![error], |new| differences(&old, &new))
+    list(root, &ENGINE).map_or_else(|error| vec![error], |new| differences(&old, &new))
 }
 
 /// Updates the list; returns errors.
 pub(crate) fn write(root: &Path) -> Vec<String> {
-    let written = list(root).and_then(|text| {
+    let written = list(root, &ENGINE).and_then(|text| {
         std::fs::write(root.join(LIST), text).map_err(|error| format!("{LIST}: {error}"))
     });
     written.err().into_iter().collect()
@@ -93,9 +95,8 @@ impl Sources {
                 Item::Mod(_) => {}
                 Item::Use(line) => {
                     let is_public = matches!(line.vis, Visibility::Public(_));
-                    let is_shown = is_public && !is_hidden(&line.attrs);
                     leaves(&line.tree, &mut Vec::new(), &mut |name, path| {
-                        module.uses.push((name, path, is_shown));
+                        module.uses.push((name, path, is_public));
                     });
                 }
                 Item::Impl(block) => self.impls.push((names.to_vec(), block)),
@@ -134,21 +135,44 @@ impl Sources {
 
     /// Appends the public items of a module, followed by its public modules.
     fn show(&self, names: &[String], title: &str, text: &mut String) -> Result<(), String> {
-        let module = self.modules.get(names).ok_or_else(|| format!("no module {title}"))?;
-        let mut shown = BTreeMap::new();
-        let mut below = Vec::new();
-        for item in &module.items {
-            let (visibility, attributes) = open(item);
-            if !visibility || is_hidden(attributes) {
-                continue;
-            }
+        let (mut shown, mut below) = (BTreeMap::new(), BTreeMap::new());
+        self.collect(names, &mut shown, &mut below)?;
+        *text += &format!("\n# {title}\n");
+        for line in shown.into_values().flatten() {
+            *text += &line;
+            text.push('\n');
+        }
+        for (name, inside) in below {
+            self.show(&inside, &format!("{title}::{name}"), text)?;
+        }
+        Ok(())
+    }
+
+    /// Collects the declarations of a module by name, and its public modules, including what it re-exports as a whole.
+    fn collect(
+        &self,
+        names: &[String],
+        shown: &mut BTreeMap<String, Vec<String>>,
+        below: &mut BTreeMap<String, Names>,
+    ) -> Result<(), String> {
+        let missing = || format!("no module {}", names.join("::"));
+        let module = self.modules.get(names).ok_or_else(missing)?;
+        for item in module.items.iter().filter(|item| open(item).0) {
             match (item, name_of(item)) {
-                (Item::Mod(inner), _) => below.push(inner.ident.to_string()),
+                (Item::Mod(inner), _) => {
+                    let name = inner.ident.to_string();
+                    below.insert(name.clone(), [names, &[name]].concat());
+                }
                 (_, Some(name)) => drop(shown.insert(name, self.declared(names, item))),
                 _ => {}
             }
         }
-        for (name, path, _) in module.uses.iter().filter(|(.., is_shown)| *is_shown) {
+        for (name, path, _) in module.uses.iter().filter(|(.., is_public)| *is_public) {
+            let whole = [names, &path[..path.len() - 1]].concat();
+            if name == "*" && self.modules.contains_key(&whole) {
+                self.collect(&whole, shown, below)?;
+                continue;
+            }
             let found = self.resolve(names, path).and_then(|(home, own)| {
                 let item = self.modules[&home].items.iter();
                 let mut item = item.filter(|item| name_of(item).as_ref() == Some(&own));
@@ -156,16 +180,6 @@ impl Sources {
             });
             let lines = found.unwrap_or_else(|| vec![format!("pub use {}", path.join("::"))]);
             shown.insert(name.clone(), lines);
-        }
-        *text += &format!("\n# {title}\n");
-        for line in shown.into_values().flatten() {
-            *text += &line;
-            text.push('\n');
-        }
-        below.sort();
-        for name in below {
-            let inside = [names, std::slice::from_ref(&name)].concat();
-            self.show(&inside, &format!("{title}::{name}"), text)?;
         }
         Ok(())
     }
@@ -236,10 +250,6 @@ fn is_built(attributes: &[Attribute]) -> bool {
     conditions.map(printed).all(|text| !text.contains("(test)") && !text.contains("not(feature"))
 }
 
-fn is_hidden(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| printed(attribute).contains("doc(hidden)"))
-}
-
 fn name_of(item: &Item) -> Option<String> {
     Some(match item {
         Item::Const(item) => item.ident.to_string(),
@@ -299,8 +309,7 @@ fn inside(item: &Item) -> Vec<String> {
     match item {
         Item::Struct(item) => {
             let is_public = |field: &&Field| matches!(field.vis, Visibility::Public(_));
-            let shown =
-                item.fields.iter().filter(is_public).filter(|field| !is_hidden(&field.attrs));
+            let shown = item.fields.iter().filter(is_public);
             let mut lines: Vec<String> =
                 shown.map(|field| format!("pub {}", field_of(field))).collect();
             // Private fields matter to code that matches or creates the type.
@@ -353,10 +362,8 @@ fn members(block: &ItemImpl) -> Vec<String> {
     }
     let is_public = |visibility: &Visibility| matches!(visibility, Visibility::Public(_));
     let line = |item: &ImplItem| match item {
-        ImplItem::Fn(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
-            Some(format!("pub {}", printed(&item.sig)))
-        }
-        ImplItem::Const(item) if is_public(&item.vis) && !is_hidden(&item.attrs) => {
+        ImplItem::Fn(item) if is_public(&item.vis) => Some(format!("pub {}", printed(&item.sig))),
+        ImplItem::Const(item) if is_public(&item.vis) => {
             Some(format!("pub const {}: {}", item.ident, printed(&item.ty)))
         }
         _ => None,
@@ -416,7 +423,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let text = list(&directory).unwrap();
+        let text = list(&directory, &["outcore"]).unwrap();
         std::fs::remove_dir_all(directory).unwrap();
         text
     }
@@ -426,14 +433,14 @@ mod tests {
         let text = shown(&[
             (
                 "lib.rs",
-                "pub mod sort; mod error; #[doc(hidden)] pub mod pack; pub use error::{Error, Kind as K};\n\
+                "pub mod sort; mod error; mod pack; pub use error::{Error, Kind as K}; pub use pack::*;\n\
                  #[cfg(test)] pub mod tests;",
             ),
             (
                 "error.rs",
                 "pub struct Error(u8); pub enum Kind { A { b: u8 }, #[doc = \"x\"] C } pub struct No;",
             ),
-            ("pack.rs", "pub fn hidden() {}"),
+            ("pack.rs", "pub fn packed() {} fn no() {}"),
             (
                 "sort/mod.rs",
                 "mod merge; use crate::error::Error; pub use merge::Run;\n\
@@ -452,7 +459,7 @@ mod tests {
             text,
             "# outcore\n\
              pub struct Error\n    ..\n    pub fn of_sort(self) -> Option<Box<dyn Fn(u8) -> u8>>\n\
-             pub enum Kind\n    A { b: u8 }\n    C\n\n\
+             pub enum Kind\n    A { b: u8 }\n    C\npub fn packed()\n\n\
              # outcore::sort\n\
              #[derive(Clone)] pub struct Pair<T>\n    pub key: T\n    ..\n    impl Default for Pair<u8>\n    \
              pub const N: u8\n    pub fn key(&self) -> &T\n    pub fn merged(self)\n\

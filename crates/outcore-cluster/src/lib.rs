@@ -40,18 +40,13 @@
 //! # Ok::<(), outcore_io::Error>(())
 //! ```
 
-#[doc(hidden)]
 pub mod base;
 mod drive;
-#[doc(hidden)]
 pub mod finish;
-#[doc(hidden)]
 pub mod kernel;
 mod methods;
-#[doc(hidden)]
 pub mod objectives;
 pub mod score;
-#[doc(hidden)]
 pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -118,11 +118,11 @@ fn names_path(directory: &Path) -> PathBuf {
 }
 
 /// Limits that determine the blocks.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct BlockLimits {
+    /// Maximum number of nodes of a block.
     pub block_nodes: usize,
-    /// A multiple of `segment_arcs`.
+    /// Maximum number of arcs of a block of several nodes; a multiple of `segment_arcs`.
     pub block_arcs: usize,
     segment_arcs: usize,
 }
@@ -132,6 +132,7 @@ impl BlockLimits {
     #[cfg(feature = "sim")]
     pub const TINY: Self = Self { block_nodes: 5, block_arcs: 8, segment_arcs: 4 };
 
+    /// Returns the limits for a graph of `node_count` nodes.
     pub fn of(node_count: u64) -> Self {
         let block_nodes = block_nodes(node_count) as usize;
         Self { block_nodes, block_arcs: BLOCK_ARCS as usize, segment_arcs: SEGMENT_ARCS }

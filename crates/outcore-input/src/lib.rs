@@ -58,13 +58,9 @@ use chunks::{Message, Reader, Task, parse_all};
 pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::{Origin, Rejects};
-#[doc(hidden)]
 pub use format::formats::{FormatRow, formats};
-#[doc(hidden)]
 pub use format::names::choose_columns;
-#[doc(hidden)]
 pub use format::understood::ColumnUse;
-#[doc(hidden)]
 pub use open::examine;
 use open::{FileFormat, Form, common_weights, kinds_bytes, open_files, total_bytes, unweighted};
 pub use options::{
@@ -78,15 +74,12 @@ pub use outcore_graph::{AppendSize, InputSize};
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::{Error, Place, Result};
 use outcore_io::{Files, Sealed};
-#[doc(hidden)]
 pub use sample::{InputSample, sample};
 use std::path::Path;
 pub use table::TableStream;
-#[doc(hidden)]
 pub use table::silence_decoders;
 use taker::DecodeRoom;
 use text::chunk::ParsedChunk;
-#[doc(hidden)]
 pub use text::lines;
 
 /// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.

@@ -486,7 +486,6 @@ impl CommunityInput {
         }
     }
 
-    #[doc(hidden)]
     /// Returns the options of reading `path`. `numbered` indicates whether communities must be numbers.
     pub fn of(&self, path: &Path, numbered: bool) -> InputOptions {
         let is_lines = self.format == CommunityFormat::Lines;

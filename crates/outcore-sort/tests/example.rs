@@ -1,5 +1,4 @@
 //! Runs the example.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 
 #[path = "../examples/sort_file.rs"]
 mod sort_file;

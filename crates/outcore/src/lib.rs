@@ -51,16 +51,11 @@
 //! Its parts are modules here under the names of their crates. The engine never prints, never reads the environment,
 //! and never exits.
 
-#[doc(hidden)]
 pub mod generate;
 pub mod job;
-#[doc(hidden)]
 pub mod membership;
-#[doc(hidden)]
 pub mod output;
-#[doc(hidden)]
 pub mod plan;
-#[doc(hidden)]
 pub mod present;
 
 pub use outcore_cluster::{self as cluster, score};

@@ -3,12 +3,12 @@
 use super::{is_test, read, without_tests};
 use std::path::Path;
 
-/// Path of the table of methods, from the engine's sources.
-const METHODS: &str = "cluster/methods/table.rs";
+/// Path of the table of methods, from the folder of crates.
+const METHODS: &str = "outcore-cluster/src/methods/table.rs";
 
 /// Returns the names of methods, as in the sources of the engine and the command.
-pub(super) fn names(engine: &Path) -> Vec<String> {
-    let text = read(&engine.join(METHODS));
+pub(super) fn names(crates: &Path) -> Vec<String> {
+    let text = read(&crates.join(METHODS));
     let rows = text.lines().filter_map(|line| line.trim().strip_prefix("method: Method::"));
     rows.map(|row| format!("Method::{}", row.trim_end_matches(','))).collect()
 }
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(checked("job/mod.rs", "if method == Method::Cpm {"), 1);
         assert_eq!(checked("job/mod.rs", "mod tests {\nMethod::Cpm"), 0);
         assert_eq!(checked("cluster/tests/levels.rs", "Method::Cpm"), 0);
-        assert_eq!(checked("cluster/methods/table.rs", "Method::Cpm"), 0);
+        assert_eq!(checked("outcore-cluster/src/methods/table.rs", "Method::Cpm"), 0);
     }
 }

@@ -1,57 +1,39 @@
-//! Checks of the sources: order of modules (`order`), lengths, access to files, unfinished code, words, links.
+//! Checks of the sources: sizes of files and folders, access to files, unfinished code, links, versions.
 
 mod methods;
-mod order;
-mod rust;
-mod words;
 
-use order::{Crate, layers};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of lines of a source file, including its tests.
 const FILE_LINES_MAX: usize = 700;
-
-/// Modules of the engine whose submodules are ordered; the first is the engine itself.
-const ORDERED: [&str; 2] = ["", "cluster"];
+/// Maximum number of files of a folder of sources.
+const FOLDER_FILES_MAX: usize = 16;
+/// Crates of the engine.
+pub(crate) const ENGINE: [&str; 6] =
+    ["outcore-io", "outcore-sort", "outcore-graph", "outcore-input", "outcore-cluster", "outcore"];
 
 /// Returns one line for each fault, with its place.
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let engine = root.join("crates/outcore/src");
-    let methods = methods::names(&engine);
-    let files = files(root);
-    for source in sources(root) {
-        let inside = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
-        let inside = inside.filter_map(|path| Some((path, path.strip_prefix(&source).ok()?)));
-        let texts: Vec<_> =
-            inside.map(|(path, inside)| (inside.to_path_buf(), read(path))).collect();
-        let shown = source.strip_prefix(root).unwrap_or(&source).display().to_string();
-        let of_crate = Crate::read(&shown, &texts);
-        for module in ORDERED.iter().filter(|_| source == engine) {
-            let file = if module.is_empty() { "lib.rs".into() } else { format!("{module}/mod.rs") };
-            let layers = layers(&format!("{shown}/{file}"), &read(&engine.join(&file)), &mut found);
-            let base: Vec<String> = module.split_terminator('/').map(str::to_owned).collect();
-            of_crate.imports_upward(&base, &layers, &mut found);
-        }
-        of_crate.folders(&mut found);
-        of_crate.constants(&mut found);
-        of_crate.types(&mut found);
-    }
-    for path in files {
+    let crates = root.join("crates");
+    let methods = methods::names(&crates);
+    let command = crates.join("outcore-cli/src");
+    for path in files(root, &mut found) {
         let text = read(&path);
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        words::check(&shown, &text, &mut found);
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => {
                 lengths(&shown, &text, &mut found);
                 unfinished(&shown, &text, &mut found);
-                if let Ok(inside) = path.strip_prefix(&engine) {
-                    file_access(&shown, inside, &text, &mut found);
+                let sources = ENGINE.map(|name| crates.join(name).join("src"));
+                let inside = sources.iter().find_map(|source| path.strip_prefix(source).ok());
+                if let Some(inside) = inside {
+                    if !path.starts_with(crates.join("outcore-io")) {
+                        file_access(&shown, inside, &text, &mut found);
+                    }
                     options(&shown, inside, &text, &mut found);
                 }
-                if path.starts_with(&engine)
-                    || path.starts_with(root.join("crates/outcore-cli/src"))
-                {
+                if inside.is_some() || path.starts_with(&command) {
                     methods::check(&shown, &path, &text, &methods, &mut found);
                 }
             }
@@ -63,37 +45,35 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
     found
 }
 
-/// Returns the source directories of all crates.
-fn sources(root: &Path) -> Vec<PathBuf> {
-    let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = crates.map(|entry| entry.path().join("src")).collect();
-    found.push(root.join("xtask/src"));
-    found.sort();
-    found
-}
-
 pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Returns all files of the repository that are Rust sources or prose.
-fn files(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// Returns all Rust sources and pages of the repository; reports folders of too many sources.
+fn files(root: &Path, found: &mut Vec<String>) -> Vec<PathBuf> {
+    let mut all = Vec::new();
     let mut directories = vec![root.to_path_buf()];
     while let Some(directory) = directories.pop() {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let mut sources = 0;
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if path.is_dir() {
                 let is_ours = !name.starts_with('.') && name != "target" && name != "demo";
                 directories.extend(is_ours.then(|| path.clone()));
-            } else if [".rs", ".md", ".py", ".pyi"].iter().any(|end| name.ends_with(end)) {
-                found.push(path);
+            } else if name.ends_with(".rs") || name.ends_with(".md") {
+                sources += usize::from(name.ends_with(".rs"));
+                all.push(path);
             }
         }
+        let is_source = directory.iter().any(|part| part == "src");
+        if is_source && sources > FOLDER_FILES_MAX {
+            let shown = directory.strip_prefix(root).unwrap_or(&directory).display();
+            found.push(format!("{shown}: {sources} files, at most {FOLDER_FILES_MAX}: divide it"));
+        }
     }
-    found.sort();
-    found
+    all.sort();
+    all
 }
 
 fn is_test(path: &Path) -> bool {
@@ -110,14 +90,14 @@ pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// Checks that only `io` opens files.
+/// Checks that nothing but `outcore-io` opens files.
 fn file_access(shown: &str, inside: &Path, text: &str, found: &mut Vec<String>) {
-    if inside.starts_with("io") || is_test(inside) {
+    if is_test(inside) {
         return;
     }
     for (number, line) in without_tests(text) {
         if line.contains("std::fs") || line.contains("use std::os") {
-            found.push(format!("{shown}:{number}: only `io` opens files; use `io::Files`"));
+            found.push(format!("{shown}:{number}: only `outcore-io` opens files; use `Files`"));
         }
     }
 }
@@ -223,7 +203,7 @@ mod tests {
     #[test]
     fn only_io_opens_files() {
         assert_eq!(checked("sort/mod.rs", "use std::fs::File;").len(), 1);
-        assert_eq!(checked("io/disk.rs", "use std::fs::File;"), [""; 0]);
+        assert_eq!(checked("sort/tests.rs", "use std::fs::File;"), [""; 0]);
     }
 
     #[test]

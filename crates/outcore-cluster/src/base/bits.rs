@@ -30,6 +30,7 @@ impl Bits {
         }
     }
 
+    /// Returns a bit.
     #[inline]
     pub fn get(&self, index: usize) -> bool {
         self.words[index / 64].load(Relaxed) >> (index % 64) & 1 == 1
@@ -42,6 +43,7 @@ impl Bits {
         self.words[index / 64].fetch_or(mask, Relaxed) & mask != 0
     }
 
+    /// Sets a bit to 0.
     #[inline]
     pub fn clear(&self, index: usize) {
         self.words[index / 64].fetch_and(!(1 << (index % 64)), Relaxed);

@@ -107,7 +107,7 @@ impl PropagationOptions {
 }
 
 impl ClusterOptions {
-    #[doc(hidden)]
+    /// Returns the maximum number of sweeps.
     pub fn most_sweeps(&self) -> u32 {
         self.max_sweeps.unwrap_or(SWEEPS)
     }

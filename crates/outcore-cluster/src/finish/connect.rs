@@ -122,6 +122,7 @@ pub struct NodeSums {
 /// Working memory of one thread for the closing scan.
 #[derive(Default)]
 pub struct Closing {
+    /// Memory for the arcs of a node.
     pub arcs: ArcScratch,
     /// Neighbors with the same label, to be connected.
     links: Vec<(u32, u32)>,

@@ -16,6 +16,7 @@ pub const FREEZE_CHANGES: u8 = 8;
 
 /// State of the nodes while they move.
 pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
+    /// Labels of all nodes.
     pub labels: &'a L,
     /// Nodes whose neighborhood has changed since they were last visited; in directed graphs, nodes that may move.
     pub active: &'a Bits,
@@ -23,7 +24,9 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
     pub changes: Vec<u8>,
     /// Number of input nodes in each node; empty if one each.
     pub counts: &'a [u32],
+    /// Seed of ties and orders.
     pub seed: u64,
+    /// Objective that rates labels.
     pub objective: O,
     /// Whether each sweep visits the blocks in a different order, by hash.
     pub shuffled: bool,
@@ -62,6 +65,7 @@ pub struct Rules<'a> {
     pub held: Option<&'a Bits>,
     /// Number of visits of each node; empty if unlimited.
     pub visits: Vec<u16>,
+    /// Maximum number of visits of a node.
     pub most_visits: u16,
     /// Number of moves of each node in undirected graphs; empty if unlimited.
     pub moves: Vec<u8>,

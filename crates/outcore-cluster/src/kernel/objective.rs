@@ -155,6 +155,7 @@ pub trait Revert: Sums {
 
 /// Objective restricted to classes: a node can take only labels of its own class.
 pub struct Within<'a, O> {
+    /// Objective that rates them.
     pub objective: O,
     /// Class of each label.
     pub classes: &'a [u32],
@@ -246,6 +247,7 @@ pub struct TieOrder {
 }
 
 impl TieOrder {
+    /// Creates the hash that breaks ties at a node in a sweep.
     #[inline]
     pub fn new(seed: u64, node: u32, sweep: u32) -> Self {
         Self { hash: Hash::new(seed ^ TIE ^ u64::from(node)), sweep: u64::from(sweep) }
@@ -271,6 +273,7 @@ pub struct Election<'a, O: Objective> {
 }
 
 impl<'a, O: Objective> Election<'a, O> {
+    /// Begins an election at a node.
     #[inline]
     pub fn new(objective: &'a O, visit: Visit) -> Self {
         let leaving = objective.leaving(&visit);

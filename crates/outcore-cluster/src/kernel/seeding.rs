@@ -41,7 +41,9 @@ pub fn seed_block<S: Sum>(
 /// Choice of leaders, and of the leader that a node follows.
 #[derive(Clone, Copy)]
 pub struct Stars<'a> {
+    /// Nodes that lead.
     pub leads: &'a Bits,
+    /// Seed of ties.
     pub seed: u64,
     /// Minimum weight of an arc that makes a node follow.
     pub least: f64,

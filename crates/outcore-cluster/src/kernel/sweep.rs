@@ -78,7 +78,9 @@ impl<S: Sum> Workshop<S> {
 /// Moved nodes and visited arcs of a sweep.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Swept {
+    /// Number of nodes that moved.
     pub moved: u64,
+    /// Number of arcs visited.
     pub arcs: u64,
 }
 

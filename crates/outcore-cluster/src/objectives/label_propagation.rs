@@ -52,6 +52,7 @@ pub struct Votes<const ATTENUATES: bool> {
 }
 
 impl<const ATTENUATES: bool> Votes<ATTENUATES> {
+    /// Creates the objective; labels with fewer votes than `cutoff` do not count.
     pub fn new(cutoff: f64) -> Self {
         let factors = if ATTENUATES { vec![1.0; HOPS] } else { Vec::new() };
         // Sums are compared up to rounding.

@@ -56,6 +56,7 @@ impl Ranked {
         self.count
     }
 
+    /// Returns whether the set has a node.
     pub fn contains(&self, node: u32) -> bool {
         self.cells[node as usize / WORD_BITS].word() >> (node as usize % WORD_BITS) & 1 == 1
     }
@@ -97,6 +98,7 @@ fn words_of(nodes: Range<u64>) -> Range<usize> {
 pub struct Members<'a>(&'a mut [RankedCell]);
 
 impl Members<'_> {
+    /// Adds a node.
     pub fn insert(&mut self, node: u32) {
         let bit = node as usize % WORD_BITS;
         self.0[node as usize / WORD_BITS].bits[bit / 32] |= 1 << (bit % 32);

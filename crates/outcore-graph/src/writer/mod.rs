@@ -93,7 +93,6 @@ impl GraphWriter {
     ///
     /// # Errors
     /// Like [`GraphWriter::create`].
-    #[doc(hidden)]
     pub fn create_part(
         files: &Files,
         directory: &Path,

@@ -198,10 +198,10 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         let file =
             detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
         let chunk_bytes = CHUNK_BYTES as usize;
-        let kinds = file.kinds().map(|_| {
-            kinds_bytes(BatchMemory { chunk_bytes, chunks: crate::batch_chunks(&limits) })
-        });
-        crate::sort_bytes_beside_window(&limits, file.window_bytes + kinds.unwrap_or(0))?;
+        let kinds = file
+            .kinds()
+            .map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: crate::batch_chunks(limits) }));
+        crate::sort_bytes_beside_window(limits, file.window_bytes + kinds.unwrap_or(0))?;
         if let Some(size) = file.text().and_then(|format| format.matrix) {
             tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
         }

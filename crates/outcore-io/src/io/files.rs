@@ -151,7 +151,6 @@ impl Files {
     ///
     /// # Errors
     /// `Io` or `DiskFull` with the path.
-    #[doc(hidden)]
     pub fn write_own(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let part = part_path(path);
         let result = (|| {

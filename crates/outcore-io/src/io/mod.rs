@@ -39,7 +39,6 @@ mod profile;
 mod ram;
 mod scratch;
 #[cfg(feature = "sim")]
-#[doc(hidden)]
 pub mod sim;
 mod stream;
 mod tuning;
@@ -49,11 +48,9 @@ mod words;
 pub use cramped::Cramped;
 pub use disk::Disk;
 pub use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
-#[doc(hidden)]
 pub use disk::{available_memory_bytes, is_ignored};
 pub use files::{Counters, Files, StoredFile};
 pub use location::{Location, Locator};
-#[doc(hidden)]
 pub use memory::share_freed_memory;
 pub use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use meter::{Meter, own_process};
@@ -62,9 +59,7 @@ pub use profile::{
     Confidence, DerivedSettings, DiskProfile, Figure, ProcessorProfile, RandomReadProfile,
     TransferProfile, ValidIf,
 };
-#[doc(hidden)]
 pub use ram::Ram;
-#[doc(hidden)]
 pub use scratch::Owner;
 pub use scratch::Scratch;
 pub use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
@@ -72,7 +67,6 @@ pub use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub use tuning::WRITER_BYTES;
 pub use tuning::{StageFactors, Transfer, Tuning};
-#[doc(hidden)]
 pub use wait::Stop;
 pub use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 

@@ -53,7 +53,6 @@ mod resume;
 mod score;
 
 pub use place::{InputFile, JobKind, JobManifest};
-#[doc(hidden)]
 pub use place::{build_paths, cluster_paths, score_paths};
 pub use predict::plan;
 pub use present::outputs;

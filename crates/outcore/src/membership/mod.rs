@@ -183,7 +183,7 @@ struct Conflict {
 impl MembershipJob<'_> {
     fn open(&self) -> Result<EdgeReader> {
         let MembershipOptions { input, numbered, limits, .. } = self.options;
-        open(self.files, self.path, input, *numbered, input::batch_chunks(&limits))
+        open(self.files, self.path, input, *numbered, input::batch_chunks(limits))
     }
 
     /// Returns the budget of each of the two sorts; `window_bytes` is the memory of decompression.

@@ -13,7 +13,6 @@ use crate::output::{Paths, Written};
 use std::path::Path;
 
 /// Returns the paths of [`build`](crate::job::build).
-#[doc(hidden)]
 pub fn build_paths(options: &JobOptions, graph: &Path) -> Paths {
     let paths = options.paths(Paths::default().write_directory(OUTPUT, graph));
     let name = &scratch_name(graph);
@@ -24,7 +23,6 @@ pub fn build_paths(options: &JobOptions, graph: &Path) -> Paths {
 ///
 /// # Errors
 /// `Usage` if several results would go to one stream.
-#[doc(hidden)]
 pub fn cluster_paths(
     files: &Files,
     source: &Source,
@@ -47,7 +45,6 @@ pub fn cluster_paths(
 }
 
 /// Returns the paths of [`score`](crate::job::score()).
-#[doc(hidden)]
 pub fn score_paths(options: &ScoreOptions) -> Paths {
     Paths::default()
         .read_graph(None, [&options.graph])

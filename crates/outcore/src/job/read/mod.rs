@@ -28,7 +28,6 @@ use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
 };
 use crate::io::{Cramped, Scratch, Tuning};
-use crate::plan;
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_count, format_counted};
@@ -537,7 +536,7 @@ where
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
         let expected = (self.node_count as f64 / share.max(0.01)) as u64;
-        plan::too_small(&self.options.limits, expected, "the input seems to have")
+        crate::plan::too_small(&self.options.limits, expected, "the input seems to have")
     }
 
     /// Passes the arcs of all chunks to the sorter, in input order.
