@@ -128,9 +128,6 @@ def cluster(
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
     fixed: StrPath | None = None,
-    inflation: float | None = None,
-    consensus: int | None = None,
-    consensus_share: float | None = None,
     like: Literal["exolabel"] | None = None,
     min_size: int = 1,
     small: Literal["drop", "singletons"] = "drop",
@@ -252,13 +249,6 @@ def cluster(
         Unlimited by default.
     fixed : path, optional
         File of ``node<TAB>community`` with labels that never change.
-    inflation : float, optional
-        Raise weights to this power first, above 0 and at most 16; 1 by default.
-    consensus : int, optional
-        Number of runs, with seeds from `seed` upward, whose agreement to find: the first result is continued with the
-        weight of each edge multiplied by the share of runs in which its ends are together.
-    consensus_share : float, optional
-        Leave out edges whose ends are together in a smaller share of the runs; 0.5 by default.
     like : {"exolabel"}, optional
         Start from the settings of another program; options given explicitly take precedence.
     min_size : int

@@ -48,9 +48,6 @@ class ClusterOptions(TypedDict, total=False):
     label_cutoff: float | None
     max_visits: int | Literal["root-degree"] | None
     fixed: StrPath | None
-    inflation: float | None
-    consensus: int | None
-    consensus_share: float | None
     like: Literal["exolabel"] | None
     min_size: int
     small: Literal["drop", "singletons"]

@@ -66,9 +66,7 @@ pub use finish::tally::Tally;
 pub use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
 pub use methods::connected::WellConnected;
-pub use methods::options::{
-    AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding, Visits,
-};
+pub use methods::options::{AttenuationRule, ClusterOptions, PropagationOptions, Seeding, Visits};
 pub use methods::table::LevelSpec;
 pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSpec};
 pub use store::given::Given;

@@ -519,7 +519,6 @@ impl Block {
         scratch: &mut ArcScratch,
     ) -> Result<(usize, usize)> {
         scratch.reserve(count);
-        let node = self.entry.first_node + local as u32;
         let weighted = if self.is_weighted { count } else { 0 };
         let (targets, weights) = (&mut scratch.targets[..count], &mut scratch.weights[..weighted]);
         self.decode(plain, local, cursor, targets, weights)?;
@@ -527,7 +526,7 @@ impl Block {
             None => (count, weighted),
             Some(view) => {
                 let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
-                view.apply(node, count, self.is_weighted, targets, weights)
+                view.apply(count, self.is_weighted, targets, weights)
             }
         })
     }
@@ -557,9 +556,8 @@ impl Block {
             rest -= count as u64;
             self.hub_segment(&padded, count, scratch).ok_or_else(|| self.corrupt())?;
             let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
-            let node = self.entry.first_node;
             let (count, weighted) = match &self.shared.view {
-                Some(view) => view.apply(node, count, self.is_weighted, targets, weights),
+                Some(view) => view.apply(count, self.is_weighted, targets, weights),
                 None => (count, if self.is_weighted { count } else { 0 }),
             };
             f(&targets[..count], &weights[..weighted]);

@@ -92,7 +92,7 @@ impl Graph {
     /// Returns this graph seen through `view`.
     #[must_use]
     pub fn seen_as(&self, view: &View) -> Self {
-        let view = (!view.is_plain()).then(|| view.clone());
+        let view = (!view.is_plain()).then_some(*view);
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 
@@ -158,7 +158,7 @@ impl Graph {
 
     /// Whether any weight, of an arc or a loop, is not 1.
     pub fn is_weighted(&self) -> bool {
-        self.manifest.weighted || self.shared.view.as_ref().is_some_and(View::weighs)
+        self.manifest.weighted
     }
 
     /// Returns the sum of the arcs' weights in their order, loops not counted.

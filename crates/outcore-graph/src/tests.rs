@@ -233,6 +233,20 @@ proptest! {
         prop_assert_eq!(summary.bytes, graph.bytes_on_disk());
         prop_assert_eq!(&graph.summary(), &summary);
         prop_assert!(is_distributed(&summary, &expected.arcs));
+        let rows: Vec<Row> =
+            graph.rows(0..options.node_count as u32).collect::<Result<_>>().unwrap();
+        let degrees: Vec<u64> = graph.degrees().collect::<Result<_>>().unwrap();
+        prop_assert!(degrees.into_iter().eq(rows.iter().map(|row| row.neighbors.len() as u64)));
+        let code = |weight: f64| Weight::new(weight).code();
+        let arcs_of = |row: &Row| {
+            let node = row.node;
+            row.neighbors.clone().into_iter().map(move |(target, w)| (node, target, code(w)))
+        };
+        prop_assert!(rows.iter().flat_map(arcs_of).eq(expected.arcs.iter().copied()));
+        let loops = rows.iter().filter(|row| row.self_loop > 0.0);
+        prop_assert!(
+            loops.map(|row| (row.node, row.self_loop)).eq(expected.loops.iter().copied())
+        );
         let is_other = |weight: f64| weight != 1.0;
         let is_weighted = expected.arcs.iter().any(|arc| is_other(Weight::from_code(arc.2).value()))
             || expected.loops.iter().any(|&(_, weight)| is_other(weight));

@@ -1,38 +1,23 @@
 //! Views of a graph for a clustering method, without another file: light arcs omitted, weights multiplied by a power
-//! of two and raised to a power, arcs weighted by the number of labelings that agree on them.
+//! of two.
 //!
 //! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
 //! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
-//! costs a comparison, the power about 4 ns, and each labeling the lookup of a label.
+//! costs a comparison.
 //!
 //! Seeding, sweeps and the closing scan see one graph, and no loop needs to know. The result is that of a graph built
 //! without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for the mean
 //! weight.
 
-use super::power::Power;
 use crate::weight::Weight;
-use std::sync::Arc;
 
 /// Transformation of a graph; by default none.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct View {
     least_code: u32,
     /// Exponent of the power of two that weights are multiplied by.
     shift: i32,
-    power: Option<Arc<Power>>,
-    agreement: Option<Arc<Labelings>>,
 }
-
-/// Labelings of the nodes, 4 bytes per node each.
-#[derive(Debug)]
-struct Labelings {
-    labelings: Vec<Vec<u32>>,
-    /// Minimum number of labelings in which the ends of a visible arc have the same label.
-    least: u16,
-}
-
-/// Number of arcs compared together in all labelings.
-const BATCH_ARCS: usize = 256;
 
 impl View {
     /// Omits arcs and loops that are lighter than `weight`.
@@ -49,64 +34,29 @@ impl View {
         self
     }
 
-    /// Raises the remaining weights to a power, above 0 and at most [`POWER_MAX`](Self::POWER_MAX).
-    #[must_use]
-    pub fn with_power(mut self, exponent: f64) -> Self {
-        self.power = (exponent != 1.0).then(|| Arc::new(Power::new(exponent)));
-        self
-    }
-
-    /// Omits arcs whose ends have the same label in less than the share `least` of the labelings, and
-    /// multiplies the weights of the others by their share. Loops are unchanged.
-    ///
-    /// # Panics
-    /// Panics if there are no labelings, or more than 65,535.
-    #[must_use]
-    pub fn agreeing(mut self, labelings: Vec<Vec<u32>>, least: f64) -> Self {
-        assert!((1..=usize::from(u16::MAX)).contains(&labelings.len()), "wrong count");
-        let least = (least * labelings.len() as f64).ceil().max(1.0) as u16;
-        self.agreement = Some(Arc::new(Labelings { labelings, least }));
-        self
-    }
-
-    /// Maximum exponent.
-    pub const POWER_MAX: f64 = 16.0;
     /// Exponent of the sum of all weights up to which products of two sums, of which one is a small share of all, are in
     /// the range of `f64`, as are their reciprocals.
     pub const PRODUCT_EXPONENT_MAX: i32 = 300;
     /// Exponent of the sum of all weights up to which all other sums and single weights are, likewise.
-    pub const SUM_EXPONENT_MAX: f64 = 900.0;
+    pub const SUM_EXPONENT_MAX: i32 = 900;
 
     /// Whether the view changes nothing.
     pub fn is_plain(&self) -> bool {
-        self.least_code == 0 && self.shift == 0 && self.power.is_none() && self.agreement.is_none()
+        self.least_code == 0 && self.shift == 0
     }
 
-    /// Whether the view gives weights to arcs that have none in the file.
-    pub(crate) fn weighs(&self) -> bool {
-        self.agreement.is_some()
-    }
-
-    /// Returns the weight of a loop, or of an arc if there are no labelings; 0 if it is omitted.
+    /// Returns the weight of a loop or an arc; 0 if it is omitted.
     pub fn weight_of(&self, code: u32) -> f64 {
         let code = match code {
             code if code < self.least_code => return 0.0,
             code => self.shift(code),
         };
-        Weight::from_code(self.power.as_ref().map_or(code, |power| power.code(code))).value()
+        Weight::from_code(code).value()
     }
 
     /// Returns a sum of weights in the unit of the view.
-    pub(crate) fn sum_of(&self, sum: f64) -> f64 {
+    pub fn sum_of(&self, sum: f64) -> f64 {
         libm::scalbn(sum, self.shift)
-    }
-
-    /// Returns a sum of powers of weights in the unit of the view.
-    pub fn sum_of_powers(&self, sum: f64) -> f64 {
-        match &self.power {
-            Some(power) if self.shift != 0 => sum * libm::exp2(power.of_shift(self.shift)),
-            _ => self.sum_of(sum),
-        }
     }
 
     /// Returns the code of a weight in the unit of the view: the nearest weight if it is out of range.
@@ -122,7 +72,6 @@ impl View {
     /// number of remaining targets and weights.
     pub(crate) fn apply(
         &self,
-        node: u32,
         mut count: usize,
         mut is_weighted: bool,
         targets: &mut [u32],
@@ -139,20 +88,8 @@ impl View {
         } else if self.least_code > 0 {
             count = keep_heavy(self.least_code, &mut targets[..count], &mut codes[..count]);
         }
-        if is_weighted {
-            if self.shift != 0 {
-                codes[..count].iter_mut().for_each(|code| *code = self.shift(*code));
-            }
-            if let Some(power) = &self.power {
-                codes[..count].iter_mut().for_each(|code| *code = power.code(*code));
-            }
-        }
-        if let Some(agreement) = &self.agreement {
-            if !is_weighted {
-                codes[..count].fill(Weight::ONE.code());
-                is_weighted = true;
-            }
-            count = agreement.weigh(node, &mut targets[..count], &mut codes[..count]);
+        if is_weighted && self.shift != 0 {
+            codes[..count].iter_mut().for_each(|code| *code = self.shift(*code));
         }
         (count, if is_weighted { count } else { 0 })
     }
@@ -168,43 +105,16 @@ fn keep_heavy(least: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
     kept
 }
 
-impl Labelings {
-    /// Moves arcs that enough labelings agree on to the front, with new weights; returns their number.
-    fn weigh(&self, node: u32, targets: &mut [u32], codes: &mut [u32]) -> usize {
-        let unit = 1.0 / self.labelings.len() as f64;
-        let (mut kept, mut start) = (0, 0);
-        while start < targets.len() {
-            let end = targets.len().min(start + BATCH_ARCS);
-            let mut counts = [0u16; BATCH_ARCS];
-            for labels in &self.labelings {
-                let own = labels[node as usize];
-                for (count, &target) in counts.iter_mut().zip(&targets[start..end]) {
-                    *count += u16::from(labels[target as usize] == own);
-                }
-            }
-            for (at, &count) in (start..end).zip(&counts) {
-                if count >= self.least {
-                    let weight = Weight::from_code(codes[at]).value() * (f64::from(count) * unit);
-                    (targets[kept], codes[kept]) = (targets[at], Weight::new(weight).code());
-                    kept += 1;
-                }
-            }
-            start = end;
-        }
-        kept
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(view: &View, node: u32, targets: &[u32], weights: &[f64]) -> Vec<(u32, f64)> {
+    fn seen(view: &View, targets: &[u32], weights: &[f64]) -> Vec<(u32, f64)> {
         let mut targets = targets.to_vec();
         let mut codes: Vec<u32> = weights.iter().map(|&w| Weight::new(w).code()).collect();
         let (is_weighted, count) = (!codes.is_empty(), targets.len());
         codes.resize(count, 0);
-        let (count, weighted) = view.apply(node, count, is_weighted, &mut targets, &mut codes);
+        let (count, weighted) = view.apply(count, is_weighted, &mut targets, &mut codes);
         assert!(weighted == count || weighted == 0);
         let weight =
             |at: usize| if weighted == 0 { 1.0 } else { Weight::from_code(codes[at]).value() };
@@ -215,25 +125,17 @@ mod tests {
     fn a_view_transforms_arcs() {
         let (targets, weights) = ([1, 2, 3, 4], [0.5, 2.0, 0.25, 3.0]);
         let heavy = View::default().with_least_weight(0.5);
-        assert_eq!(seen(&heavy, 0, &targets, &weights), [(1, 0.5), (2, 2.0), (4, 3.0)]);
-        let squared = heavy.clone().with_power(2.0);
-        assert_eq!(seen(&squared, 0, &targets, &weights), [(1, 0.25), (2, 4.0), (4, 9.0)]);
-        let labelings = vec![vec![7, 7, 0, 7, 7], vec![5, 5, 5, 0, 5], vec![1, 0, 0, 0, 1]];
-        let agreed = View::default().agreeing(labelings.clone(), 0.5);
-        let third = Weight::new(2.0 / 3.0).value();
-        assert_eq!(seen(&agreed, 0, &targets, &[]), [(1, third), (4, 1.0)]);
-        let all = squared.agreeing(labelings, 1.0);
-        assert_eq!(seen(&all, 0, &targets, &weights), [(4, 9.0)]);
-        assert_eq!(seen(&View::default().with_least_weight(1.5), 0, &targets, &[]), []);
-        assert_eq!(seen(&View::default().with_least_weight(1.0), 0, &[9], &[]), [(9, 1.0)]);
+        assert_eq!(seen(&heavy, &targets, &weights), [(1, 0.5), (2, 2.0), (4, 3.0)]);
+        assert_eq!(seen(&View::default().with_least_weight(1.5), &targets, &[]), []);
+        assert_eq!(seen(&View::default().with_least_weight(1.0), &[9], &[]), [(9, 1.0)]);
     }
 
     #[test]
     fn a_view_transforms_loops() {
-        let view = View::default().with_least_weight(0.5).with_power(2.0);
+        let view = View::default().with_least_weight(0.5);
         assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
-        assert_eq!(view.weight_of(Weight::new(3.0).code()), 9.0);
-        assert!(View::default().with_least_weight(0.0).with_power(1.0).shifted(0).is_plain());
+        assert_eq!(view.weight_of(Weight::new(3.0).code()), 3.0);
+        assert!(View::default().with_least_weight(0.0).shifted(0).is_plain());
     }
 
     #[test]
@@ -241,17 +143,17 @@ mod tests {
         let (targets, weights) = ([1, 2, 3], [1.5e-280, 1.0, 7.25e280]);
         for (shift, factor) in [(-40, 2f64.powi(-40)), (20, 2f64.powi(20))] {
             let view = View::default().shifted(shift);
-            let found = seen(&view, 0, &targets, &weights);
+            let found = seen(&view, &targets, &weights);
             let value = |at: usize| Weight::new(weights[at]).value() * factor;
             assert_eq!(found, [(1, value(0)), (2, value(1)), (3, value(2))]);
-            assert_eq!(seen(&view, 0, &targets, &[]), [(1, factor), (2, factor), (3, factor)]);
+            assert_eq!(seen(&view, &targets, &[]), [(1, factor), (2, factor), (3, factor)]);
             assert_eq!(view.weight_of(Weight::new(weights[2]).code()), value(2));
             assert_eq!(view.sum_of(3.0), 3.0 * factor);
         }
-        let far = seen(&View::default().shifted(-1000), 0, &targets, &weights);
+        let far = seen(&View::default().shifted(-1000), &targets, &weights);
         assert!(far.iter().all(|&(_, weight)| weight > 0.0), "{far:?}");
-        // The minimum weight is in the unit of the file, and powers in that of the view.
-        let view = View::default().with_least_weight(1.0).shifted(3).with_power(2.0);
-        assert_eq!(seen(&view, 0, &[1, 2, 3], &[0.5, 1.0, 2.0]), [(2, 64.0), (3, 256.0)]);
+        // The minimum weight is in the unit of the file.
+        let view = View::default().with_least_weight(1.0).shifted(3);
+        assert_eq!(seen(&view, &[1, 2, 3], &[0.5, 1.0, 2.0]), [(2, 8.0), (3, 16.0)]);
     }
 }

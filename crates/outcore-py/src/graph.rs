@@ -5,8 +5,7 @@ use crate::tables::Batches;
 use arrow_array::builder::{Float64Builder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use outcore::graph::Weight;
-use outcore::graph::{ArcScratch, BlockScan, Graph, NameScan};
+use outcore::graph::{BlockScan, Graph, NameScan, Row};
 use outcore::io::Files;
 use outcore::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -17,6 +16,8 @@ use std::sync::Arc;
 /// Names of neighbors, and weights of the edges to them.
 type Neighbors = Vec<(Vec<u8>, f64)>;
 
+/// Maximum number of nodes whose edges are one batch.
+const BATCH_NODES: usize = 4096;
 /// Number of blocks read ahead of the current one.
 const READ_AHEAD: usize = 2;
 
@@ -63,21 +64,13 @@ impl GraphFile {
     /// one block of the graph, and a block of names for each neighbor.
     fn neighbors(&self, py: Python<'_>, name: Vec<u8>) -> PyResult<Option<Neighbors>> {
         detached(py, || {
-            let Some(node) = self.index_of(&name)? else { return Ok(None) };
-            let blocks = self.graph.blocks();
-            let at = blocks.partition_point(|block| u64::from(block.first_node) <= node) - 1;
-            let block = self.graph.read_block(at)?;
-            let local = (node - u64::from(block.first_node())) as usize;
+            let Some(node) = self.graph.node_named(&name)? else { return Ok(None) };
             let mut found = Vec::new();
-            let loop_weight = block.self_loop(local);
-            if loop_weight > 0.0 {
-                found.push((node as u32, loop_weight));
+            for row in self.graph.rows([node]) {
+                let Row { self_loop, neighbors, .. } = row?;
+                found.extend((self_loop > 0.0).then_some((node, self_loop)));
+                found.extend(neighbors);
             }
-            block.for_each_segment(local, &mut ArcScratch::default(), |targets, codes| {
-                let weight =
-                    |at: usize| codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
-                found.extend(targets.iter().enumerate().map(|(at, &target)| (target, weight(at))));
-            })?;
             let names = self.graph.open_names()?;
             found
                 .into_iter()
@@ -116,20 +109,6 @@ impl GraphFile {
     }
 }
 
-impl GraphFile {
-    fn index_of(&self, name: &[u8]) -> Result<Option<u64>> {
-        let mut names = self.graph.names()?;
-        let mut index = 0;
-        while let Some(found) = names.next_name()? {
-            if found == name {
-                return Ok(Some(index));
-            }
-            index += 1;
-        }
-        Ok(None)
-    }
-}
-
 /// Nodes and their names, in order of nodes.
 type Nodes = BTreeMap<u32, String>;
 
@@ -161,7 +140,7 @@ fn text_of(name: &[u8]) -> Result<&str> {
     })
 }
 
-/// Reader of the edges among some nodes, block by block.
+/// Reader of the edges among some nodes.
 struct Subgraph {
     graph: Arc<Graph>,
     nodes: Nodes,
@@ -180,45 +159,38 @@ impl Subgraph {
         Self { graph, nodes, next: 0, schema: Arc::new(Schema::new(fields)) }
     }
 
-    /// Returns the edges of the next block that contains any of the nodes. Arcs of directed graphs are stored at
+    /// Returns the edges of the next nodes. Arcs of directed graphs are stored at
     /// the node that they point to.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some((&first, _)) = self.nodes.range(self.next..).next() else { return Ok(None) };
-        let blocks = self.graph.blocks();
-        let at = blocks.partition_point(|block| block.first_node <= first) - 1;
-        let block = self.graph.read_block(at)?;
-        let end = block.first_node() + block.node_count() as u32;
+        let nodes = self.nodes.range(first..).map(|(&node, _)| node).take(BATCH_NODES);
         let mut rows = (StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
         let mut push = |source: &str, target: &str, weight| {
             rows.0.append_value(source);
             rows.1.append_value(target);
             rows.2.append_value(weight);
         };
-        let mut arcs = ArcScratch::default();
-        for (&node, name) in self.nodes.range(self.next..end) {
-            let local = (node - block.first_node()) as usize;
-            let loop_weight = block.self_loop(local);
-            let mut is_alone = loop_weight == 0.0;
+        for row in self.graph.rows(nodes) {
+            let Row { node, self_loop, neighbors, .. } = row?;
+            let name = &self.nodes[&node];
+            let mut is_alone = self_loop == 0.0;
             if !is_alone {
-                push(name, name, loop_weight);
+                push(name, name, self_loop);
             }
-            block.for_each_segment(local, &mut arcs, |targets, codes| {
-                for (at, target) in targets.iter().enumerate() {
-                    let Some(other) = self.nodes.get(target) else { continue };
-                    is_alone = false;
-                    let weight = codes.get(at).map_or(1.0, |&code| Weight::from_code(code).value());
-                    if self.graph.is_directed() {
-                        push(other, name, weight);
-                    } else if node < *target {
-                        push(name, other, weight);
-                    }
+            for (target, weight) in neighbors {
+                let Some(other) = self.nodes.get(&target) else { continue };
+                is_alone = false;
+                if self.graph.is_directed() {
+                    push(other, name, weight);
+                } else if node < target {
+                    push(name, other, weight);
                 }
-            })?;
+            }
             if is_alone {
                 push(name, name, 0.0);
             }
+            self.next = node + 1;
         }
-        self.next = end;
         let (mut sources, mut targets, mut weights) = rows;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(sources.finish()),

@@ -10,8 +10,7 @@
 //! deleted on the way. I/O: one sequential write and one read per pass.
 //!
 //! ```
-//! use outcore_io::Files;
-//! use outcore_sort::{Pair, Sorter};
+//! use outcore_sort::{Pair, Sorter, io::Files};
 //!
 //! // Runs, if there are any, go to a directory of their own in this one.
 //! let parent = std::env::temp_dir();
@@ -22,10 +21,33 @@
 //! let mut sorted = sorter.finish()?;
 //! let block = sorted.next_block()?.expect("three records");
 //! assert_eq!(block.iter().map(|pair| pair.key).collect::<Vec<_>>(), [1, 2, 3]);
-//! # Ok::<(), outcore_io::Error>(())
+//! # Ok::<(), outcore_sort::io::Error>(())
 //! ```
-//! A record type of your own defines its sort key and its encoding: [`Record`]. `examples/sort_file.rs` sorts
-//! a file of records that is larger than memory.
+//!
+//! A record type of your own defines its sort key and its encoding ([`Record`]). `examples/sort_file.rs` sorts a file
+//! of records that is larger than memory.
+//!
+//! ```
+//! use outcore_sort::{Record, Sorter, io::Files};
+//!
+//! #[derive(Clone, Copy, Default)]
+//! struct Visit { time: u64, page: u8 }
+//! impl Record for Visit {
+//!     type Key = u64;
+//!     fn key(&self) -> u64 { self.time }
+//!     fn encode(visits: &[Self], out: &mut Vec<u8>) {
+//!         visits.iter().for_each(|visit| { out.extend(visit.time.to_le_bytes()); out.push(visit.page) });
+//!     }
+//!     fn decode(bytes: &[u8], _count: usize, out: &mut Vec<Self>) -> Option<()> {
+//!         let visit = |b: &[u8; 9]| Some(Visit { time: u64::from_le_bytes(*b.first_chunk()?), page: b[8] });
+//!         bytes.as_chunks().0.iter().try_for_each(|bytes| visit(bytes).map(|visit| out.push(visit)))
+//!     }
+//! }
+//! let mut sorter = Sorter::new(&Files::default(), &std::env::temp_dir(), 64 << 20, 2)?;
+//! sorter.push(&[Visit { time: 9, page: b'a' }, Visit { time: 4, page: b'b' }])?;
+//! assert_eq!(sorter.finish()?.next_block()?.expect("two visits")[0].page, b'b');
+//! # Ok::<(), outcore_sort::io::Error>(())
+//! ```
 
 mod cost;
 mod directory;
@@ -46,6 +68,7 @@ use directory::RunDirectory;
 use form::Former;
 pub use key::{RadixKey, U96};
 use merge::{Merge, Width};
+pub use outcore_io as io;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::size_to_type;
 use outcore_io::{Files, reserve_large_pages};

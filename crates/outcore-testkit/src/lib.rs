@@ -41,12 +41,6 @@ impl Edges {
         Self { edges, ..self.clone() }
     }
 
-    /// Returns the edges with new weights, computed from the codes of the stored ones.
-    pub fn reweighted(&self, weight: impl Fn(u32) -> f64) -> Self {
-        let reweigh = |&(a, b, w): &(u32, u32, f64)| (a, b, weight(Weight::new(w).code()));
-        Self { edges: self.edges.iter().map(reweigh).collect(), ..self.clone() }
-    }
-
     /// Returns sorted, distinct arcs, each with the largest weight of its duplicates.
     pub fn arcs(&self) -> BTreeMap<(u32, u32), u32> {
         let mut arcs = BTreeMap::new();

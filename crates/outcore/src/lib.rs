@@ -10,34 +10,22 @@
 //!
 //! # Quick start
 //!
-//! A [`job`] runs the whole pipeline: it reads edge lists, builds the graph, finds communities and writes them. A job
+//! A [`Job`] runs the whole pipeline: it reads edge lists, builds the graph, finds communities and writes them. A job
 //! that was interrupted resumes when it is run again.
 //!
 //! ```
-//! use outcore::cluster::ClusterOptions;
-//! use outcore::input::InputOptions;
-//! use outcore::io::Files;
-//! use outcore::job::{self, JobOptions, Limits, Source};
-//! use outcore::progress::Silent;
 //! # let temporary = tempfile::tempdir().expect("a directory");
 //! # let directory = temporary.path();
-//!
-//! let files = Files::default();
-//! let edges = directory.join("edges.tsv");
-//! files.write(&edges, b"a b\nb c\nc a\nx y\ny z\nz x\nc x\n")?;
-//!
-//! let input = InputOptions { paths: vec![edges], ..InputOptions::default() };
-//! let limits = Limits { memory_bytes: 128 << 20, threads: 2 };
-//! // The last argument is the directory for temporary files.
-//! let options = JobOptions::new(input, limits, directory.to_path_buf());
-//! let source = Source::Edges(Box::new(options));
-//! let output = directory.join("communities.tsv");
-//! let report = job::cluster(&files, &source, &ClusterOptions::default(), &output, &Silent)?;
-//!
+//! let (edges, communities) = (directory.join("edges.tsv"), directory.join("communities.tsv"));
+//! std::fs::write(&edges, "a b\nb c\nc a\nx y\ny z\nz x\nc x\n").expect("a disk");
+//! let report = outcore::Job::new(edges).memory(128 << 20).cluster(&communities)?;
 //! assert_eq!(report.communities.map(|found| found.community_count), Some(2));
-//! assert_eq!(files.read(&output)?, b"a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
+//! let text = std::fs::read_to_string(communities).expect("it was written");
+//! assert_eq!(text, "a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
 //! # Ok::<(), outcore::Error>(())
 //! ```
+//!
+//! [`job`] has the same with every option.
 //!
 //! The parts of a job can also be used on their own: [`input`] parses edge lists, [`sort`] sorts more records than fit
 //! in memory, [`graph`] is the graph on disk, [`cluster`] finds its communities, [`score`] rates them, and all of them
@@ -58,6 +46,7 @@ pub mod output;
 pub mod plan;
 pub mod present;
 
+pub use job::Job;
 pub use outcore_cluster::{self as cluster, score};
 pub use outcore_graph::{self as graph, weight};
 use outcore_graph::{ids, pack};

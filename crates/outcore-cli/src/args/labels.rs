@@ -2,12 +2,9 @@
 
 use super::values::names;
 use clap::{Args, ValueEnum};
-use outcore::cluster::{
-    AttenuationRule, Consensus, MethodOption, PropagationOptions, Seeding, Visits,
-};
+use outcore::cluster::{AttenuationRule, MethodOption, PropagationOptions, Seeding, Visits};
 use outcore::error::opt::{
-    ATTENUATION, ATTENUATION_RULE, CONSENSUS, FIXED, INFLATION, LABEL_CUTOFF, LIKE, MAX_VISITS,
-    METHOD,
+    ATTENUATION, ATTENUATION_RULE, FIXED, LABEL_CUTOFF, LIKE, MAX_VISITS, METHOD,
 };
 use outcore::{Error, Result};
 use std::path::PathBuf;
@@ -34,16 +31,6 @@ pub(crate) struct Labels {
     /// Labels that never change, from a file of `node<TAB>community`
     #[arg(long, value_name = "FILE")]
     pub(crate) fixed: Option<PathBuf>,
-    /// Raise weights to this power before clustering, above 0 and at most 16 [default: 1]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    pub(crate) inflation: Option<f64>,
-    /// Find a consensus of N runs, with seeds from `--seed` upward: the first result continues with
-    /// each edge's weight multiplied by the share of runs in which its ends share a community
-    #[arg(long, value_name = "N")]
-    pub(crate) consensus: Option<u32>,
-    /// Leave out edges whose ends share a community in a smaller share of the runs [default: 0.5]
-    #[arg(long, value_name = "SHARE", requires = "consensus")]
-    pub(crate) consensus_share: Option<f64>,
     /// Start from the settings of another program; other options given take precedence. `exolabel`:
     /// --attenuation 1 --attenuation-rule change --max-visits root-degree --seeding own --converge
     #[arg(long, value_enum, value_name = "PROGRAM")]
@@ -70,8 +57,6 @@ impl Labels {
             (self.label_cutoff.is_some(), LABEL_CUTOFF),
             (self.max_visits.is_some(), MAX_VISITS),
             (self.fixed.is_some(), FIXED),
-            (self.inflation.is_some(), INFLATION),
-            (self.consensus.is_some(), CONSENSUS),
             (self.like.is_some(), LIKE),
         ];
         match given.iter().find(|(is_given, _)| *is_given) {
@@ -108,10 +93,6 @@ impl Labels {
         options.attenuation_rule = self.attenuation_rule.unwrap_or(options.attenuation_rule);
         options.label_cutoff = self.label_cutoff.unwrap_or(options.label_cutoff);
         options.max_visits = self.max_visits.unwrap_or(options.max_visits);
-        options.inflation = self.inflation.unwrap_or(options.inflation);
-        options.consensus = self
-            .consensus
-            .map(|runs| Consensus::new(runs, self.consensus_share.unwrap_or(Consensus::SHARE)));
         options
     }
 }

@@ -37,8 +37,7 @@ fn body(report: &Report, all: &[Found<'_>]) -> Markup {
         p {
             "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
              levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
-             inside communities. A consensus has several runs of sweeps, the last of which uses the edges that \
-             the others agree on."
+             inside communities."
         }
         @for text in all.iter().filter_map(unlisted) { p.warning { (text) } }
         @if all.len() > 1 { (small(drawings)) } @else { (charts(drawings)) }
@@ -60,23 +59,18 @@ fn unlisted(found: &Found<'_>) -> Option<String> {
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {
     let all = &found.communities.sweeps;
-    let has_runs = all.iter().any(|sweep| sweep.run > 0);
     let has_levels = all.iter().any(|sweep| sweep.level > 0 || sweep.refines);
-    // Colors distinguish runs, or levels otherwise; runs have no levels.
-    let part = |sweep: &Sweep| if has_runs { sweep.run.into() } else { sweep.level };
     let drawn = (1..).zip(all.iter().take(DRAWN_MAX));
-    let columns: Vec<Upright> =
-        drawn.map(|(number, sweep)| column(number, sweep, part(sweep))).collect();
-    let mut parts: Vec<u64> = all.iter().map(part).collect();
-    parts.sort_unstable();
-    parts.dedup();
-    let name = |part: u64| match part {
-        run if has_runs => format!("run {run}"),
+    let columns: Vec<Upright> = drawn.map(|(number, sweep)| column(number, sweep)).collect();
+    let mut levels: Vec<u64> = all.iter().map(|sweep| sweep.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let name = |level: u64| match level {
         0 => "the graph".into(),
         level => format!("level {level}"),
     };
     let mut legend: Vec<(String, String)> =
-        parts.into_iter().take(COLORS as usize).map(|part| (color(part), name(part))).collect();
+        levels.into_iter().take(COLORS as usize).map(|of| (color(of), name(of))).collect();
     if has_levels {
         legend.push(("f0 lighter".into(), "refining".into()));
     }
@@ -87,26 +81,25 @@ fn drawing(found: &Found<'_>) -> Option<Drawing> {
         }
         false => String::new(),
     };
-    let legend = if has_levels || has_runs { legend.as_slice() } else { &[] };
+    let legend = if has_levels { legend.as_slice() } else { &[] };
     let around = Around { x: "sweep", y: "nodes that moved, %", logarithmic: false, legend };
     chart::columns(&format!("Nodes that moved{of}{beyond}"), &columns, around)
 }
 
-fn color(part: u64) -> String {
-    format!("f{}", part % COLORS)
+fn color(level: u64) -> String {
+    format!("f{}", level % COLORS)
 }
 
-fn column(number: usize, sweep: &Sweep, part: u64) -> Upright {
-    let &Sweep { run, level, refines, node_count, moved_count, .. } = sweep;
+fn column(number: usize, sweep: &Sweep) -> Upright {
+    let &Sweep { level, refines, node_count, moved_count, .. } = sweep;
     let lighter = if refines { " lighter" } else { "" };
-    let of_run = if run > 0 { format!(", run {run}") } else { String::new() };
     let refining = if refines { ", refining" } else { "" };
     Upright {
-        class: format!("{}{lighter}", color(part)),
+        class: format!("{}{lighter}", color(level)),
         value: 100.0 * moved_count as f64 / node_count.max(1) as f64,
         label: number.to_string(),
         reported: format!(
-            "sweep {number}{of_run}, level {level}{refining}: {} of {}",
+            "sweep {number}, level {level}{refining}: {} of {}",
             format_count(moved_count),
             format_counted(node_count, "node", "nodes")
         ),
@@ -118,22 +111,20 @@ const HEADINGS: [&str; 6] =
 
 /// Returns one row for each sequence of consecutive sweeps of one kind.
 fn rows(all: &[Sweep]) -> Vec<Vec<String>> {
-    let kind = |sweep: &Sweep| (sweep.run, sweep.cycle, sweep.level, sweep.refines);
-    let has_runs = all.iter().any(|sweep| sweep.run > 0);
+    let kind = |sweep: &Sweep| (sweep.cycle, sweep.level, sweep.refines);
     let mut number = 1;
     let mut rows = Vec::new();
     for part in all.chunk_by(|a, b| kind(a) == kind(b)) {
         let (first, last) = (part[0], part[part.len() - 1]);
         let end = number + part.len() - 1;
         let sweeps = if end > number { format!("{number} to {end}") } else { number.to_string() };
-        let run = if has_runs { format!(", run {}", first.run) } else { String::new() };
         let moved = |sweep: Sweep| {
             let share = percent(sweep.moved_count, sweep.node_count);
             format!("{} ({share})", format_count(sweep.moved_count))
         };
         let refining = if first.refines { ", refining" } else { "" };
         rows.push(vec![
-            sweeps + &run,
+            sweeps,
             format!("{}{refining}", first.level),
             first.cycle.to_string(),
             format_count(first.node_count),

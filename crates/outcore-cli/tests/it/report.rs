@@ -148,11 +148,6 @@ fn a_graph_that_is_built_and_clustered_has_its_pages() {
     assert!(!html.contains("predicted</th>"));
     let html = page(path, &["cluster", "e.graph", "-o", "c.tsv", "--method", "components"]);
     assert!(html.contains("nothing converges") && html.contains("found 1 community."));
-    let consensus = ["--method", "label-propagation", "--consensus", "3"];
-    let html = page(path, &[&["cluster", "e.graph", "-o", "c.tsv"], &consensus[..]].concat());
-    assert!(
-        html.contains(", run 2, level 0") && html.contains("(consensus runs 3, share 0.5, seed 0)")
-    );
 }
 
 #[test]

@@ -339,11 +339,7 @@ impl ClusterOptions {
         let nodes = graph.node_count as f64;
         let bytes = match &self.method.spec().run {
             Procedure::Components => 0.0,
-            Procedure::Propagation => {
-                let consensus = self.propagation.consensus;
-                let runs = consensus.map_or(self.result_count(), |given| given.runs.into());
-                4.125 * runs as f64 * nodes
-            }
+            Procedure::Propagation => 4.125 * self.result_count() as f64 * nodes,
             Procedure::Levels(levels) => (4.125 + COMMUNITIES_A_NODE * levels.saved_bytes) * nodes,
         };
         let at_once = times.min(2.0);
@@ -394,10 +390,7 @@ impl ClusterOptions {
         let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
         match &self.method.spec().run {
             Procedure::Components => 2,
-            Procedure::Propagation => {
-                let runs = if self.propagation.consensus.is_some() { 2 } else { 1 };
-                runs * (1 + swept(SWEEPS)) + 1
-            }
+            Procedure::Propagation => swept(SWEEPS) + 2,
             // Initial groups, sweeps, refined groups, their sweep, contraction, polish, closing.
             Procedure::Levels(levels) => {
                 let weighed = u64::from(levels.by_mean_weight() && self.min_weight > 0.0);
@@ -467,8 +460,7 @@ impl ClusterOptions {
             Some(left.map_or(planned, |left| left.min(planned)))
         });
         let most = f64::from(self.most_sweeps().saturating_sub(sweeps));
-        let after = if self.propagation.consensus.is_some() { SWEEPS + 2 } else { 1 };
-        (left.map(|left| left.min(most)), after as f64)
+        (left.map(|left| left.min(most)), 1.0)
     }
 
     /// Returns the time per arc of the graph over all scans.
@@ -477,11 +469,7 @@ impl ClusterOptions {
         match &self.method.spec().run {
             Procedure::Components => 2.0 * scan_arc,
             Procedure::Propagation => {
-                let runs = self
-                    .propagation
-                    .consensus
-                    .map_or(self.result_count() as f64, |given| f64::from(given.runs) / 2.0 + 0.5);
-                runs * sweeps * (scan_arc + SWEPT_SHARE * PROPAGATE_ARC)
+                self.result_count() as f64 * sweeps * (scan_arc + SWEPT_SHARE * PROPAGATE_ARC)
             }
             Procedure::Levels(levels) => sweeps * (scan_arc + SWEPT_SHARE * levels.rate_arc),
         }
@@ -495,9 +483,9 @@ impl ClusterOptions {
 
     /// Returns the number of results: one for each value of an option that takes several.
     pub fn result_count(&self) -> u64 {
-        let (method, propagation) = (self.method, &self.propagation);
-        if method.takes(MethodOption::Propagation) && propagation.consensus.is_none() {
-            propagation.attenuation.len() as u64
+        let method = self.method;
+        if method.takes(MethodOption::Propagation) {
+            self.propagation.attenuation.len() as u64
         } else if method.takes(MethodOption::Resolution) {
             self.resolution.len() as u64
         } else {

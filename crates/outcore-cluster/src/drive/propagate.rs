@@ -4,15 +4,11 @@
 //!  given labels, stars --> labels of every run --sweep, sweep, ...--> labels --closing--> communities
 //!                                                a block of the graph is
 //!                                                read once for all runs
-//!  consensus: runs with a seed each --> labels --agreement--> weights --one more run--> communities
 //! ```
 //!
 //! Several runs advance together: each block is swept for every run while it is in memory, so the file is
 //! read once for all runs. Each run gives the same result as alone. Memory: 4.125 bytes per node and run; 2
 //! more if votes are attenuated, 2 if visits are limited, 4 if sizes are limited, 1 in directed graphs.
-//!
-//! A consensus continues its first result with arcs weighted by agreement. When it started over instead, pockets that
-//! waver between two communities stayed apart from both, and the result was worse than that of one run.
 
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
@@ -26,9 +22,7 @@ use crate::kernel::history::History;
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{Swept, Workshop, sweep_block};
 use crate::kernel::votes::Ballot;
-use crate::methods::options::{
-    AttenuationRule, ClusterOptions, Consensus, PropagationOptions, Seeding,
-};
+use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
 use crate::objectives::cap::Capped;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
 use crate::store::given::Given;
@@ -81,29 +75,18 @@ pub(crate) fn node_bits(
     given_count: u64,
 ) -> u64 {
     let propagation = &options.propagation;
-    let (attenuates, runs) = (propagation.attenuates(), propagation.runs());
+    let (attenuates, runs) = (propagation.attenuates(), propagation.attenuation.len() as u64);
     let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
-    // Sizes by label; during start and agreement, of one run at a time.
+    // Sizes by label; during the start, of one run at a time.
     let sizes = if options.max_size.is_some() { 4 } else { 0 };
     // Label, moves, visits, hops, and a bit for active nodes.
     let moves = directed_byte.max(u64::from(attenuates));
     let run = 8 * (4 + sizes + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
-    let results = if propagation.consensus.is_some() { 1 } else { runs };
     let sweeping = runs * run;
-    // All labels of the runs, the initial labels of the last run, and its own labels.
-    let agreeing =
-        if results < runs { 32 * runs + 32 + 33 + 8 * (directed_byte + sizes) } else { 0 };
     // Given labels and their new names are in memory together, before the labels of the runs are allocated.
     let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + 8 * sizes;
-    let closing = if directed { (8 * results).max(4 * results + 16) } else { 8 * results };
-    sweeping.max(agreeing).max(starting).max(8 * closing + 2) + has_given
-}
-
-impl PropagationOptions {
-    /// Returns the number of runs that advance together.
-    fn runs(&self) -> u64 {
-        self.consensus.map_or(self.attenuation.len() as u64, |consensus| consensus.runs.into())
-    }
+    let closing = if directed { (8 * runs).max(4 * runs + 16) } else { 8 * runs };
+    sweeping.max(starting).max(8 * closing + 2) + has_given
 }
 
 impl ClusterOptions {
@@ -302,52 +285,12 @@ impl ClusterJob<'_> {
     ) -> Result<Vec<Communities>> {
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let options = &self.options.propagation;
-        if let Some(consensus) = options.consensus {
-            return Ok(vec![self.agree::<S>(consensus, start, saves)?]);
-        }
         let seed = self.options.seed;
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
         let mut source = self.blocks(self.cache_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
+        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, saves)?;
         self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)
-    }
-
-    /// Performs several runs, and one on their agreement, which starts with the labels of the first run: otherwise,
-    /// pockets of nodes that waver together between two communities would stay separate from both.
-    /// The sweeps of the last run are not saved.
-    fn agree<S: Sum>(
-        &self,
-        consensus: Consensus,
-        start: Start,
-        saves: &mut Saves,
-    ) -> Result<Communities> {
-        let attenuation = self.options.propagation.attenuation[0];
-        let sets: Vec<Set> = (0..consensus.runs)
-            .map(|run| Set { seed: self.options.seed.wrapping_add(run.into()), attenuation })
-            .collect();
-        let mut source = self.blocks(self.cache_bytes());
-        let (runs, held) = self.advance::<S>(&mut source, &sets, start, Some(&mut *saves))?;
-        let mut before = History { scans: source.scans(), ..History::default() };
-        drop(source);
-        (0..).zip(&runs).for_each(|(run, outcome)| before.add(run, &outcome.history));
-        let again = Start::again(runs[0].labels.clone(), held, self.most());
-        let labelings = runs.into_iter().map(|run| run.labels).collect();
-        let (mut outcomes, held) = {
-            let view = self.options.view_of(self.graph)?.agreeing(labelings, consensus.share);
-            let options = self.options.plain();
-            let job = ClusterJob { graph: &self.graph.seen_as(&view), options: &options, ..*self };
-            let mut source = job.blocks(self.cache_bytes());
-            let set = Set { seed: self.options.seed, attenuation: 0.0 };
-            let advanced = job.advance::<f64>(&mut source, &[set], again, None)?;
-            before.scans += source.scans();
-            advanced
-        };
-        before.add(consensus.runs, &outcomes[0].history);
-        outcomes[0].history = before;
-        let mut source = self.blocks(self.cache_bytes());
-        let mut found = self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)?;
-        Ok(found.remove(0))
     }
 
     /// Advances the runs of all sets to their end; also returns the held nodes.
@@ -356,13 +299,12 @@ impl ClusterJob<'_> {
         source: &mut BlockSource<'_>,
         sets: &[Set],
         start: Start,
-        mut saves: Option<&mut Saves>,
+        saves: &mut Saves,
     ) -> Result<(Vec<SweptLabels>, Option<Bits>)> {
         let count = self.graph.node_count() as usize;
         let mut states: Vec<SweepState> =
             sets.iter().map(|set| SweepState::new(count, set.attenuation > 0.0)).collect();
-        let saved = saves.as_mut().map(|saves| saves.open(self.observer)).transpose()?.flatten();
-        let mut saved: Option<(Sweeping, StateReader)> = saved;
+        let mut saved: Option<(Sweeping, StateReader)> = saves.open(self.observer)?;
         if let Some((sweeping, from)) = &mut saved {
             self.report_resumed(sweeping.number)?;
             sweeping.histories.iter_mut().for_each(History::resume);
@@ -438,7 +380,7 @@ impl ClusterJob<'_> {
         states: &[SweepState],
         runs: &mut [SweepRun<'_>],
         mut sweeping: Sweeping,
-        mut saves: Option<&mut Saves>,
+        saves: &mut Saves,
     ) -> Result<Vec<History>> {
         let directed = self.graph.is_directed();
         let count = self.graph.node_count();
@@ -494,7 +436,7 @@ impl ClusterJob<'_> {
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
             notify(self.observer, Event::Detail { text: &text })?;
             (sweeping.number, sweeping.scans) = (number, source.scans());
-            if let Some(saves) = saves.as_mut().filter(|saves| saves.is_due()) {
+            if saves.is_due() {
                 saves.save(&sweeping, self.observer, |to| {
                     states.iter().try_for_each(|state| state.save(to))?;
                     runs.iter_mut().try_for_each(|run| run.save(to))
@@ -502,12 +444,5 @@ impl ClusterJob<'_> {
             }
         }
         Ok(sweeping.histories)
-    }
-}
-
-impl ClusterOptions {
-    /// Returns the options without those that apply to single runs.
-    fn plain(&self) -> Self {
-        Self { propagation: PropagationOptions::default(), ..self.clone() }
     }
 }

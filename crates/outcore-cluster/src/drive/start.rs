@@ -125,11 +125,6 @@ pub(crate) struct FirstLabels<'a> {
 }
 
 impl Start {
-    /// Creates initial labels from those of a run, which give every node a label.
-    pub(crate) fn again(given: Vec<u32>, held: Option<Bits>, most: Option<u32>) -> Self {
-        Self { given, held, most }
-    }
-
     /// Returns the given label of each node.
     pub(crate) fn into_given(self) -> Vec<u32> {
         self.given

@@ -12,9 +12,6 @@ const SWEEPS_REPORTED: usize = 4096;
 /// Statistics of one sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sweep {
-    /// Run of a consensus, from 0; the last run works on the agreement of the others.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub run: u32,
     /// Number of cycles over several levels begun so far.
     pub cycle: u32,
     /// Level: 0 is the graph.
@@ -26,11 +23,6 @@ pub struct Sweep {
     pub node_count: u64,
     /// Number of nodes that moved.
     pub moved_count: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(run: &u32) -> bool {
-    *run == 0
 }
 
 /// Statistics of all sweeps.
@@ -96,16 +88,6 @@ impl History {
         }
         other.reported.into_iter().for_each(|sweep| self.notify(sweep));
     }
-
-    /// Adds a run of a consensus.
-    pub(crate) fn add(&mut self, run: u32, other: &Self) {
-        self.sweeps += other.sweeps;
-        self.resumed_sweeps += other.resumed_sweeps;
-        self.arcs += other.arcs;
-        self.scans += other.scans;
-        (self.converged, self.last_moved) = (other.converged, other.last_moved);
-        other.reported.iter().for_each(|&sweep| self.notify(Sweep { run, ..sweep }));
-    }
 }
 
 #[cfg(test)]
@@ -122,9 +104,5 @@ mod tests {
         assert_eq!((u64::from(history.sweeps), history.arcs), (most + 5, 2 * (most + 5)));
         assert_eq!((history.reported.len() as u64, history.last_moved), (most, most + 4));
         assert_eq!(history.reported.last().map(|sweep| sweep.moved_count), Some(most - 1));
-        let mut consensus = History::default();
-        (0..2).for_each(|run| consensus.add(run, &history));
-        assert_eq!(u64::from(consensus.sweeps), 2 * (most + 5));
-        assert_eq!(consensus.reported, history.reported);
     }
 }

@@ -4,9 +4,8 @@ use super::connected::WellConnected;
 use super::table::{Method, MethodOption};
 use outcore_graph::{Graph, View};
 use outcore_io::error::opt::{
-    ATTENUATION, CONSENSUS, CONSENSUS_SHARE, CYCLES, FIXED, INFLATION, INITIAL, LABEL_CUTOFF,
-    LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS, METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE,
-    TRIALS, WELL_CONNECTED,
+    ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
+    METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE, TRIALS, WELL_CONNECTED,
 };
 use outcore_io::error::{Error, Result, Text};
 use std::path::PathBuf;
@@ -89,12 +88,8 @@ pub struct PropagationOptions {
     pub label_cutoff: f64,
     /// Maximum number of visits of a node.
     pub max_visits: Visits,
-    /// Exponent to which weights are raised.
-    pub inflation: f64,
     /// Labels of nodes that never change: a file of communities.
     pub fixed: Option<PathBuf>,
-    /// Consensus of several runs.
-    pub consensus: Option<Consensus>,
 }
 
 /// Factor of a vote, by the hops from the origin of its label.
@@ -170,28 +165,6 @@ pub enum Seeding {
     Own,
 }
 
-/// Several runs with one seed each, then a run on their agreement that starts from the labels of the first: each arc
-/// retains the share of its weight that equals the share of runs in which its ends have the same label (Lancichinetti
-/// and Fortunato, "Consensus clustering in complex networks", 2012, restricted to existing edges).
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-#[non_exhaustive]
-pub struct Consensus {
-    /// Number of runs, with consecutive seeds from the given one.
-    pub runs: u32,
-    /// Minimum share of the runs that must agree on an arc; others are ignored.
-    pub share: f64,
-}
-
-impl Consensus {
-    /// Default of [`share`](Self::share).
-    pub const SHARE: f64 = 0.5;
-
-    /// Creates a consensus of `runs` runs.
-    pub fn new(runs: u32, share: f64) -> Self {
-        Self { runs, share }
-    }
-}
-
 impl Default for PropagationOptions {
     fn default() -> Self {
         Self {
@@ -199,15 +172,10 @@ impl Default for PropagationOptions {
             attenuation_rule: AttenuationRule::default(),
             label_cutoff: 0.0,
             max_visits: Visits::default(),
-            inflation: 1.0,
             fixed: None,
-            consensus: None,
         }
     }
 }
-
-/// Maximum number of runs of a consensus.
-const RUNS_MAX: u32 = 1000;
 
 impl ClusterOptions {
     /// Refuses invalid values and meaningless combinations.
@@ -353,19 +321,18 @@ impl ClusterOptions {
 
     /// Returns the view that every graph is clustered through.
     pub(crate) fn view(&self) -> View {
-        View::default().with_least_weight(self.min_weight).with_power(self.propagation.inflation)
+        View::default().with_least_weight(self.min_weight)
     }
 
-    /// Returns the view through which a graph is clustered. Its weights are multiplied by a power of two if sums of
-    /// their powers, or products of two sums on levels, could leave the range of `f64`.
+    /// Returns the view through which a graph is clustered. Its weights are multiplied by a power of two if sums, or
+    /// products of two sums on levels, could leave the range of `f64`.
     ///
     /// # Errors
     /// `BadInput` if the sum of all weights is too large.
     pub(crate) fn view_of(&self, graph: &Graph) -> Result<View> {
-        let power = self.propagation.inflation;
         let most = match self.method.is_multilevel() {
             true => View::PRODUCT_EXPONENT_MAX,
-            false => (View::SUM_EXPONENT_MAX / power.max(1.0)) as i32,
+            false => View::SUM_EXPONENT_MAX,
         };
         Ok(self.view().shifted(graph.shift_within(most)?))
     }
@@ -374,7 +341,7 @@ impl ClusterOptions {
     pub(crate) fn in_unit_of(&self, view: &View) -> Self {
         let mut options = self.clone();
         let cutoff = &mut options.propagation.label_cutoff;
-        *cutoff = view.sum_of_powers(*cutoff);
+        *cutoff = view.sum_of(*cutoff);
         options
     }
 }
@@ -413,36 +380,10 @@ impl PropagationOptions {
                 format_args!("use {} for none", LABEL_CUTOFF.of(0)).into(),
             );
         }
-        if !(self.inflation > 0.0 && self.inflation <= View::POWER_MAX) {
-            return refuse(
-                format_args!("{INFLATION} is above 0 and at most {}", View::POWER_MAX).into(),
-                format_args!("use {} for weights as they are", INFLATION.of(1)).into(),
-            );
-        }
         if self.max_visits == Visits::Most(0) {
             return refuse(
                 format_args!("{MAX_VISITS} must be at least 1").into(),
                 "leave it out for no limit".into(),
-            );
-        }
-        let Some(Consensus { runs, share }) = self.consensus else { return Ok(()) };
-        if !(2..=RUNS_MAX).contains(&runs) {
-            return refuse(
-                format_args!("{CONSENSUS} takes 2 to {RUNS_MAX} runs").into(),
-                format_args!("use {}", CONSENSUS.of(10)).into(),
-            );
-        }
-        if !(share > 0.0 && share <= 1.0) {
-            return refuse(
-                format_args!("{CONSENSUS_SHARE} is above 0 and at most 1").into(),
-                format_args!("use {}", CONSENSUS_SHARE.of(Consensus::SHARE)).into(),
-            );
-        }
-        if self.attenuation.len() > 1 {
-            return refuse(
-                format_args!("{CONSENSUS} gives one result, but several {ATTENUATION} one each")
-                    .into(),
-                format_args!("give one value to {ATTENUATION}").into(),
             );
         }
         Ok(())

@@ -218,7 +218,7 @@ impl<O: Sums> Sums for Capped<O> {
 mod tests {
     use crate::drive::run::cluster_from;
     use crate::finish::communities::Communities;
-    use crate::methods::options::{ClusterOptions, Consensus};
+    use crate::methods::options::ClusterOptions;
     use crate::methods::table::{METHODS, Method, MethodOption};
     use crate::store::given::Given;
     use crate::tests::{
@@ -299,7 +299,6 @@ mod tests {
         let same = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));
         assert!(same, "the first nodes of a community keep its label");
         given.fixed = (0..240).map(|node| if node % 16 < 5 { node / 16 } else { NONE }).collect();
-        options.propagation.consensus = Some(Consensus::new(3, 0.5));
         assert!(resume(&edges, &options, &given).largest <= 8);
         options.max_size = Some(4);
         let error = POOLS[1]

@@ -372,13 +372,9 @@ proptest! {
             Just(Method::LabelPropagation),
             Just(Method::Components),
         ],
-        consensus in any::<bool>(),
     ) {
         let edges = Edges { directed: edges.directed && !method.is_multilevel(), ..edges };
-        let mut options = ClusterOptions { method, ..plain() };
-        if consensus && method == Method::LabelPropagation {
-            options.propagation.consensus = Some(Consensus { runs: 3, share: 0.5 });
-        }
+        let options = ClusterOptions { method, ..plain() };
         let (graph, reported) = (edges.graph(), ReportedProgress::default());
         cluster(&graph, &options, PLENTY, scratch(), &reported).unwrap();
         let (done, total) = reported.0.into_inner().unwrap();

@@ -267,18 +267,4 @@ impl Oracle {
         }
         numbers
     }
-
-    /// Returns the graph weighted by the agreement of several labelings.
-    pub(crate) fn agreeing(&self, labelings: &[Vec<u32>], least: f64) -> Self {
-        let mut agreed = self.clone();
-        for (v, arcs) in agreed.arcs.iter_mut().enumerate() {
-            let count = |u: u32| labelings.iter().filter(|l| l[u as usize] == l[v]).count();
-            arcs.retain(|&(u, _)| count(u) as f64 >= least * labelings.len() as f64);
-            for (u, weight) in arcs {
-                let share = count(*u) as f64 * (1.0 / labelings.len() as f64);
-                *weight = Weight::new(*weight * share).value();
-            }
-        }
-        agreed
-    }
 }

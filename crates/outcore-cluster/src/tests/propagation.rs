@@ -1,10 +1,9 @@
 //! Tests of label propagation with options beyond its plain form.
 
 use super::prelude::*;
-use crate::methods::options::{AttenuationRule, Consensus, Seeding, Visits};
+use crate::methods::options::{AttenuationRule, Seeding, Visits};
 use crate::score::quality;
 use crate::tests::{Edges, PLENTY, POOLS, find, max_sizes, one, plain, scratch, some_edges};
-use outcore_graph::View;
 use outcore_io::progress::Silent;
 use proptest::prelude::*;
 
@@ -136,56 +135,23 @@ proptest! {
         }
     }
 
-    /// Powers and a minimum weight give the same result as a graph with such weights.
+    /// A minimum weight gives the same result as a graph without lighter edges.
     #[test]
     fn a_view_equals_a_graph_with_its_weights(
         edges in some_edges(),
-        inflation in prop_oneof![Just(1.0), Just(0.5), Just(2.0)],
         min_weight in prop_oneof![Just(0.0), Just(0.2), Just(1.0)],
         seed in 0..1000u64,
     ) {
-        let propagation = PropagationOptions { inflation, ..PropagationOptions::default() };
-        let options = ClusterOptions { seed, min_weight, ..with(propagation) };
+        let options = ClusterOptions { seed, min_weight, ..plain() };
         let found = one(Ok(results(&edges.graph(), &options, &Given::default())));
-        let view = View::default().with_power(inflation);
-        let changed = edges.heavier_than(min_weight).reweighted(|code| view.weight_of(code));
+        let changed = edges.heavier_than(min_weight);
         let options = ClusterOptions { seed, ..plain() };
         let expected = find(&changed, &options);
         prop_assert_eq!(&found.labels, &expected.labels);
         prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
     }
-
-    #[test]
-    fn a_consensus_matches_the_oracle(
-        (edges, given) in some_start(),
-        options in some_options(),
-        runs in 2..5u32,
-        share in prop_oneof![Just(0.3), Just(0.5), Just(1.0)],
-    ) {
-        let (graph, options) = (edges.graph(), roomy(options, &given));
-        let labelings: Vec<Vec<u32>> = (0..runs)
-            .map(|run| {
-                let options = ClusterOptions { seed: options.seed + u64::from(run), ..options.clone() };
-                edges.oracle_from(&graph, &options, given.clone()).run().labels
-            })
-            .collect();
-        let plain = ClusterOptions { propagation: PropagationOptions::default(), ..options.clone() };
-        let fixed = Given { initial: Vec::new(), fixed: given.fixed.clone() };
-        let oracle = edges.oracle_from(&graph, &plain, fixed);
-        let mut agreed = oracle.agreeing(&labelings, share);
-        agreed.start.clone_from(&labelings[0]);
-        let expected = oracle.finish(&agreed.run().labels);
-        let mut options = options;
-        options.propagation.consensus = Some(Consensus::new(runs, share));
-        let found = one(Ok(results(&graph, &options, &given)));
-        prop_assert_eq!(found.labels(), &expected);
-        prop_assert!(options.max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        let rated = quality(&graph, found.labels(), &Silent).unwrap();
-        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
-    }
 }
 
-/// A clustering that starts from an earlier result needs one sweep if nothing has changed, and finds a new clique.
 #[test]
 fn a_clustering_continues_from_an_earlier_result() {
     let mut edges = crate::tests::ring_of_cliques(60, 8);
@@ -251,13 +217,6 @@ fn meaningless_options_are_refused() {
         (PropagationOptions { attenuation: vec![0.5, 0.5], ..default() }, "twice"),
         (PropagationOptions { label_cutoff: -1.0, ..default() }, "--label-cutoff"),
         (PropagationOptions { max_visits: Visits::Most(0), ..default() }, "--max-visits"),
-        (PropagationOptions { inflation: 0.0, ..default() }, "--inflation"),
-        (PropagationOptions { inflation: f64::NAN, ..default() }, "--inflation"),
-        (
-            PropagationOptions { consensus: Some(Consensus::new(1, 0.5)), ..default() },
-            "--consensus",
-        ),
-        (PropagationOptions { consensus: Some(Consensus::new(5, 0.0)), ..default() }, "share"),
     ] {
         let error = cluster(&graph, &with(propagation), PLENTY, scratch(), &Silent).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);

@@ -70,8 +70,6 @@ fn forms() -> Vec<ClusterOptions> {
     let mut visits = plain();
     visits.propagation.max_visits = Visits::Most(3);
     visits.propagation.label_cutoff = 0.5;
-    let mut consensus = plain();
-    consensus.propagation.consensus = Some(Consensus::new(3, 0.5));
     vec![
         of(Method::MapEquation),
         ClusterOptions { levels: true, max_size: Some(20), ..of(Method::MapEquation) },
@@ -83,7 +81,6 @@ fn forms() -> Vec<ClusterOptions> {
         ClusterOptions { max_size: Some(9), tolerance: 0.0, ..plain() },
         attenuated,
         visits,
-        consensus,
         ClusterOptions { trials: Some(4), ..of(Method::MapEquation) },
         ClusterOptions { trials: Some(3), levels: true, ..of(Method::Cpm) },
         ClusterOptions { trials: Some(8), stability: true, ..of(Method::Modularity) },

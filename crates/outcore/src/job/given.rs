@@ -1,6 +1,6 @@
 //! Initial and fixed labels: files of communities, read for a graph before it is clustered.
 
-use super::Job;
+use super::Stages;
 use crate::cluster::{ClusterOptions, Given};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -27,7 +27,7 @@ pub(super) fn check_lines(
     paths.try_for_each(|path| membership::check(files, path, input, false))
 }
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Reads the files named by the options; `scratch` is an existing directory.
     pub(super) fn read_given(
         &mut self,

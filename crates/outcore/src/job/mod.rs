@@ -42,6 +42,7 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 
+mod builder;
 mod doubt;
 mod given;
 mod place;
@@ -52,6 +53,7 @@ mod report;
 mod resume;
 mod score;
 
+pub use builder::Job;
 pub use place::{InputFile, JobKind, JobManifest};
 pub use place::{build_paths, cluster_paths, score_paths};
 pub use predict::plan;
@@ -158,7 +160,7 @@ pub enum Source {
 }
 
 /// State shared by all stages of a job.
-struct Job<'a> {
+struct Stages<'a> {
     files: &'a Files,
     observer: &'a dyn Observer,
     limits: Limits,
@@ -180,7 +182,7 @@ struct Job<'a> {
     continues: bool,
 }
 
-impl<'a> Job<'a> {
+impl<'a> Stages<'a> {
     fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
         let (start, report) = (Instant::now(), Report::new(limits));
         Self {
@@ -546,7 +548,7 @@ fn build_once(
     graph: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    let mut job = Job::new(files, observer, options.limits);
+    let mut job = Stages::new(files, observer, options.limits);
     job.old = Old::open(files, options)?.map(Arc::new);
     let inputs = options.append.iter().chain(options.input.all_paths());
     let part = &grows_at(files, &options.work_dir, graph);
@@ -628,7 +630,7 @@ pub fn cluster_and_present(
             check_graph(*limits, &graph, options, targets)?;
             from_scratch_if_damaged(warned, *restart, |restart| {
                 in_pool(*limits, || {
-                    let mut job = Job::new(files, warned, *limits);
+                    let mut job = Stages::new(files, warned, *limits);
                     let inputs = std::iter::once(path).chain(options.files());
                     let inputs = inputs.chain(&present.earlier);
                     let kept: &[&str] = if restart { &[] } else { &[SAVED] };
@@ -647,7 +649,7 @@ pub fn cluster_and_present(
                 targets.check_lines(files)?;
                 given::check_lines(options, &present.communities, files)?;
                 let files = &edges.limits.tuned(files);
-                let mut job = Job::new(files, warned, edges.limits);
+                let mut job = Stages::new(files, warned, edges.limits);
                 job.clustering = Some(Clustering { options, present });
                 let inputs = edges.input.all_paths().chain(options.files());
                 let inputs = inputs.chain(&present.earlier);

@@ -19,7 +19,7 @@
 
 use super::place::{GRAPH, InputFile, JobKind, JobManifest, scratch_name};
 use super::read::{OldFiles, ReadState, RunsState};
-use super::{InputReport, Job, JobOptions};
+use super::{InputReport, JobOptions, Stages};
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
 };
@@ -224,7 +224,7 @@ impl JobJournal {
     }
 
     /// Opens the saved state of an earlier job if this one can resume from it; otherwise reports the reason.
-    fn open(&mut self, job: &Job<'_>, scratch: &Scratch) -> Result<SavedStage> {
+    fn open(&mut self, job: &Stages<'_>, scratch: &Scratch) -> Result<SavedStage> {
         let (files, observer) = (job.files, job.observer);
         let reason = match JobManifest::read(files, scratch.path()) {
             Ok(Some(manifest)) if manifest.is_whole() => None,
@@ -284,7 +284,7 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
     }
 }
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Withdraws the saved state, which is about to be consumed, so that no job resumes from it.
     pub(crate) fn withdraw(&mut self) -> Result<()> {
         self.records.as_mut().map_or(Ok(()), JobJournal::withdraw)

@@ -3,7 +3,7 @@
 //! Memory is 4 bytes per node for the labels, plus that of the largest step: reading them, comparing them (12 bytes per
 //! node), or rating them (4 bytes per node and 21 per community, directed: 29).
 
-use super::{Job, JobKind, in_pool};
+use super::{JobKind, Stages, in_pool};
 use crate::budget::Limits;
 use crate::cluster::WellConnected;
 use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
@@ -120,7 +120,7 @@ pub fn score(
     let files = &options.limits.tuned(files);
     let graph = &Graph::open(files, &options.graph)?;
     in_pool(options.limits, || {
-        let mut job = Job::new(files, observer, options.limits);
+        let mut job = Stages::new(files, observer, options.limits);
         let scoring = Scoring { graph, options };
         scoring.check_memory(1)?;
         let scratch =
@@ -135,7 +135,7 @@ struct Scoring<'a> {
 }
 
 impl Scoring<'_> {
-    fn run(&self, job: &mut Job<'_>, scratch: &Scratch) -> Result<ScoreReport> {
+    fn run(&self, job: &mut Stages<'_>, scratch: &Scratch) -> Result<ScoreReport> {
         let communities = &self.options.communities;
         let mut found = self.read(job, communities, 0, scratch, |_| String::new())?;
         let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
@@ -197,7 +197,7 @@ impl Scoring<'_> {
     /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
     fn read(
         &self,
-        job: &mut Job<'_>,
+        job: &mut Stages<'_>,
         path: &Path,
         held_bytes: u64,
         scratch: &Scratch,
@@ -218,7 +218,7 @@ impl Scoring<'_> {
         })
     }
 
-    fn warn(&self, job: &Job<'_>, unknown: u64) -> Result<()> {
+    fn warn(&self, job: &Stages<'_>, unknown: u64) -> Result<()> {
         if unknown == 0 {
             return Ok(());
         }
@@ -262,7 +262,7 @@ impl Scoring<'_> {
 
     fn compare(
         &self,
-        job: &mut Job<'_>,
+        job: &mut Stages<'_>,
         path: &Path,
         labels: &[u32],
         scratch: &Scratch,
@@ -281,7 +281,7 @@ impl Scoring<'_> {
 
     fn rate(
         &self,
-        job: &mut Job<'_>,
+        job: &mut Stages<'_>,
         labels: &[u32],
         scratch: &Scratch,
     ) -> Result<(Quality, Option<Connectedness>)> {

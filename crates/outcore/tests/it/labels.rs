@@ -3,9 +3,7 @@
 
 use crate::common::{MIB, files_of, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::{
-    ClusterOptions, Consensus, METHODS, Method, MethodOption, PropagationOptions, Visits,
-};
+use outcore::cluster::{ClusterOptions, METHODS, Method, MethodOption, PropagationOptions, Visits};
 use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Report, Source};
 use outcore::progress::Silent;
@@ -162,8 +160,8 @@ fn options_that_need_too_much_memory_are_refused_before_any_work() {
     let mut text = String::new();
     (0..400_000u32).for_each(|i| text += &format!("{i} {}\n", i * 7 % 400_000));
     sim.put("/in/edges.tsv", text.as_bytes());
-    let consensus = Some(Consensus::new(1000, 0.5));
-    let options = with(PropagationOptions { consensus, ..PropagationOptions::default() });
+    let attenuation = (0..1000).map(|value| f64::from(value) / 1000.0).collect();
+    let options = with(PropagationOptions { attenuation, ..PropagationOptions::default() });
     let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     assert!(error.hint_text().unwrap().contains("--memory "), "{:?}", error.hint_text());
@@ -190,8 +188,6 @@ fn every_option_gives_the_same_bytes_with_any_number_of_threads() {
     for (at, propagation) in [
         PropagationOptions { label_cutoff: 2.0, ..default() },
         PropagationOptions { max_visits: Visits::Most(2), attenuation: vec![0.1], ..default() },
-        PropagationOptions { inflation: 1.7, ..default() },
-        PropagationOptions { consensus: Some(Consensus::new(4, 0.5)), ..default() },
     ]
     .into_iter()
     .enumerate()

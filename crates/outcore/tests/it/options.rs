@@ -4,8 +4,8 @@
 use super::common::MIB;
 use outcore::budget::Limits;
 use outcore::cluster::{
-    AttenuationRule, ClusterOptions, Communities, Consensus, Given, Method, PropagationOptions,
-    Seeding, Visits, cluster, cluster_from,
+    AttenuationRule, ClusterOptions, Communities, Given, Method, PropagationOptions, Seeding,
+    Visits, cluster, cluster_from,
 };
 use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
@@ -37,33 +37,17 @@ fn any_visits() -> impl Strategy<Value = Visits> {
     prop_oneof![Just(Visits::Any), any_count().prop_map(Visits::Most), Just(Visits::RootOfDegree)]
 }
 
-/// Generates few runs of a consensus, since each is a whole clustering.
-fn any_consensus() -> impl Strategy<Value = Consensus> {
-    (0..6u32, any_number()).prop_map(|(runs, share)| Consensus::new(runs, share))
-}
-
 fn any_propagation() -> impl Strategy<Value = PropagationOptions> {
     let rule = prop_oneof![Just(AttenuationRule::Hops), Just(AttenuationRule::Change)];
     let attenuation = vec(prop_oneof![3 => 0.0..=1.0, 1 => any_number()], 0..4);
-    let rest = (any_visits(), any_number(), weighted(0.1, Just("f".into())));
-    let consensus = weighted(0.3, any_consensus());
-    (attenuation, rule, any_number(), rest, consensus).prop_map(
-        |(
+    let fixed = weighted(0.1, Just("f".into()));
+    (attenuation, rule, any_number(), any_visits(), fixed).prop_map(
+        |(attenuation, attenuation_rule, label_cutoff, max_visits, fixed)| PropagationOptions {
             attenuation,
             attenuation_rule,
             label_cutoff,
-            (max_visits, inflation, fixed),
-            consensus,
-        )| {
-            PropagationOptions {
-                attenuation,
-                attenuation_rule,
-                label_cutoff,
-                max_visits,
-                inflation,
-                fixed,
-                consensus,
-            }
+            max_visits,
+            fixed,
         },
     )
 }

@@ -4,7 +4,7 @@
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, Consensus, METHODS, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
 use outcore::graph::Weight;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::{CommunityInput, WeightTransform};
@@ -361,11 +361,8 @@ fn weighing() -> Vec<ClusterOptions> {
             ..ClusterOptions::default()
         })
         .collect();
-    let changes: [&dyn Fn(&mut PropagationOptions); 3] = [
-        &|options| options.inflation = 1.5,
-        &|options| options.attenuation = vec![0.1],
-        &|options| options.consensus = Some(Consensus::new(3, 0.5)),
-    ];
+    let changes: [&dyn Fn(&mut PropagationOptions); 2] =
+        [&|options| options.label_cutoff = 0.5, &|options| options.attenuation = vec![0.1]];
     for change in changes {
         let mut options = ClusterOptions { method: Method::LabelPropagation, ..Default::default() };
         change(&mut options.propagation);

@@ -75,7 +75,6 @@ pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
         && given_count == 0
         && options.max_size.is_none()
         && options.well_connected.is_none()
-        && propagation.consensus.is_none()
         && propagation.attenuation.len() == 1
         && !propagation.attenuates()
 }

@@ -2,7 +2,7 @@
 //! is kept on disk meanwhile, where it takes no memory from the clustering.
 
 mod outputs;
-use super::{Job, PresentReport, Source};
+use super::{PresentReport, Source, Stages};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::error::opt::{
@@ -152,7 +152,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Applies presentation options to a result.
     pub(crate) fn present(
         &mut self,

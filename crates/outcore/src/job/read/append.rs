@@ -23,7 +23,7 @@ use crate::graph::{self, ArcRecord, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
 use crate::input::{self, AppendSize, CHUNK_BYTES, EdgeChunk, Fingerprint, NameRef};
 use crate::io::{Files, Tuning};
-use crate::job::{AppendReport, InputFile, Job, JobOptions};
+use crate::job::{AppendReport, InputFile, JobOptions, Stages};
 use crate::plan;
 use crate::progress::{Event, notify};
 use crate::sort::{Record, SORT_BYTES_MIN};
@@ -229,7 +229,7 @@ where
     R::Key: Into<u128> + TryFrom<u128>,
 {
     /// Numbers the names of the old graph, before those of all edges.
-    pub(super) fn take_old_names(&mut self, job: &Job<'_>, old: &Old) -> Result<()> {
+    pub(super) fn take_old_names(&mut self, job: &Stages<'_>, old: &Old) -> Result<()> {
         let count = format_counted(old.names.count(), "name", "names");
         let text = format!("reading {count} of `{}`", old.files.path);
         notify(job.observer, Event::Detail { text: &text })?;
@@ -244,7 +244,7 @@ where
         self.number_old(job, old, &mut batch)
     }
 
-    fn number_old(&mut self, job: &Job<'_>, old: &Old, batch: &mut NameBatch) -> Result<()> {
+    fn number_old(&mut self, job: &Stages<'_>, old: &Old, batch: &mut NameBatch) -> Result<()> {
         self.number(job, batch.chunks(), Some(old))?;
         match &mut self.names_of {
             NamesOf::Index(index) => self.node_count = index.node_count(),

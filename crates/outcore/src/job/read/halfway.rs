@@ -17,7 +17,7 @@ use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
 use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
-use crate::job::Job;
+use crate::job::Stages;
 use crate::job::resume::bytes_in;
 use crate::progress::{Event, notify};
 use crate::sort::{SORT_BYTES_MIN, SortState};
@@ -57,7 +57,7 @@ impl ReadState {
     /// Rebuilds the table of names, and resumes writing their file.
     pub(crate) fn resume_names(
         &self,
-        job: &Job<'_>,
+        job: &Stages<'_>,
         from: &mut StateReader,
         graph: &Path,
         index: &mut NodeIndex,
@@ -74,7 +74,7 @@ impl ReadState {
     }
 }
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Reports where reading resumes.
     pub(crate) fn report_on(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
         let done = format_bytes(state.input.done_bytes);

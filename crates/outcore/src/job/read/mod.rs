@@ -18,7 +18,7 @@ pub(crate) use runs::RunsState;
 pub use weights::Normalize;
 
 use super::resume::{GraphState, RUNS, SPILLED, Saved, SavedStage};
-use super::{InputReport, Job, JobOptions};
+use super::{InputReport, JobOptions, Stages};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
@@ -63,7 +63,7 @@ impl Fate {
 /// Reads the input, or resumes from the saved state `found` of an earlier job, and merges it into the graph in
 /// `directory`.
 pub(crate) fn read_and_merge<R>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     options: &JobOptions,
     found: SavedStage,
     scratch: &Scratch,
@@ -116,7 +116,7 @@ where
 
 /// Runs the stage that reads the input, or the rest of it.
 fn read_all<R>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     options: &JobOptions,
     found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
@@ -149,7 +149,7 @@ where
 
 /// Parses, numbers and sorts the input into runs; writes names to the graph's directory.
 fn read<R>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     options: &JobOptions,
     found: Option<(ReadState, StateReader)>,
     scratch: &Scratch,
@@ -174,7 +174,7 @@ where
 
 /// Opens the input, or the rest of it.
 fn open_reader(
-    job: &Job<'_>,
+    job: &Stages<'_>,
     options: &JobOptions,
     found: Option<&mut (ReadState, StateReader)>,
 ) -> Result<EdgeReader> {
@@ -237,7 +237,7 @@ where
 {
     /// Starts reading, or resumes where an earlier job stopped.
     fn new(
-        job: &Job<'_>,
+        job: &Stages<'_>,
         options: &'a JobOptions,
         mut found: Option<(ReadState, StateReader)>,
         scratch: &Scratch,
@@ -307,7 +307,7 @@ where
     }
 
     /// Saves progress if it is time to.
-    fn save_if_due(&mut self, job: &mut Job<'_>) -> Result<()> {
+    fn save_if_due(&mut self, job: &mut Stages<'_>) -> Result<()> {
         let can_be_saved = self.reader.can_be_saved();
         match job.records.as_mut().filter(|records| can_be_saved && records.is_due()) {
             Some(records) => records.save(|to| Ok(Saved::Reading(Box::new(self.save(to)?)))),
@@ -338,7 +338,7 @@ where
     }
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
-    fn take_edges(&mut self, job: &Job<'_>, chunks: &[EdgeChunk]) -> Result<()> {
+    fn take_edges(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk]) -> Result<()> {
         self.number(job, chunks, None)?;
         match &mut self.names_of {
             NamesOf::Disk(spill) => return spill.take_edges(chunks),
@@ -351,7 +351,7 @@ where
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
     /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
-    fn number(&mut self, job: &Job<'_>, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<()> {
+    fn number(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<()> {
         loop {
             let (room, others) = (self.index_room(), self.held_beside_index());
             let limits = self.options.limits;
@@ -392,7 +392,7 @@ where
     }
 
     /// Numbers the names of the node list.
-    fn take_nodes(&mut self, job: &Job<'_>, chunks: &[EdgeChunk]) -> Result<()> {
+    fn take_nodes(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk]) -> Result<()> {
         if chunks.is_empty() {
             return Ok(());
         }
@@ -434,7 +434,7 @@ where
     }
 
     /// Starts spilling names to disk. The memory of the sort goes to their buffers.
-    fn spill(&mut self, job: &Job<'_>) -> Result<()> {
+    fn spill(&mut self, job: &Stages<'_>) -> Result<()> {
         let input = job.plan.as_ref().map(|plan| &plan.input);
         let expected = input.map(|input| input.node_count + input.old_nodes());
         self.spill_with(|index, directory, room| {
@@ -462,7 +462,7 @@ where
     }
 
     /// Numbers the names that were spilled to disk, and passes the arcs of their edges to the sort.
-    fn number_spilled(&mut self, job: &mut Job<'_>) -> Result<()> {
+    fn number_spilled(&mut self, job: &mut Stages<'_>) -> Result<()> {
         let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
@@ -569,7 +569,7 @@ where
     }
 
     /// Finishes reading: fills the report and emits warnings.
-    fn finish(self, job: &mut Job<'_>) -> Result<ReadResult<R>> {
+    fn finish(self, job: &mut Stages<'_>) -> Result<ReadResult<R>> {
         let summary = self.reader.finish()?;
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();

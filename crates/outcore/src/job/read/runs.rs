@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, NodeNames, extend};
 use crate::io::{Scratch, Sealed};
 use crate::job::resume::{RUNS, Saved};
-use crate::job::{InputReport, Job, JobOptions};
+use crate::job::{InputReport, JobOptions, Stages};
 use crate::plan;
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SortState, Sorted, Sorter};
@@ -62,7 +62,7 @@ pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
 
 /// Resumes after the read stage.
 pub(crate) fn resume_runs<R>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     state: RunsState,
     mut from: StateReader,
     scratch: &Scratch,
@@ -96,7 +96,7 @@ where
 /// rest is for data in transit.
 const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Reports the formats and warnings of the input that an earlier job has read.
     pub(crate) fn report_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
         self.report_formats(&input.formats)?;
@@ -182,7 +182,7 @@ impl Job<'_> {
 
 /// Starts the graph in `directory`.
 pub(crate) fn graph_writer(
-    job: &Job<'_>,
+    job: &Stages<'_>,
     options: &JobOptions,
     node_count: u64,
     directory: &Path,
@@ -204,14 +204,14 @@ pub(crate) fn graph_writer(
 /// Progress of a merge. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as they are
 /// consumed.
 struct Merging<'a, 'b> {
-    job: &'a mut Job<'b>,
+    job: &'a mut Stages<'b>,
     room: Option<u64>,
     /// Bytes written before the merge.
     before: u64,
 }
 
 impl<'a, 'b> Merging<'a, 'b> {
-    fn begin(job: &'a mut Job<'b>, room: Option<u64>, total: u64) -> Result<Self> {
+    fn begin(job: &'a mut Stages<'b>, room: Option<u64>, total: u64) -> Result<Self> {
         let (stage, total) = (Stage::Merge, Some(total));
         notify(job.observer, Event::Begin { stage, total, unit: "arcs" })?;
         let before = job.files.counters().write_bytes();
@@ -241,7 +241,7 @@ fn fetch<R: Record + Into<ArcRecord>>(
 
 /// Merges the runs into the graph.
 pub(crate) fn merge<R: Record + Into<ArcRecord>>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     mut sorted: Sorted<R>,
     room: Option<u64>,
     scores: Option<SelfScores>,
@@ -263,7 +263,7 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
 
 /// Merges the runs and the old graph into the graph.
 pub(crate) fn merge_with<R: Record + Into<ArcRecord>>(
-    job: &mut Job<'_>,
+    job: &mut Stages<'_>,
     old: &Old,
     reads_ahead: bool,
     mut sorted: Sorted<R>,

@@ -4,7 +4,7 @@ use super::append::Old;
 use crate::error::Result;
 use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
-use crate::job::{InputReport, Job};
+use crate::job::{InputReport, Stages};
 use crate::progress::{Event, notify};
 use crate::sort::SortSummary;
 use crate::units::{format_count, format_counted};
@@ -12,7 +12,7 @@ use crate::units::{format_count, format_counted};
 /// Maximum number of lines about files.
 const LINES: usize = 4;
 
-impl Job<'_> {
+impl Stages<'_> {
     /// Reports the detected formats of the files, one line for each; if there are many, only the first ones.
     pub(crate) fn report_formats(&self, formats: &[String]) -> Result<()> {
         let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
