@@ -74,7 +74,7 @@ step_crates() {
   [[ -z $(git status --porcelain) ]] || { echo 'note: the working tree has uncommitted changes'; changed=(--allow-dirty); }
   cargo package --workspace --exclude xtask --exclude outcore-py --no-verify --locked "${changed[@]}" \
     --target-dir "$target/packaging"
-  for crate in outcore outcore-page outcore-lab outcore-remote outcore-cli; do
+  for crate in outcore-{io,sort,graph,input,cluster} outcore outcore-{page,lab,remote,cli}; do
     cp "$target/packaging/package/$crate-$version.crate" "$dist"
   done
 }

@@ -168,7 +168,7 @@ test_crates() {
   say 'crates'
   # Compiles each crate from its package, with the packages of the others.
   cargo package --workspace --exclude xtask --exclude outcore-py --locked
-  for crate in outcore outcore-page outcore-lab outcore-remote outcore-cli; do
+  for crate in outcore-{io,sort,graph,input,cluster} outcore outcore-{page,lab,remote,cli}; do
     for file in README.md LICENSE-MIT LICENSE-APACHE; do
       tar -tzf "$dist/$crate-$version.crate" "$crate-$version/$file" >/dev/null || failed "$crate: $file is missing"
     done
