@@ -145,7 +145,7 @@ fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option
         left -= len;
         source = source.checked_add(get_varint(bytes, &mut at)?.try_into().ok()?)?;
         get_column(bytes, &mut at, &mut steps[..len])?;
-        let least_target = get_varint(bytes, &mut at)? as u32;
+        let min_target = get_varint(bytes, &mut at)? as u32;
         get_column(bytes, &mut at, &mut targets[..len])?;
         let mut least_weight = 0;
         if scheme != WeightScheme::One {
@@ -155,7 +155,7 @@ fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option
         for ((&step, &target), &weight) in steps.iter().zip(&targets).zip(&weights).take(len) {
             source = source.wrapping_add(step);
             let weight = scheme.code(weight.wrapping_add(least_weight));
-            each(ArcRecord { source, target: target.wrapping_add(least_target), weight });
+            each(ArcRecord { source, target: target.wrapping_add(min_target), weight });
         }
     }
     Some(())

@@ -14,7 +14,7 @@ use crate::weight::Weight;
 /// Transformation of a graph; by default none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct View {
-    least_code: u32,
+    min_code: u32,
     /// Exponent of the power of two that weights are multiplied by.
     shift: i32,
 }
@@ -23,7 +23,7 @@ impl View {
     /// Omits arcs and loops that are lighter than `weight`.
     #[must_use]
     pub fn with_least_weight(mut self, weight: f64) -> Self {
-        self.least_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
+        self.min_code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
         self
     }
 
@@ -42,13 +42,13 @@ impl View {
 
     /// Whether the view changes nothing.
     pub fn is_plain(&self) -> bool {
-        self.least_code == 0 && self.shift == 0
+        self.min_code == 0 && self.shift == 0
     }
 
     /// Returns the weight of a loop or an arc; 0 if it is omitted.
     pub fn weight_of(&self, code: u32) -> f64 {
         let code = match code {
-            code if code < self.least_code => return 0.0,
+            code if code < self.min_code => return 0.0,
             code => self.shift(code),
         };
         Weight::from_code(code).value()
@@ -78,15 +78,15 @@ impl View {
         codes: &mut [u32],
     ) -> (usize, usize) {
         if !is_weighted {
-            if Weight::ONE.code() < self.least_code {
+            if Weight::ONE.code() < self.min_code {
                 return (0, 0);
             }
             if self.shift != 0 {
                 codes[..count].fill(Weight::ONE.code());
                 is_weighted = true;
             }
-        } else if self.least_code > 0 {
-            count = keep_heavy(self.least_code, &mut targets[..count], &mut codes[..count]);
+        } else if self.min_code > 0 {
+            count = keep_heavy(self.min_code, &mut targets[..count], &mut codes[..count]);
         }
         if is_weighted && self.shift != 0 {
             codes[..count].iter_mut().for_each(|code| *code = self.shift(*code));

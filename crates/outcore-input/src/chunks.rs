@@ -8,8 +8,8 @@ use super::fault::Origin;
 use super::lists::{ListFormat, ListPart, ListTask};
 use super::open::{FileFormat, Form};
 use super::options::{BYTES_PER_LINE, LINE_LIMIT};
+use super::sink::{ChunkSink, ROW_BYTES};
 use super::table::{TableFormat, TableStream, TableTask};
-use super::taker::{ROW_BYTES, Taker};
 use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
 use super::{EdgeChunk, Fingerprint, NameRef, text};
@@ -372,7 +372,7 @@ impl Reader {
     }
 }
 
-impl Taker for Reader {
+impl ChunkSink for Reader {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         self.pass(chunk).is_ok()
     }

@@ -44,12 +44,12 @@ mod lists;
 mod open;
 mod options;
 mod sample;
+mod sink;
 #[cfg(feature = "tables")]
 mod table;
 #[cfg(not(feature = "tables"))]
 #[path = "table/absent.rs"]
 mod table;
-mod taker;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -75,10 +75,10 @@ use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::{Error, Place, Result};
 use outcore_io::{Files, Sealed};
 pub use sample::{InputSample, sample};
+use sink::DecodeRoom;
 use std::path::Path;
 pub use table::TableStream;
 pub use table::silence_decoders;
-use taker::DecodeRoom;
 use text::chunk::ParsedChunk;
 pub use text::lines;
 

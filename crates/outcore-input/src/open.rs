@@ -8,8 +8,8 @@ use super::format::understood::ColumnUse;
 use super::format::{self, InputFormat, KIND_LIMIT};
 use super::lists::{self, ListFormat};
 use super::options::{BYTES_PER_LINE, has_no_weights};
+use super::sink::{self, ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, is_arrow};
 use super::table::{TableFormat, TableStream};
-use super::taker::{self, ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, is_arrow};
 use super::{BatchMemory, Header, InputOptions, Rows, WeightTransform};
 use outcore_io::Files;
 use outcore_io::error::opt::{
@@ -130,7 +130,7 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat>
         return Err(Error::usage(message).hint("leave it out"));
     }
     let form = Form::Table(TableFormat::of_stream(stream, options)?);
-    let path = PathBuf::from(taker::STREAM_NAME);
+    let path = PathBuf::from(sink::STREAM_NAME);
     Ok(FileFormat { path, form, unpacker: None, window_bytes: 0 })
 }
 

@@ -84,7 +84,7 @@ pub struct Chunks {
     duplicates: Duplicates,
     keeps_loops: bool,
     /// Minimum code of a weight; lighter arcs are left out.
-    least_code: u32,
+    min_code: u32,
     /// Last arc, which equal ones may follow, and the sum of their weights.
     pending: Option<(ArcRecord, f64)>,
     chunk: Chunk,
@@ -99,7 +99,7 @@ impl Chunks {
         Self {
             duplicates,
             keeps_loops,
-            least_code: if min_weight > 0.0 { Weight::new(min_weight).code() } else { 1 },
+            min_code: if min_weight > 0.0 { Weight::new(min_weight).code() } else { 1 },
             pending: None,
             chunk: Chunk::default(),
             combined_count: 0,
@@ -122,7 +122,7 @@ impl Chunks {
                 return Err(damaged("a weight is negative, or not finite"));
             }
             let code = if weight > 0.0 { Weight::new(weight).code() } else { 0 };
-            if code < self.least_code {
+            if code < self.min_code {
                 continue;
             }
             let arc = ArcRecord { source, target, weight: code };
@@ -235,13 +235,13 @@ impl Cutter {
 
     /// Assigns the current node, whose degree is complete, to a block.
     fn close(&mut self) {
-        let most_arcs = self.limits.block_arcs as u64;
-        if self.block_nodes > 0 && self.block_arcs + self.degree > most_arcs {
+        let max_arcs = self.limits.block_arcs as u64;
+        if self.block_nodes > 0 && self.block_arcs + self.degree > max_arcs {
             self.end_block(self.node);
         }
         self.block_nodes += 1;
         self.block_arcs += self.degree;
-        if self.block_nodes == self.limits.block_nodes || self.degree > most_arcs {
+        if self.block_nodes == self.limits.block_nodes || self.degree > max_arcs {
             self.end_block(self.node + 1);
         }
     }

@@ -29,7 +29,7 @@ use outcore_cluster::base::table::Sum;
 use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::objective::Revert;
-use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
 use outcore_cluster::objectives::map_equation::CodeLength;
 use outcore_cluster::objectives::modularity::{Density, Null};
 use outcore_cluster::store::by_node::NodeLabels;
@@ -247,7 +247,8 @@ impl Part {
         let before = objective::<O>(rule, sums, shift.totals);
         let mut now = Some(objective::<O>(rule, sums, shift.totals));
         let active = Bits::new(self.node_count() as usize, false);
-        let mut workshop = Workshop::<S>::new(self.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+        let mut workshop =
+            SweepBuffers::<S>::new(self.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
         let (mut new, mut did) = (Vec::with_capacity(own.len()), Shifted::default());
         self.for_blocks(
             |_| true,

@@ -13,7 +13,7 @@ use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
-use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop, sweep_block};
+use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
 use outcore_cluster::objectives::label_propagation::InsideWeight;
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_graph::ArcScratch;
@@ -308,7 +308,8 @@ impl Rounds {
             activates: true,
             rules: Rules::default(),
         };
-        let mut workshop = Workshop::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+        let mut workshop =
+            SweepBuffers::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
         let mut arcs = 0;
         part.for_blocks(
             |nodes| active.any(nodes),

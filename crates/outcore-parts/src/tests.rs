@@ -3,7 +3,7 @@
 use super::*;
 use crate::oracle_levels::OracleLevels;
 use crate::oracle_levels::level;
-use outcore_cluster::{ClusterOptions, Communities, Given, Method, cluster_from};
+use outcore_cluster::{ClusterOptions, Communities, GivenLabels, Method, cluster_from};
 use outcore_graph::Weight;
 use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore_io::progress::Silent;
@@ -93,7 +93,7 @@ impl Divided {
         let (mut states, sent): (Vec<Rounds>, Vec<_>) =
             self.parts.iter().map(|part| Rounds::begin(part, seed).unwrap()).unzip();
         let mut inboxes = self.deliver(sent);
-        let (mut moves, mut most_rounds) = (Vec::new(), 0);
+        let (mut moves, mut max_rounds) = (Vec::new(), 0);
         for sweep in 1..=most {
             let mut rounds = 0;
             let moved = loop {
@@ -114,7 +114,7 @@ impl Divided {
                     break moved;
                 }
             };
-            most_rounds = most_rounds.max(rounds);
+            max_rounds = max_rounds.max(rounds);
             moves.push(moved);
             if moved == 0 || moved as f64 <= enough {
                 break;
@@ -125,7 +125,7 @@ impl Divided {
             let [own, outside, around] = state.finish(part, inbox).unwrap().into_arrays();
             Labeled::new(part, own, outside, around).unwrap()
         });
-        (labels.collect(), moves, most_rounds)
+        (labels.collect(), moves, max_rounds)
     }
 
     /// Returns the numbers by node, the number of communities with several pieces, the modularity, and the edges
@@ -207,7 +207,7 @@ fn whole(edges: &Edges) -> Graph {
 }
 
 fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
-    let given = Given::default();
+    let given = GivenLabels::default();
     let scratch = Path::new("scratch");
     here(|| cluster_from(graph, options, given, 1 << 30, scratch, &Silent)).unwrap().remove(0)
 }

@@ -25,9 +25,9 @@ pub struct Records {
 
 impl Records {
     /// Returns the bytes of a full run of at most so many.
-    fn full_run(&self, most_bytes: u64) -> u64 {
+    fn full_run(&self, max_bytes: u64) -> u64 {
         // The last records added to a run may no longer fit.
-        let room = (most_bytes / self.bytes).max(1);
+        let room = (max_bytes / self.bytes).max(1);
         let (at_once, kept) = (self.at_once.max(1), self.kept.max(1));
         (1 + room.saturating_sub(at_once) / kept) * kept.min(room) * self.bytes
     }

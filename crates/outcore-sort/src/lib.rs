@@ -259,7 +259,7 @@ impl<R: Record> Sorter<R> {
     }
 
     /// Returns the number of records that can always be added at a time.
-    pub fn most_at_once(&self) -> usize {
+    pub fn max_at_once(&self) -> usize {
         self.shape.capacity
     }
 

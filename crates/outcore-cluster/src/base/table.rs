@@ -79,27 +79,27 @@ pub struct LabelTable<S> {
 }
 
 impl<S: Sum> LabelTable<S> {
-    /// Creates a table for at most `most_labels` labels.
-    pub fn new(most_labels: usize) -> Self {
-        let slots = slot_count(most_labels);
+    /// Creates a table for at most `max_labels` labels.
+    pub fn new(max_labels: usize) -> Self {
+        let slots = slot_count(max_labels);
         Self {
             slots: vec![TableSlot { label: EMPTY, sum: S::default() }; slots],
-            touched: vec![0; most_labels + 1],
+            touched: vec![0; max_labels + 1],
             used: 0,
             mask: 0,
             shift: 0,
         }
     }
 
-    /// Returns the bytes of a table for `most_labels` labels.
-    pub const fn bytes(most_labels: u64) -> u64 {
-        slot_count(most_labels as usize) as u64 * size_of::<TableSlot<S>>() as u64
-            + 4 * most_labels
+    /// Returns the bytes of a table for `max_labels` labels.
+    pub const fn bytes(max_labels: u64) -> u64 {
+        slot_count(max_labels as usize) as u64 * size_of::<TableSlot<S>>() as u64
+            + 4 * max_labels
             + 4
     }
 
     /// Returns the maximum number of labels.
-    pub fn most_labels(&self) -> usize {
+    pub fn max_labels(&self) -> usize {
         self.touched.len() - 1
     }
 
@@ -110,7 +110,7 @@ impl<S: Sum> LabelTable<S> {
             self.slots[slot as usize] = TableSlot { label: EMPTY, sum: S::default() };
         }
         self.used = 0;
-        let slots = slot_count(labels.min(self.most_labels()));
+        let slots = slot_count(labels.min(self.max_labels()));
         self.mask = slots - 1;
         self.shift = 64 - slots.trailing_zeros();
     }
@@ -134,7 +134,7 @@ impl<S: Sum> LabelTable<S> {
     /// Adds to the sum of a label and returns true, unless the label is new and the table full.
     #[inline]
     pub fn add_if_room(&mut self, label: u32, weight: S) -> bool {
-        let fits = self.used < self.most_labels() || self.get(label).value() > 0.0;
+        let fits = self.used < self.max_labels() || self.get(label).value() > 0.0;
         if fits {
             self.add(label, weight);
         }

@@ -10,7 +10,7 @@ use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit, roomy};
 use super::multilevel::{MOST_SEARCHES, StartCounts};
 use crate::base::pace::sweeps_left;
-use crate::finish::cuts::Room;
+use crate::finish::cuts::CutMemory;
 use crate::methods::options::ClusterOptions;
 use crate::methods::table::{MethodOption, Procedure, Shrinks};
 use outcore_graph::InputSize;
@@ -97,7 +97,7 @@ pub struct NodeMemory {
 
 impl NodeMemory {
     /// Returns the minimum limit for the likely number of nodes.
-    pub fn least_limit(&self) -> u64 {
+    pub fn min_limit(&self) -> u64 {
         self.bytes.max(self.bytes_at_least) + self.fixed_bytes
     }
 
@@ -158,7 +158,7 @@ impl ClusterOptions {
         tuning: &Tuning,
     ) -> ClusterCost {
         let graph = GraphSize::of(input);
-        let least = |nodes, hub| self.least_node_bytes(nodes, hub, graph.is_directed);
+        let least = |nodes, hub| self.min_node_bytes(nodes, hub, graph.is_directed);
         let (smallest, largest) = (GraphSize::at_least(input), GraphSize::at_most(input));
         let mut expected = ClusterMemory::expected(&graph, Some(self.method), limits.threads);
         expected.scratch_bytes += self.room_bytes(graph.arc_count);
@@ -300,7 +300,7 @@ impl ClusterOptions {
 
     /// Returns the minimum memory for edges inside communities of a graph with so many arcs, if they are separated.
     fn room_bytes(&self, arcs: u64) -> u64 {
-        if self.well_connected.is_some() { Room::least_bytes(arcs) } else { 0 }
+        if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
 
     /// Predicts the cost of separating communities that are not well-connected, with so much memory beyond the minimum: a
@@ -310,10 +310,10 @@ impl ClusterOptions {
             return Above::default();
         }
         let edges = (graph.arc_count as f64 / 2.0 * INSIDE_SHARE) as u64;
-        let room = Room::within(Room::least_bytes(u64::MAX) + spare);
+        let room = CutMemory::within(CutMemory::min_bytes(u64::MAX) + spare);
         let records = Records {
             count: edges,
-            bytes: Room::EDGE_BYTES,
+            bytes: CutMemory::EDGE_BYTES,
             at_once: PORTION_ARCS,
             kept: PORTION_ARCS / 2,
         };

@@ -22,7 +22,7 @@ const PARALLEL_ARCS: u64 = 1 << 12;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
-    pub(crate) most_labels: u64,
+    pub(crate) max_labels: u64,
     /// Maximum number of nodes and arcs of a small graph, and of one of medium size.
     pub(crate) small_size: u64,
     pub(crate) medium_size: u64,
@@ -45,7 +45,7 @@ impl Default for ScratchLimits {
     fn default() -> Self {
         Self {
             large_degree: LARGE_DEGREE,
-            most_labels: MOST_LABELS,
+            max_labels: MOST_LABELS,
             small_size: SMALL_SIZE,
             medium_size: MEDIUM_SIZE,
             parallel_arcs: PARALLEL_ARCS,

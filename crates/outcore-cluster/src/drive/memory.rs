@@ -3,7 +3,7 @@
 use super::contract::SMALL_LEVEL_BYTES;
 use crate::finish::connect::{Closing, NodeSums};
 use crate::kernel::cache::READ_AHEAD;
-use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, Workshop};
+use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers};
 use crate::methods::table::Method;
 pub(crate) use outcore_graph::{BLOCK_ARCS, BLOCK_NODES};
 use outcore_graph::{GRAPH_WRITER_BYTES, Graph, GraphSize, SEGMENT_ARCS, block_nodes};
@@ -36,28 +36,28 @@ pub struct ClusterMemory {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fit {
     /// Maximum number of labels in a table for large degrees.
-    pub(crate) most_labels: u64,
+    pub(crate) max_labels: u64,
     /// Number of blocks read ahead.
     pub(crate) ahead: usize,
 }
 
 impl Fit {
     /// Settings for ample memory.
-    pub(crate) const ROOMY: Self = Self { most_labels: MOST_LABELS, ahead: READ_AHEAD };
+    pub(crate) const ROOMY: Self = Self { max_labels: MOST_LABELS, ahead: READ_AHEAD };
     /// Settings for minimum memory.
-    pub(crate) const LEAST: Self = Self { most_labels: LARGE_DEGREE, ahead: 1 };
+    pub(crate) const LEAST: Self = Self { max_labels: LARGE_DEGREE, ahead: 1 };
 
     /// Returns the roomiest settings that need at most `memory`, or otherwise the smallest ones, and their memory.
     pub(crate) fn within(memory: u64, needed: impl Fn(Self) -> u64) -> (Self, u64) {
         let mut fit = Self::ROOMY;
         loop {
             let bytes = needed(fit);
-            let is_least = fit.ahead == 1 && fit.most_labels <= LARGE_DEGREE;
+            let is_least = fit.ahead == 1 && fit.max_labels <= LARGE_DEGREE;
             if bytes <= memory || is_least {
                 return (fit, bytes);
             }
             fit = match fit.ahead {
-                1 => Self { most_labels: fit.most_labels / 2, ..fit },
+                1 => Self { max_labels: fit.max_labels / 2, ..fit },
                 _ => Self { ahead: 1, ..fit },
             };
         }
@@ -81,7 +81,7 @@ struct SizeForMemory {
     weighted: bool,
     directed: bool,
     /// Maximum number of labels in a table for large degrees.
-    most_labels: u64,
+    max_labels: u64,
 }
 
 impl ClusterMemory {
@@ -106,7 +106,7 @@ impl ClusterMemory {
             block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
             weighted: graph.is_weighted(),
             directed: graph.is_directed(),
-            most_labels: fit.most_labels,
+            max_labels: fit.max_labels,
         };
         Self::of_size(size, method, threads, fit.ahead)
     }
@@ -132,7 +132,7 @@ impl ClusterMemory {
             block_bytes: block.min(BLOCK_ARCS * 5).max(hub_bytes) + 8 * of_block,
             weighted: graph.is_weighted,
             directed: graph.is_directed,
-            most_labels: fit.most_labels,
+            max_labels: fit.max_labels,
         };
         Self::of_size(size, method, threads, fit.ahead)
     }
@@ -151,7 +151,7 @@ impl ClusterMemory {
             block_bytes: 0,
             weighted: false,
             directed: graph.is_directed,
-            most_labels: LARGE_DEGREE,
+            max_labels: LARGE_DEGREE,
         };
         Self::of_size(size, method, threads, 1)
     }
@@ -202,7 +202,7 @@ impl SizeForMemory {
         let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
         Self {
             max_degree: self.nodes.min(self.arcs),
-            most_labels: LARGE_DEGREE,
+            max_labels: LARGE_DEGREE,
             weighted: true,
             block_bytes: self.arcs.min(BLOCK_ARCS) * arc_bits / 8 + nodes * NODE_BYTES,
             ..self
@@ -211,16 +211,16 @@ impl SizeForMemory {
 
     /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan.
     fn sweep_bytes(&self, threads: u64) -> u64 {
-        let most_nodes = BLOCK_NODES.min(self.nodes);
+        let max_nodes = BLOCK_NODES.min(self.nodes);
         let workshop = if self.weighted {
-            Workshop::<f64>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
+            SweepBuffers::<f64>::bytes(self.max_degree, self.max_labels, max_nodes, threads)
         } else {
-            Workshop::<u32>::bytes(self.max_degree, self.most_labels, most_nodes, threads)
+            SweepBuffers::<u32>::bytes(self.max_degree, self.max_labels, max_nodes, threads)
         };
         let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
         // Arcs are decoded into buffers of a power of two.
         let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
-        workshop + decoded + most_nodes * size_of::<NodeSums>() as u64
+        workshop + decoded + max_nodes * size_of::<NodeSums>() as u64
     }
 
     /// Returns the bytes of sorter, writer, and a level in memory.

@@ -2,7 +2,7 @@
 
 use super::memory::{ClusterMemory, Fit};
 use super::{components, intervals, multilevel, propagate};
-use crate::finish::cuts::Room;
+use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::methods::options::ClusterOptions;
 use crate::methods::table::{METHODS, Procedure};
@@ -36,7 +36,7 @@ impl ClusterOptions {
             let (nodes, results) = (graph.node_count(), self.result_count());
             memory.node_bytes =
                 memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
-            memory.scratch_bytes += Room::least_bytes(graph.arc_count());
+            memory.scratch_bytes += CutMemory::min_bytes(graph.arc_count());
         }
         memory
     }
@@ -65,7 +65,7 @@ impl ClusterOptions {
     }
 
     /// Returns the minimum memory: labels go to disk if possible.
-    pub fn least_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
+    pub fn min_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
         let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
         if !intervals::serves(self, graph, given_count) {
             return memory;
@@ -110,7 +110,7 @@ impl ClusterOptions {
 
     /// Like [`node_bytes`](Self::node_bytes), with as much as possible on disk, if no node has more arcs than a
     /// block or `hub_arcs`.
-    pub(crate) fn least_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
+    pub(crate) fn min_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
         let given_count = self.files().count() as u64;
         match !directed && intervals::serves_undirected(self, given_count) {

@@ -20,12 +20,12 @@ use crate::finish::communities::Communities;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::kernel::nodes::{Nodes, Rules};
-use crate::kernel::sweep::{Swept, Workshop, sweep_block};
+use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
 use crate::objectives::cap::Capped;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
 use outcore_graph::{Block, Graph, SEGMENT_ARCS};
 use outcore_io::checkpoint::{StateReader, StateWriter};
@@ -83,7 +83,7 @@ pub(crate) fn node_bits(
     let moves = directed_byte.max(u64::from(attenuates));
     let run = 8 * (4 + sizes + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
     let sweeping = runs * run;
-    // Given labels and their new names are in memory together, before the labels of the runs are allocated.
+    // GivenLabels labels and their new names are in memory together, before the labels of the runs are allocated.
     let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + 8 * sizes;
     let closing = if directed { (8 * runs).max(4 * runs + 16) } else { 8 * runs };
     sweeping.max(starting).max(8 * closing + 2) + has_given
@@ -265,7 +265,7 @@ impl<'a> SweepRun<'a> {
         &mut self,
         block: &Block,
         directed: bool,
-        workshop: &mut Workshop<S>,
+        workshop: &mut SweepBuffers<S>,
         number: u32,
     ) -> Result<Swept> {
         match self {
@@ -280,7 +280,7 @@ impl ClusterJob<'_> {
     /// Propagates labels; returns a result for each value of a list among the options.
     pub(crate) fn propagate<S: Sum>(
         &self,
-        given: Given,
+        given: GivenLabels,
         saves: &mut Saves,
     ) -> Result<Vec<Communities>> {
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
@@ -386,10 +386,10 @@ impl ClusterJob<'_> {
         let count = self.graph.node_count();
         let nodes = count as f64;
         let enough = self.options.tolerance * nodes;
-        let mut workshop = Workshop::<S>::new(
+        let mut workshop = SweepBuffers::<S>::new(
             self.graph.max_degree(),
             self.limits.large_degree,
-            self.limits.most_labels,
+            self.limits.max_labels,
         );
         for number in sweeping.number + 1..=self.options.most_sweeps() {
             let histories = &mut sweeping.histories;

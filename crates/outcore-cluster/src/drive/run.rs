@@ -15,7 +15,7 @@ use crate::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::Density;
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use crate::store::saves::{SAVED, Saves};
 use outcore_graph::{ArcScratch, Graph};
 use outcore_io::error::opt::{DIRECTED, FIXED, INITIAL, METHOD, RESOLUTION};
@@ -43,7 +43,7 @@ pub fn cluster(
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("give one value, or use `cluster_from` for all results"));
     }
-    let mut all = cluster_from(graph, options, Given::default(), memory, scratch, observer)?;
+    let mut all = cluster_from(graph, options, GivenLabels::default(), memory, scratch, observer)?;
     Ok(all.remove(0))
 }
 
@@ -54,7 +54,7 @@ pub fn cluster(
 pub fn cluster_from(
     graph: &Graph,
     options: &ClusterOptions,
-    given: Given,
+    given: GivenLabels,
     memory: u64,
     scratch: &Path,
     observer: &dyn Observer,
@@ -65,7 +65,7 @@ pub fn cluster_from(
 pub(crate) fn cluster_within(
     graph: &Graph,
     options: &ClusterOptions,
-    given: Given,
+    given: GivenLabels,
     memory: u64,
     scratch: &Path,
     limits: ScratchLimits,
@@ -98,11 +98,11 @@ pub(crate) fn cluster_within(
         (fit, needed) =
             Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
-    let limits = ScratchLimits { most_labels: limits.most_labels.min(fit.most_labels), ..limits };
+    let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
     let mut job =
         ClusterJob { graph, options, limits, memory, fit, needed, scratch, observer: pace };
     if memory < job.needed {
-        let least = options.least_memory(graph, given.count(), threads);
+        let least = options.min_memory(graph, given.count(), threads);
         return Err(job.too_little_memory(least.total_bytes()));
     }
     graph.files().create_directory(scratch)?;
@@ -125,7 +125,7 @@ pub(crate) fn cluster_within(
 }
 
 impl ClusterJob<'_> {
-    fn run<S: Sum>(&self, given: Given, saves: &mut Saves) -> Result<Vec<Communities>> {
+    fn run<S: Sum>(&self, given: GivenLabels, saves: &mut Saves) -> Result<Vec<Communities>> {
         if let Some(found) = self.finish_saved::<S>(saves)? {
             return Ok(found);
         }
@@ -179,7 +179,7 @@ impl ClusterJob<'_> {
     }
 
     /// Refuses given labels that a multilevel method cannot use.
-    fn check_given(&self, given: &Given) -> Result<()> {
+    fn check_given(&self, given: &GivenLabels) -> Result<()> {
         if !given.fixed.is_empty() {
             let message = format_args!("{FIXED} is only for label propagation");
             return Err(Error::usage(message).hint(format_args!("leave {FIXED} out")));
@@ -195,7 +195,7 @@ impl ClusterJob<'_> {
     fn find_on_levels<S: Sum>(
         &self,
         objective: LevelObjective,
-        given: Given,
+        given: GivenLabels,
         saves: &mut Saves,
     ) -> Result<Vec<Communities>> {
         self.check_given(&given)?;

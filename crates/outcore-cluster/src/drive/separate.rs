@@ -10,7 +10,7 @@ use crate::base::bits::Bits;
 use crate::base::table::Sum;
 use crate::finish::closing::{Finish, SweptLabels};
 use crate::finish::communities::Communities;
-use crate::finish::cuts::Room;
+use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::{CutRound, Separation};
 use crate::kernel::cache::BlockSource;
 use crate::methods::connected::WellConnected;
@@ -105,7 +105,7 @@ impl ClusterJob<'_> {
                     source,
                     directory: self.scratch,
                     rule,
-                    room: Room::within(room_bytes),
+                    room: CutMemory::within(room_bytes),
                     tick: &|| notify(self.observer, Event::Advance { done }),
                     too_little: &|bytes| self.too_little_for_a_community(bytes, results),
                 };
@@ -141,8 +141,8 @@ impl ClusterJob<'_> {
 
     /// Returns the memory for edges inside communities: all but the labels of so many results, scans and the cache.
     fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
-        let used = self.bytes_beside_room(results, self.fit) + source.most_kept_bytes();
-        self.memory.saturating_sub(used).max(Room::least_bytes(self.graph.arc_count()))
+        let used = self.bytes_beside_room(results, self.fit) + source.max_kept_bytes();
+        self.memory.saturating_sub(used).max(CutMemory::min_bytes(self.graph.arc_count()))
     }
 
     fn bytes_beside_room(&self, results: u64, fit: Fit) -> u64 {
@@ -150,12 +150,13 @@ impl ClusterJob<'_> {
         let threads = rayon::current_num_threads();
         let fixed = self.options.memory_in(self.graph, 0, threads, fit).fixed_bytes();
         let labels = 4 * results * nodes + Separation::bytes(nodes);
-        fixed - Room::least_bytes(self.graph.arc_count()) + labels
+        fixed - CutMemory::min_bytes(self.graph.arc_count()) + labels
     }
 
     /// Returns the error for a community whose examination takes so many bytes.
     fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
-        let needed = self.bytes_beside_room(results, Fit::ROOMY) + Room::bytes_for(examined_bytes);
+        let needed =
+            self.bytes_beside_room(results, Fit::ROOMY) + CutMemory::bytes_for(examined_bytes);
         let message = format!(
             "a community is too large to examine: that needs {} of memory, but the limit is {}",
             format_bytes(needed),

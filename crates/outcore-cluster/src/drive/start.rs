@@ -15,7 +15,7 @@ use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::seeding::{Stars, seed_block};
 use crate::objectives::cap::CommunitySizes;
-use crate::store::given::{Given, NONE};
+use crate::store::given::{GivenLabels, NONE};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::opt::{FIXED, MAX_SIZE};
@@ -23,7 +23,7 @@ use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_counted;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-impl Given {
+impl GivenLabels {
     /// Returns the initial label of each node, as a node or none, and the nodes that never change their label. At
     /// most `most` nodes have the same label.
     pub(crate) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {
@@ -103,9 +103,9 @@ fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
     }
 }
 
-/// Given initial labels.
+/// GivenLabels initial labels.
 pub(crate) struct Start {
-    /// Given label of each node; empty if there are none.
+    /// GivenLabels label of each node; empty if there are none.
     given: Vec<u32>,
     /// Nodes that never change their label.
     pub(crate) held: Option<Bits>,
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn communities_are_named_after_their_first_member() {
         let initial = vec![2, NONE, 0, 2, 0, NONE];
-        let given = Given { initial, fixed: Vec::new() };
+        let given = GivenLabels { initial, fixed: Vec::new() };
         let start = given.into_labels(6, None).unwrap();
         assert_eq!(start.given, [0, NONE, 2, 0, 2, NONE]);
         assert!(start.held.is_none());
@@ -257,7 +257,7 @@ mod tests {
             fixed
         };
         let start = |fixed: Vec<u32>, most| {
-            Given { initial: initial.clone(), fixed }.into_labels(6, Some(most))
+            GivenLabels { initial: initial.clone(), fixed }.into_labels(6, Some(most))
         };
         assert_eq!(start(Vec::new(), 2).unwrap().given, [0, 0, NONE, 3, 4, 3]);
         assert_eq!(start(fixed(4, 5), 2).unwrap().given, [4, 1, 2, 3, 4, 3]);
@@ -269,7 +269,7 @@ mod tests {
     fn fixed_nodes_name_their_communities() {
         let initial = vec![0, NONE, 0, 1, 1, 0];
         let fixed = vec![NONE, 5, 5, NONE, NONE, 0];
-        let start = Given { initial, fixed }.into_labels(6, None).unwrap();
+        let start = GivenLabels { initial, fixed }.into_labels(6, None).unwrap();
         assert_eq!(start.given, [1, 1, 1, 3, 3, 5]);
         let held = start.held.unwrap();
         assert_eq!((0..6).filter(|&node| held.get(node)).collect::<Vec<_>>(), [1, 2, 5]);
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn labels_of_another_graph_are_refused() {
         for labels in [vec![0; 5], vec![0, 1, 2, 6, 3, 3]] {
-            let given = Given { initial: labels, fixed: Vec::new() };
+            let given = GivenLabels { initial: labels, fixed: Vec::new() };
             assert!(given.into_labels(6, None).is_err());
         }
     }

@@ -149,7 +149,7 @@ impl<'g> BlockSource<'g> {
     }
 
     /// Returns an upper bound of the bytes of cached blocks.
-    pub fn most_kept_bytes(&self) -> u64 {
+    pub fn max_kept_bytes(&self) -> u64 {
         match self.form {
             BlockForm::Encoded => self.budget.min(self.form.bytes(self.graph)).max(self.kept_bytes),
             form => form.bytes(self.graph),

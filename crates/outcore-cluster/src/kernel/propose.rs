@@ -38,14 +38,14 @@ pub(crate) struct Tables<S> {
 }
 
 impl<S: Sum> Tables<S> {
-    /// Creates tables for nodes with at most `most_labels` labels around them.
-    pub(crate) fn new(most_labels: usize) -> Self {
-        Self { sums: LabelTable::new(most_labels), rates: Vec::with_capacity(most_labels) }
+    /// Creates tables for nodes with at most `max_labels` labels around them.
+    pub(crate) fn new(max_labels: usize) -> Self {
+        Self { sums: LabelTable::new(max_labels), rates: Vec::with_capacity(max_labels) }
     }
 
     /// Returns the bytes of the tables.
-    pub(crate) const fn bytes(most_labels: u64) -> u64 {
-        LabelTable::<S>::bytes(most_labels) + 8 * most_labels
+    pub(crate) const fn bytes(max_labels: u64) -> u64 {
+        LabelTable::<S>::bytes(max_labels) + 8 * max_labels
     }
 }
 
@@ -348,7 +348,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         ballot: &mut Ballot,
     ) -> Result<Proposal> {
         let Tables { sums, rates } = tables;
-        let room = (degree as usize).min(sums.most_labels());
+        let room = (degree as usize).min(sums.max_labels());
         let present = self.present(local);
         let (mut contested, mut own, mut arcs) = (false, S::default(), S::default());
         let mut fill = |sums: &mut LabelTable<S>, share: u64, shares: u64| {

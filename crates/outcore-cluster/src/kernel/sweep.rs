@@ -40,7 +40,7 @@ pub const LARGE_DEGREE: u64 = 1 << 16;
 /// Maximum number of labels summed together; more are summed in shares.
 pub const MOST_LABELS: u64 = 1 << 20;
 /// Working memory of the sweeps, independent of the number of nodes.
-pub struct Workshop<S> {
+pub struct SweepBuffers<S> {
     workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
     large_degree: u64,
@@ -49,11 +49,11 @@ pub struct Workshop<S> {
     plans: Vec<Proposal>,
 }
 
-impl<S: Sum> Workshop<S> {
+impl<S: Sum> SweepBuffers<S> {
     /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
-    pub fn new(max_degree: u64, large_degree: u64, most_labels: u64) -> Self {
+    pub fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
-        let large = if max_degree > large_degree { max_degree.min(most_labels) } else { 0 };
+        let large = if max_degree > large_degree { max_degree.min(max_labels) } else { 0 };
         Self {
             workers: PerThread::new(|| ProposeWorker::new(small)),
             large: Mutex::new(Tables::new(large as usize)),
@@ -65,13 +65,13 @@ impl<S: Sum> Workshop<S> {
     }
 
     /// Returns the bytes of the working memory.
-    pub fn bytes(max_degree: u64, most_labels: u64, most_nodes: u64, threads: u64) -> u64 {
+    pub fn bytes(max_degree: u64, max_labels: u64, max_nodes: u64, threads: u64) -> u64 {
         let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
-        let large = if max_degree > LARGE_DEGREE { max_degree.min(most_labels) } else { 0 };
+        let large = if max_degree > LARGE_DEGREE { max_degree.min(max_labels) } else { 0 };
         // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
-        let group = most_nodes / u64::from(GROUPS) + most_nodes.min(1 << 12);
+        let group = max_nodes / u64::from(GROUPS) + max_nodes.min(1 << 12);
         let plans = group * size_of::<Proposal>() as u64;
-        threads * worker + Tables::<S>::bytes(large) + most_nodes * (1 + 4) + plans
+        threads * worker + Tables::<S>::bytes(large) + max_nodes * (1 + 4) + plans
     }
 }
 
@@ -92,7 +92,7 @@ pub fn sweep<S: Sum, O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
     nodes: &mut Nodes<'_, O>,
-    workshop: &mut Workshop<S>,
+    workshop: &mut SweepBuffers<S>,
     number: u32,
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<Swept> {
@@ -136,10 +136,10 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O, L>,
-    workshop: &mut Workshop<S>,
+    workshop: &mut SweepBuffers<S>,
     number: u32,
 ) -> Result<Swept> {
-    let Workshop { workers, large, large_degree, roles, order, plans } = workshop;
+    let SweepBuffers { workers, large, large_degree, roles, order, plans } = workshop;
     let bounds = group_nodes(block, nodes, number, roles, order);
     let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
     plans.resize(largest.max(plans.len()), Proposal::default());

@@ -220,7 +220,7 @@ mod tests {
     use crate::finish::communities::Communities;
     use crate::methods::options::ClusterOptions;
     use crate::methods::table::{METHODS, Method, MethodOption};
-    use crate::store::given::Given;
+    use crate::store::given::GivenLabels;
     use crate::tests::{
         Edges, PLENTY, POOLS, cliques, find, one, ring_of_cliques, scratch, some_edges,
     };
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    fn resume(edges: &Edges, options: &ClusterOptions, given: &Given) -> Communities {
+    fn resume(edges: &Edges, options: &ClusterOptions, given: &GivenLabels) -> Communities {
         let mut found = [0, 1, 2].into_iter().map(|pool| {
             let given = given.clone();
             let graph = edges.graph();
@@ -293,7 +293,7 @@ mod tests {
         let edges = ring_of_cliques(30, 8);
         let mut options = capped(Method::LabelPropagation, 8);
         let pairs: Vec<u32> = (0..240).map(|node| node / 16).collect();
-        let mut given = Given { initial: pairs, fixed: Vec::new() };
+        let mut given = GivenLabels { initial: pairs, fixed: Vec::new() };
         let found = resume(&edges, &options, &given);
         assert!(found.largest <= 8);
         let same = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));

@@ -3,7 +3,7 @@
 //! Cost: a scan, and a sort of the edges inside communities. Memory in addition to the labels: 4 bytes per community, a
 //! fifth of a byte per node, and room for the edges of a community.
 
-use crate::{BlockSource, ClusterMemory, CutRound, Room, WellConnected, rate};
+use crate::{BlockSource, ClusterMemory, CutMemory, CutRound, WellConnected, rate};
 use outcore_graph::Graph;
 use outcore_io::error::opt::MEMORY;
 use outcore_io::error::{Error, ErrorKind, Result};
@@ -52,15 +52,15 @@ pub fn connectedness(
     labels.iter().for_each(|&label| sizes[label as usize] += 1);
     let threads = rayon::current_num_threads();
     let held = 4 * labels.len() as u64 + beside_room_bytes(graph, label_count as u64, threads);
-    let least = Room::least_bytes(graph.arc_count());
+    let least = CutMemory::min_bytes(graph.arc_count());
     let round = CutRound {
         source: &mut BlockSource::new(graph, 0),
         directory: room.scratch,
         rule: bound,
-        room: Room::within(room.memory_bytes.saturating_sub(held).max(least)),
+        room: CutMemory::within(room.memory_bytes.saturating_sub(held).max(least)),
         tick: &|| notify(observer, Event::Advance { done: 0 }),
         too_little: &|bytes| {
-            let (needed, given) = (held + Room::bytes_for(bytes), room.memory_bytes);
+            let (needed, given) = (held + CutMemory::bytes_for(bytes), room.memory_bytes);
             let message = format!(
                 "a community is too large to examine: that needs {} of memory, but the limit is {}",
                 format_bytes(needed),
@@ -86,7 +86,7 @@ pub fn connectedness(
 
 /// Returns the memory of [`connectedness`] in addition to the labels.
 pub fn connectedness_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
-    beside_room_bytes(graph, label_count, threads) + Room::least_bytes(graph.arc_count())
+    beside_room_bytes(graph, label_count, threads) + CutMemory::min_bytes(graph.arc_count())
 }
 
 fn beside_room_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {

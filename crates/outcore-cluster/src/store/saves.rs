@@ -4,7 +4,7 @@
 //! Checkpoints are saved between sweeps and may refer to files of levels and groups. Memory: a buffer. Disk: twice
 //! the sweep state in memory, while one checkpoint replaces another.
 
-use super::given::Given;
+use super::given::GivenLabels;
 use outcore_graph::Graph;
 use outcore_io::Files;
 use outcore_io::checkpoint::{Identity, Journal, StateReader, StateWriter};
@@ -31,7 +31,7 @@ struct Of {
 }
 
 impl Of {
-    fn new(graph: &Graph, options: &impl Serialize, given: &Given) -> Self {
+    fn new(graph: &Graph, options: &impl Serialize, given: &GivenLabels) -> Self {
         let mut hash = Xxh3::new();
         for labels in [&given.initial, &given.fixed] {
             hash.update(&(labels.len() as u64).to_le_bytes());
@@ -75,7 +75,7 @@ impl Saves {
     pub(crate) fn new(
         graph: &Graph,
         options: &impl Serialize,
-        given: &Given,
+        given: &GivenLabels,
         directory: &Path,
     ) -> Self {
         let files = graph.files().clone();

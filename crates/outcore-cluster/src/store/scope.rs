@@ -99,19 +99,19 @@ impl Scope {
 }
 
 /// Labels by the places of a scope.
-pub(crate) struct Placed<'a> {
+pub(crate) struct ScopedLabels<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) labels: &'a [AtomicU32],
 }
 
-impl NodeLabels for Placed<'_> {
+impl NodeLabels for ScopedLabels<'_> {
     #[inline]
     fn at(&self, node: u32) -> &AtomicU32 {
         &self.labels[self.scope.place(node)]
     }
 }
 
-impl KnownLabels for Placed<'_> {
+impl KnownLabels for ScopedLabels<'_> {
     const AFTER: bool = false;
     #[inline]
     fn label(&self, node: u32) -> u32 {

@@ -195,10 +195,10 @@ fn a_community_that_is_too_large_is_refused_with_the_memory_that_suffices() {
     for method in [Method::Components, Method::LabelPropagation, Method::MapEquation] {
         let options = of(method, "log10");
         let find = |memory: u64| {
-            let given = Given::default();
+            let given = GivenLabels::default();
             POOLS[1].install(|| cluster_from(&graph, &options, given, memory, scratch(), &Silent))
         };
-        let needed = || options.least_memory(&graph, 0, rayon::current_num_threads());
+        let needed = || options.min_memory(&graph, 0, rayon::current_num_threads());
         let least = POOLS[1].install(|| needed().total_bytes());
         let expected = one(find(PLENTY));
         assert_eq!(expected.largest, u64::from(count) + 1, "{method:?}");

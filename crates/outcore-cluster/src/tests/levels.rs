@@ -61,13 +61,13 @@ proptest! {
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, cycles, trials: Some(trials), ..ClusterOptions::default() };
         let plain = one(POOLS[1].install(|| {
-            cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent)
+            cluster_from(&graph, &options, GivenLabels::default(), PLENTY, scratch(), &Silent)
         }));
         let options = ClusterOptions { levels: true, ..options };
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
                 let memory = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
-                let (given, memory) = (Given::default(), memory + spare);
+                let (given, memory) = (GivenLabels::default(), memory + spare);
                 one(cluster_from(&graph, &options, given, memory, scratch(), &Silent))
             });
             prop_assert_eq!(&groupings(graph.files(), &found), &oracle.groupings);
@@ -104,7 +104,7 @@ proptest! {
         let labels = oracle.cluster(&level(&edges));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let limits = as_size(size);
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..limits };
+        let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..limits };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
             (0, 0, limits),
@@ -115,7 +115,7 @@ proptest! {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
                 let needed = options.memory(&graph, 0, threads).total_bytes();
-                let (given, memory) = (Given::default(), needed + spare);
+                let (given, memory) = (GivenLabels::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!(found.sweeps, oracle.sweeps);
@@ -165,7 +165,7 @@ proptest! {
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
                 let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
-                let (given, limits) = (Given::default(), ScratchLimits::default());
+                let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
             for (found, (labels, groups)) in found.iter().zip(expected) {
@@ -268,7 +268,8 @@ fn each_result_has_its_own_groups() {
         trials: Some(1),
         ..ClusterOptions::default()
     };
-    let all = cluster_from(&graph, &options, Given::default(), PLENTY, scratch(), &Silent).unwrap();
+    let all =
+        cluster_from(&graph, &options, GivenLabels::default(), PLENTY, scratch(), &Silent).unwrap();
     assert_eq!(all.len(), 2);
     let mut oracle = OracleLevels::new((options.method, 1.0), options.cycles, options.seed);
     oracle.waiting = vec![0.2];

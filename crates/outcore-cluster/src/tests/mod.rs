@@ -55,15 +55,15 @@ pub(crate) fn as_size(size: SizeClass) -> ScratchLimits {
 /// Edges as the specification takes them.
 pub(crate) trait Specified {
     fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle;
-    fn oracle_from(&self, graph: &Graph, options: &ClusterOptions, given: Given) -> Oracle;
+    fn oracle_from(&self, graph: &Graph, options: &ClusterOptions, given: GivenLabels) -> Oracle;
 }
 
 impl Specified for Edges {
     fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle {
-        self.oracle_from(graph, options, Given::default())
+        self.oracle_from(graph, options, GivenLabels::default())
     }
 
-    fn oracle_from(&self, graph: &Graph, options: &ClusterOptions, given: Given) -> Oracle {
+    fn oracle_from(&self, graph: &Graph, options: &ClusterOptions, given: GivenLabels) -> Oracle {
         let mut arcs = vec![Vec::new(); self.node_count as usize];
         for ((a, b), weight) in self.arcs().into_iter().filter(|((a, b), _)| a != b) {
             arcs[a as usize].push((b, Weight::from_code(weight).value()));
@@ -140,7 +140,7 @@ proptest! {
         let graph = edges.graph();
         let options = ClusterOptions { seed, tolerance, max_size, ..plain() };
         let expected = edges.oracle(&graph, &options).cluster();
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
+        let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
@@ -151,7 +151,7 @@ proptest! {
             let found = POOLS[pool].install(|| {
                 let threads = rayon::current_num_threads();
                 let needed = options.memory(&graph, 0, threads).total_bytes();
-                let (given, memory) = (Given::default(), needed + spare);
+                let (given, memory) = (GivenLabels::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
             prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
@@ -278,7 +278,7 @@ fn a_community_in_two_pieces_becomes_two() {
     let labels = vec![0, 0, 0, 0, 5, 5, 5, 5, 0, 0, 0, 0];
     let mut source = BlockSource::new(&graph, 0);
     let outcome = SweptLabels::new(labels, History::default());
-    let saves = &mut Saves::new(&graph, &options, &Given::default(), scratch());
+    let saves = &mut Saves::new(&graph, &options, &GivenLabels::default(), scratch());
     let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None, saves));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
@@ -297,12 +297,12 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
     let graph = edges.graph();
     let options = converge(3);
     let expected = edges.oracle(&graph, &options).cluster().0;
-    for most_labels in [200, 700, 1 << 20] {
-        let limits = ScratchLimits { large_degree: 16, most_labels, ..ScratchLimits::default() };
-        let given = Given::default();
+    for max_labels in [200, 700, 1 << 20] {
+        let limits = ScratchLimits { large_degree: 16, max_labels, ..ScratchLimits::default() };
+        let given = GivenLabels::default();
         let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
         let found = one(found);
-        assert_eq!(found.labels(), expected, "{most_labels}");
+        assert_eq!(found.labels(), expected, "{max_labels}");
     }
 }
 
@@ -310,7 +310,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
 fn too_little_memory_is_refused_before_work() {
     let graph = cliques(3, 4).graph();
     let options = plain();
-    let needed = options.least_memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+    let needed = options.min_memory(&graph, 0, rayon::current_num_threads()).total_bytes();
     let error = cluster(&graph, &options, needed - 1, scratch(), &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
     assert!(cluster(&graph, &options, needed, scratch(), &Silent).is_ok());

@@ -3,7 +3,7 @@
 use crate::base::hash::{Hash, LEAD, SUB, TIE};
 use crate::drive::propagate::SWEEPS;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use outcore_graph::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) struct Oracle {
     pub(crate) blocks: Vec<std::ops::Range<usize>>,
     pub(crate) directed: bool,
     pub(crate) options: ClusterOptions,
-    pub(crate) given: Given,
+    pub(crate) given: GivenLabels,
     /// Initial labels to use unchanged; empty if there are none.
     pub(crate) start: Vec<u32>,
 }
@@ -120,7 +120,7 @@ impl Oracle {
         let first = |labels: &[u32], label: u32| {
             labels.iter().position(|&other| other == label).map(|node| node as u32)
         };
-        let Given { initial, fixed } = &self.given;
+        let GivenLabels { initial, fixed } = &self.given;
         if let Some(label) = at(fixed, v) {
             return first(fixed, label);
         }

@@ -54,16 +54,16 @@ fn some_labels(node_count: u32) -> impl Strategy<Value = Vec<u32>> {
     })
 }
 
-fn some_start() -> impl Strategy<Value = (Edges, Given)> {
+fn some_start() -> impl Strategy<Value = (Edges, GivenLabels)> {
     some_edges().prop_flat_map(|edges| {
         let labels = (some_labels(edges.node_count), some_labels(edges.node_count));
-        (Just(edges), labels.prop_map(|(initial, fixed)| Given { initial, fixed }))
+        (Just(edges), labels.prop_map(|(initial, fixed)| GivenLabels { initial, fixed }))
     })
 }
 
 /// Runs with various threads, memory limits and table sizes, and checks that the results are the same.
-fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Communities> {
-    let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
+fn results(graph: &Graph, options: &ClusterOptions, given: &GivenLabels) -> Vec<Communities> {
+    let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
     let mut first: Option<Vec<Communities>> = None;
     for (pool, spare, limits) in
         [(0, 0, ScratchLimits::default()), (1, PLENTY, ScratchLimits::default()), (2, 3000, tiny)]
@@ -85,7 +85,7 @@ fn results(graph: &Graph, options: &ClusterOptions, given: &Given) -> Vec<Commun
 }
 
 /// Returns the options with a size limit that has room for the fixed nodes.
-fn roomy(options: ClusterOptions, given: &Given) -> ClusterOptions {
+fn roomy(options: ClusterOptions, given: &GivenLabels) -> ClusterOptions {
     let count = |label: u32| given.fixed.iter().filter(|&&other| other == label).count() as u32;
     let labels = given.fixed.iter().filter(|&&label| label != u32::MAX);
     let least = labels.map(|&label| count(label)).max().unwrap_or(0);
@@ -143,7 +143,7 @@ proptest! {
         seed in 0..1000u64,
     ) {
         let options = ClusterOptions { seed, min_weight, ..plain() };
-        let found = one(Ok(results(&edges.graph(), &options, &Given::default())));
+        let found = one(Ok(results(&edges.graph(), &options, &GivenLabels::default())));
         let changed = edges.heavier_than(min_weight);
         let options = ClusterOptions { seed, ..plain() };
         let expected = find(&changed, &options);
@@ -157,7 +157,7 @@ fn a_clustering_continues_from_an_earlier_result() {
     let mut edges = crate::tests::ring_of_cliques(60, 8);
     let options = plain();
     let before = find(&edges, &options);
-    let given = |labels: &[u32]| Given { initial: labels.to_vec(), fixed: Vec::new() };
+    let given = |labels: &[u32]| GivenLabels { initial: labels.to_vec(), fixed: Vec::new() };
     let again = results(&edges.graph(), &options, &given(before.labels())).remove(0);
     assert_eq!((again.labels(), again.sweeps, again.last_moved), (before.labels(), 1, 0));
     // A new clique next to the first.

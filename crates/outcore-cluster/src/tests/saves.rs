@@ -137,7 +137,7 @@ proptest! {
             && options.resolution.len() == 1
             && !options.levels
             && !options.stability;
-        let given = if from_given && takes { disturbed(&edges, &options) } else { Given::default() };
+        let given = if from_given && takes { disturbed(&edges, &options) } else { GivenLabels::default() };
         let find = |graph: &Graph, memory: u64, observer: &dyn Observer| {
             let given = given.clone();
             cluster_within(graph, &options, given, memory, scratch(), limits, observer)
@@ -193,7 +193,7 @@ fn stopped(options: &ClusterOptions, events: u64) -> Graph {
     let graph = saving(&edges().graph());
     let stop = &StopAt::new(events);
     let stopped =
-        cluster_from(&graph, options, Given::default(), PLENTY, scratch(), stop).unwrap_err();
+        cluster_from(&graph, options, GivenLabels::default(), PLENTY, scratch(), stop).unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);
     graph
 }
@@ -201,11 +201,11 @@ fn stopped(options: &ClusterOptions, events: u64) -> Graph {
 /// Resumes a clustering; returns the number of resumed sweeps, and the warnings.
 fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)> {
     let observer = StopAt::new(u64::MAX);
-    let given = Given::default();
+    let given = GivenLabels::default();
     let found = cluster_from(graph, options, given, PLENTY, scratch(), &observer)?;
     let whole = reported(
         graph,
-        cluster_from(&edges().graph(), options, Given::default(), PLENTY, scratch(), &Silent),
+        cluster_from(&edges().graph(), options, GivenLabels::default(), PLENTY, scratch(), &Silent),
     );
     let resumed = found[0].resumed_sweeps;
     assert_eq!(reported(graph, Ok(found)), whole);

@@ -20,8 +20,8 @@ pub(crate) fn of(method: Method) -> ClusterOptions {
     ClusterOptions { method, resolution, ..ClusterOptions::default() }
 }
 
-fn given(labels: &[u32]) -> Given {
-    Given { initial: labels.to_vec(), fixed: Vec::new() }
+fn given(labels: &[u32]) -> GivenLabels {
+    GivenLabels { initial: labels.to_vec(), fixed: Vec::new() }
 }
 
 fn find(edges: &Edges, options: &ClusterOptions, labels: &[u32]) -> Communities {
@@ -111,7 +111,7 @@ fn planted(outside: u32, seed: u64) -> Edges {
 }
 
 /// Returns the communities of another seed, with a node in another community here, and without one there.
-pub(crate) fn disturbed(edges: &Edges, options: &ClusterOptions) -> Given {
+pub(crate) fn disturbed(edges: &Edges, options: &ClusterOptions) -> GivenLabels {
     let options = ClusterOptions { seed: options.seed + 1, trials: Some(1), ..options.clone() };
     let found = super::find(edges, &options);
     let mut labels = found.labels().to_vec();
@@ -149,7 +149,7 @@ proptest! {
         };
         let graph = edges.graph();
         let normal = as_size(size);
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..normal };
+        let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..normal };
         let mut first: Option<Communities> = None;
         for (pool, spare, limits) in [(0, 0, normal), (1, PLENTY, normal), (2, 3000, normal), (2, 0, tiny)] {
             let found = POOLS[pool].install(|| {
@@ -295,7 +295,7 @@ fn combinations_without_a_meaning_are_refused() {
         assert!(error.to_string().contains(what), "{error}");
     }
     let edges = ring_of_cliques(4, 4);
-    let fixed = Given { initial: Vec::new(), fixed: vec![0; 16] };
+    let fixed = GivenLabels { initial: Vec::new(), fixed: vec![0; 16] };
     let options = ClusterOptions::default();
     let found = cluster_from(&edges.graph(), &options, fixed, PLENTY, scratch(), &Silent);
     assert!(found.unwrap_err().to_string().contains("--fixed"));

@@ -128,18 +128,18 @@ pub struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// Creates an empty index for `threads` threads, with addresses reserved for `most_bytes` of memory, a part of which
+    /// Creates an empty index for `threads` threads, with addresses reserved for `max_bytes` of memory, a part of which
     /// it takes for the sake of speed.
-    pub fn new(threads: usize, most_bytes: u64) -> Self {
+    pub fn new(threads: usize, max_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
         // A table may be one step of growth ahead of the others. Beyond its reservation it would be moved, which takes
         // the memory of both places.
-        let shard_bytes = (most_bytes / count as u64 / 8 * 9) as usize;
+        let shard_bytes = (max_bytes / count as u64 / 8 * 9) as usize;
         let shard = |number| Shard {
             number,
             table: Table {
                 slots: reserve_large_pages(shard_bytes / size_of::<Slot>()),
-                sparse_homes: most_bytes as usize / count / SPARSE_PART / size_of::<Slot>(),
+                sparse_homes: max_bytes as usize / count / SPARSE_PART / size_of::<Slot>(),
                 ..Table::default()
             },
             numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),

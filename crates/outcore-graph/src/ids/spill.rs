@@ -76,14 +76,14 @@ impl NameRoom {
     }
 
     /// Returns the maximum number of names of a table.
-    fn most_names(self) -> usize {
+    fn max_names(self) -> usize {
         let slots = self.table_bytes as usize / self.threads / size_of::<Slot>();
         (slots.saturating_sub(OVERFLOW) * LOAD_MAX.0 / LOAD_MAX.1).max(LEAST_NAMES)
     }
 
     /// Returns a number of shares such that each is likely to fit, for `name_count` names, if that is known.
     fn shares(self, name_count: Option<u64>) -> usize {
-        let most = self.most_names() as u64;
+        let most = self.max_names() as u64;
         let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
         // All threads finish at about the same time.
         let shares = shares.next_multiple_of(self.threads as u64);
@@ -227,7 +227,7 @@ fn number_in_table(
     directory: &Path,
 ) -> Result<Option<NumberedShare>> {
     let SpillContext { files, hasher, room, tick } = setup;
-    let most = room.most_names() as u32;
+    let most = room.max_names() as u32;
     let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
     let block_bytes = room.block_bytes(PARTS);
     let locals_path = directory.join("locals");

@@ -7,7 +7,7 @@
 use super::words::Words;
 use crate::fault::{Origin, Problem};
 use crate::options::{Column, Rows};
-use crate::taker::{ROW_BYTES, Taker};
+use crate::sink::{ChunkSink, ROW_BYTES};
 use crate::text::chunk::ParsedChunk;
 use crate::text::field;
 use crate::text::is_short_number;
@@ -120,10 +120,10 @@ pub(super) struct EntryTally {
 pub(super) struct ListEdges<'a> {
     pub(super) settings: &'a ListSettings,
     part: ListPart,
-    taker: &'a mut (dyn Taker + Send),
+    sink: &'a mut (dyn ChunkSink + Send),
     chunk: ParsedChunk,
-    most_edges: usize,
-    most_text: usize,
+    max_edges: usize,
+    max_text: usize,
     /// First name of the next edges, and its place in the chunk once it is written.
     source: Vec<u8>,
     source_name: Option<NameRef>,
@@ -141,17 +141,17 @@ impl<'a> ListEdges<'a> {
     pub(super) fn new(
         settings: &'a ListSettings,
         part: ListPart,
-        taker: &'a mut (dyn Taker + Send),
+        sink: &'a mut (dyn ChunkSink + Send),
     ) -> Self {
-        let chunk = cleared(taker.spare(), part.file);
+        let chunk = cleared(sink.spare(), part.file);
         Self {
             settings,
             part,
-            taker,
+            sink,
             chunk,
-            most_edges: (part.chunk_bytes / ROW_BYTES).max(1),
+            max_edges: (part.chunk_bytes / ROW_BYTES).max(1),
             // A vector that grows may have twice the capacity.
-            most_text: part.chunk_bytes / 2,
+            max_text: part.chunk_bytes / 2,
             source: Vec::new(),
             source_name: None,
             number: 0,
@@ -350,8 +350,8 @@ impl<'a> ListEdges<'a> {
     }
 
     fn hand_over_if_full(&mut self, words: &Words) -> bool {
-        let has_room = self.chunk.edges.names.len() < 2 * self.most_edges;
-        has_room && self.chunk.edges.text.len() < self.most_text || self.hand_over(words.consumed())
+        let has_room = self.chunk.edges.names.len() < 2 * self.max_edges;
+        has_room && self.chunk.edges.text.len() < self.max_text || self.hand_over(words.consumed())
     }
 
     /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
@@ -360,12 +360,12 @@ impl<'a> ListEdges<'a> {
             return true;
         }
         self.source_name = None;
-        let spare = cleared(self.taker.spare(), self.part.file);
+        let spare = cleared(self.sink.spare(), self.part.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
         chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
         chunk.used = chunk.edges.text.len();
         chunk.done_bytes = self.part.done_bytes + consumed;
-        self.taker.take(chunk)
+        self.sink.take(chunk)
     }
 }
 

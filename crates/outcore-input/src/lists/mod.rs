@@ -30,7 +30,7 @@ mod xml;
 use super::decompress::Input;
 use super::format::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::taker::{SAMPLED_CHUNK_BYTES, SampleTaker, Taker};
+use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink};
 pub(crate) use edges::ListPart;
 use edges::{EntryTally, ListEdges, ListSettings};
 pub(crate) use kind::ListKind;
@@ -249,7 +249,7 @@ impl ListFormat {
         files: &Files,
         path: &Path,
         bytes: u64,
-        mut sample: SampleTaker<'_>,
+        mut sample: SampleSink<'_>,
     ) -> Result<ListSample> {
         let chunk_bytes = SAMPLED_CHUNK_BYTES;
         let part = ListPart { file: 0, chunk_bytes, done_bytes: 0, is_sample: true };
@@ -285,11 +285,11 @@ impl ListTask {
         &self,
         path: &Path,
         input: Input,
-        taker: &mut (dyn Taker + Send),
+        sink: &mut (dyn ChunkSink + Send),
     ) -> Result<Read> {
         let settings = &self.format.settings;
         let mut words = Words::new(input, path, settings.rows);
-        let mut edges = ListEdges::new(settings, self.part, taker);
+        let mut edges = ListEdges::new(settings, self.part, sink);
         let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
         let is_whole = is_whole && edges.hand_over(words.consumed());
         if is_whole && !settings.directed {

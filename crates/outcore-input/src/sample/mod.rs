@@ -14,8 +14,8 @@ mod tally;
 use crate::decompress::Input;
 use crate::format::understood;
 use crate::open::{Form, common_weights, detect_next, kinds_bytes, total_bytes, unweighted};
+use crate::sink::{DecodeRoom, SampleSink};
 use crate::table::TableFormat;
-use crate::taker::{DecodeRoom, SampleTaker};
 use crate::text::chunk::ParsedChunk;
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
 use outcore_io::budget::Limits;
@@ -226,7 +226,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
                 sampled += tally.add_rows(chunk);
             };
             let sample =
-                SampleTaker::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
+                SampleSink::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
             let found = lists.first_edges(files, path, bytes, sample)?;
             tally.declared_nodes += found.nodes;
             let all = found.all_edges.unwrap_or(0.0).max(edges as f64);
@@ -367,7 +367,7 @@ fn table_pieces(
             consumed = chunk.done_bytes;
             text_bytes += tally.add_rows(chunk);
         };
-        table.first_rows(files, path, bytes, start, SampleTaker::new(wanted, most, &mut count))?;
+        table.first_rows(files, path, bytes, start, SampleSink::new(wanted, most, &mut count))?;
     }
     let all = match table.row_count() {
         Some(all) => all as f64,

@@ -7,7 +7,7 @@ use super::fault::{LineFault, Origin, Problem};
 use super::format::bad_input;
 use super::format::understood::ColumnUse;
 use super::options::InputOptions;
-use super::taker::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, SampleTaker, Taker, is_arrow};
+use super::sink::{ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, SampleSink, is_arrow};
 use super::text::chunk::TableCell;
 use outcore_io::Files;
 use outcore_io::error::{Error, Place, Result};
@@ -91,7 +91,7 @@ impl TableFormat {
         _path: &Path,
         _bytes: u64,
         _start: u64,
-        _sample: SampleTaker<'_>,
+        _sample: SampleSink<'_>,
     ) -> Result<()> {
         match *self {}
     }
@@ -133,7 +133,7 @@ impl TableTask {
         _input: Option<Input>,
         _begin: Origin,
         _stream: Option<&TableStream>,
-        _taker: &mut (dyn Taker + Send),
+        _taker: &mut (dyn ChunkSink + Send),
     ) -> Result<bool> {
         match self.format {}
     }

@@ -6,7 +6,7 @@
 use super::{Batches, caught, damaged};
 use crate::decompress::Input;
 use crate::format::bad_input;
-use crate::taker::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
+use crate::sink::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{Message, MessageHeader, root_as_message};

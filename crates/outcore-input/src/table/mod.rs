@@ -23,9 +23,9 @@ use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, ColumnUse, Roles};
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
-use super::taker::{
-    ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
-    SampleTaker, Taker, is_arrow,
+use super::sink::{
+    ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
+    SampleSink, is_arrow,
 };
 use super::text::chunk::TableCell;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -265,7 +265,7 @@ impl TableFormat {
         path: &Path,
         bytes: u64,
         start: u64,
-        mut sample: SampleTaker<'_>,
+        mut sample: SampleSink<'_>,
     ) -> Result<()> {
         let task = TableTask {
             format: self.clone(),
@@ -536,12 +536,12 @@ impl TableTask {
         input: Option<Input>,
         begin: Origin,
         stream: Option<&TableStream>,
-        taker: &mut (dyn Taker + Send),
+        sink: &mut (dyn ChunkSink + Send),
     ) -> Result<bool> {
         match self.format.kind {
             TableKind::Parquet => {
                 let plan = self.format.plan.expect("it was made when the format was detected");
-                parquet::read(&self, files, path, begin, plan, taker)
+                parquet::read(&self, files, path, begin, plan, sink)
             }
             TableKind::ArrowIpc => {
                 let input = match input {
@@ -550,12 +550,12 @@ impl TableTask {
                 };
                 let (projection, limit) = (self.format.projection(), self.format.held_bytes);
                 let batches = ipc::IpcReader::new(files, input, path, projection, limit)?;
-                self.read_batches(batches, begin, taker)
+                self.read_batches(batches, begin, sink)
             }
             TableKind::Stream => {
                 let batches = stream.and_then(TableStream::take).expect("its format was detected");
                 let batches = StreamBatches { batches, projection: self.format.projection() };
-                self.read_batches(batches, begin, taker)
+                self.read_batches(batches, begin, sink)
             }
         }
     }
@@ -564,7 +564,7 @@ impl TableTask {
         &self,
         mut batches: impl Batches,
         begin: Origin,
-        taker: &mut (dyn Taker + Send),
+        sink: &mut (dyn ChunkSink + Send),
     ) -> Result<bool> {
         let mut row = 0;
         loop {
@@ -574,7 +574,7 @@ impl TableTask {
             let done = self.bytes.0 + batches.consumed();
             let from = Origin { byte: row + skipped, line: row + skipped + 1, ..begin };
             let wanted = batch.slice(skipped as usize, (rows - skipped) as usize);
-            if !self.convert(&wanted, from, done, taker)? {
+            if !self.convert(&wanted, from, done, sink)? {
                 return Ok(false);
             }
             row += rows;
@@ -587,7 +587,7 @@ impl TableTask {
         batch: &RecordBatch,
         origin: Origin,
         done_bytes: u64,
-        taker: &mut (dyn Taker + Send),
+        sink: &mut (dyn ChunkSink + Send),
     ) -> Result<bool> {
         let columns =
             Columns::of(batch, self.format.uuids, self.format.transform, self.format.rows);
@@ -596,7 +596,7 @@ impl TableTask {
         while at < rows {
             let most = (self.chunk_bytes / ROW_BYTES).max(1).min(rows - at);
             let count = columns.rows_within(at, most, self.chunk_bytes / 4);
-            let mut chunk = taker.spare();
+            let mut chunk = sink.spare();
             let place = |row: usize| Origin {
                 byte: origin.byte + row as u64,
                 line: origin.line + row as u64,
@@ -608,7 +608,7 @@ impl TableTask {
             chunk.faults.clear();
             chunk.cells.clear();
             columns.parse(at..at + count, self.stop, &mut chunk);
-            if !taker.take(chunk) {
+            if !sink.take(chunk) {
                 return Ok(false);
             }
             at += count;

@@ -9,7 +9,7 @@ use super::{TableTask, caught, damaged};
 use crate::fault::Origin;
 use crate::format::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
-use crate::taker::Taker;
+use crate::sink::ChunkSink;
 use crate::text::chunk::ParsedChunk;
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
@@ -341,7 +341,7 @@ pub(super) fn read(
     path: &Path,
     begin: Origin,
     plan: DecodePlan,
-    taker: &mut (dyn Taker + Send),
+    sink: &mut (dyn ChunkSink + Send),
 ) -> Result<bool> {
     let mut file = ParquetFile::open(files, path)?;
     let projection = task.format.projection();
@@ -372,10 +372,10 @@ pub(super) fn read(
             loop {
                 match channels[group % workers].recv() {
                     Ok(Made::Chunk(chunk)) => {
-                        if !taker.take(chunk) {
+                        if !sink.take(chunk) {
                             return Ok(false);
                         }
-                        let _ = recycle.try_send(taker.spare());
+                        let _ = recycle.try_send(sink.spare());
                     }
                     Ok(Made::GroupEnd) => break,
                     Ok(Made::Failed(error)) => return Err(error),
@@ -459,7 +459,7 @@ struct DecodeWorker {
     recycled: Receiver<ParsedChunk>,
 }
 
-impl Taker for DecodeWorker {
+impl ChunkSink for DecodeWorker {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         self.to_reader.send(Made::Chunk(chunk)).is_ok()
     }

@@ -11,7 +11,7 @@ use crate::fault::{self, Origin, Problem};
 use crate::format::{self, InputFormat, bad_input};
 use crate::format::{foreign, matrix_market};
 use crate::open::{FIRST_BLOCK_LIMIT, no_lines};
-use crate::{lists, taker};
+use crate::{lists, sink};
 use outcore_graph::ids::EdgeChunk;
 use outcore_io::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -110,9 +110,9 @@ fn is_text(name: &[u8]) -> bool {
 
 /// Refuses tables, adjacency lists, and files whose compression does not show in their names.
 fn refuse_packed(path: &Path, block: &[u8], options: &InputOptions) -> Result<()> {
-    let what = if block.starts_with(taker::PARQUET_MAGIC) {
+    let what = if block.starts_with(sink::PARQUET_MAGIC) {
         "is Parquet without the extension .parquet, not lines of edges".into()
-    } else if taker::is_arrow(block) {
+    } else if sink::is_arrow(block) {
         "is Arrow IPC, not lines of edges".into()
     } else if let Some(known) = lists::known(path, block, options) {
         format!("is in the format {}, not lines of edges", known.name)

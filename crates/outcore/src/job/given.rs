@@ -1,7 +1,7 @@
 //! Initial and fixed labels: files of communities, read for a graph before it is clustered.
 
 use super::Stages;
-use crate::cluster::{ClusterOptions, Given};
+use crate::cluster::{ClusterOptions, GivenLabels};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::input::CommunityInput;
@@ -35,8 +35,8 @@ impl Stages<'_> {
         options: &ClusterOptions,
         input: &CommunityInput,
         scratch: &Path,
-    ) -> Result<Given> {
-        let mut given = Given::default();
+    ) -> Result<GivenLabels> {
+        let mut given = GivenLabels::default();
         if let Some(path) = &options.initial {
             let place = (scratch.join("initial"), 0);
             given.initial = self.read_labels(graph, path, input, place)?;

@@ -66,7 +66,7 @@ pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
 pub use crate::budget::Limits;
 use crate::checkpoint::report_from_scratch;
-use crate::cluster::{self, ClusterOptions, Communities, Given, Method, SAVED};
+use crate::cluster::{self, ClusterOptions, Communities, GivenLabels, Method, SAVED};
 use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph, NodeNames};
@@ -389,14 +389,14 @@ impl<'a> Stages<'a> {
         &mut self,
         graph: &Graph,
         options: &ClusterOptions,
-        given: Given,
+        given: GivenLabels,
         scratch: &Scratch,
     ) -> Result<Vec<Communities>> {
         self.stage(Stage::Cluster, |job| {
             // The allocator may still hold memory that earlier stages freed.
             let held = resident_memory_bytes().unwrap_or(0);
             let memory = job.limits.memory_left(held);
-            let least = options.least_memory(graph, given.count(), job.limits.threads);
+            let least = options.min_memory(graph, given.count(), job.limits.threads);
             let least = least.total_bytes();
             let memory = memory.max(least.min(job.limits.memory_bytes));
             let scratch = scratch.path();
@@ -419,15 +419,15 @@ fn check_graph(
     targets: &Targets<'_>,
 ) -> Result<()> {
     let given = options.files().count() as u64;
-    let clustering = options.least_memory(graph, given, limits.threads).total_bytes();
+    let clustering = options.min_memory(graph, given, limits.threads).total_bytes();
     let nodes = graph.node_count();
     let read = reading_bytes(nodes, options, targets.options, limits.threads);
-    let certain = clustering.max(read).max(targets.least_bytes(graph, 0, limits.threads));
+    let certain = clustering.max(read).max(targets.min_bytes(graph, 0, limits.threads));
     if certain <= limits.memory_bytes {
         return plan::check_limits(&limits);
     }
     // An earlier result has at most one community per node.
-    let least = certain.max(targets.least_bytes(graph, nodes, limits.threads));
+    let least = certain.max(targets.min_bytes(graph, nodes, limits.threads));
     let little = format_bytes(limits.memory_bytes);
     let message = format!("{little} is too little memory for this clustering");
     let nodes = format_counted(nodes, "node", "nodes");
@@ -437,7 +437,7 @@ fn check_graph(
         .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
     Err(match options.with_less_memory() {
         Some(other) => {
-            let needed = other.least_memory(graph, 0, limits.threads).total_bytes().max(read);
+            let needed = other.min_memory(graph, 0, limits.threads).total_bytes().max(read);
             let needed =
                 needed.max(plan::at_least(&Limits { memory_bytes: 0, ..limits }).memory_bytes);
             note_less_memory(error, least, (other.method, needed))

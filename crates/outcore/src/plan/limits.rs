@@ -53,7 +53,7 @@ fn check_clustering(limits: &Limits, clustered: &Clustered) -> Result<()> {
     }
     let given = format_bytes(limits.memory_bytes);
     let message = format!("{given} is too little memory for this clustering");
-    let least = clustered.least_limit();
+    let least = clustered.min_limit();
     let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
     Err(Error::new(ErrorKind::MemoryTooSmall, message)
         .note(format!("labels and related data take {}", format_bytes(labels)))

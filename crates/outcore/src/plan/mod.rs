@@ -145,9 +145,9 @@ struct Clustered {
 
 impl Clustered {
     /// Returns the minimum limit for the expected number of nodes.
-    fn least_limit(&self) -> u64 {
+    fn min_limit(&self) -> u64 {
         let presenting = self.presenting_bytes.max(self.presenting_bytes_at_least);
-        self.cost.nodes.least_limit().max(presenting)
+        self.cost.nodes.min_limit().max(presenting)
     }
 
     /// Returns the minimum limit for the smallest graph that is consistent with the sample.
@@ -177,12 +177,12 @@ impl Plan {
             let Some(own) = clustered.as_ref().filter(too_large) else { return error };
             let other = clustering.and_then(|wanted| {
                 let options = &wanted.options.with_less_memory()?;
-                let least = cost(Clustering { options, ..wanted }).least_limit();
+                let least = cost(Clustering { options, ..wanted }).min_limit();
                 let read = memory_bytes_for(&limits, input.node_count, input.has_self_scores);
                 Some((options.method, least.max(read)))
             });
             match other {
-                Some(other) => note_less_memory(error, own.least_limit(), other),
+                Some(other) => note_less_memory(error, own.min_limit(), other),
                 None => error,
             }
         })
@@ -195,7 +195,7 @@ impl Plan {
         clustered: Option<&Clustered>,
     ) -> Result<Self> {
         check_size(&limits, &input, clustered)?;
-        let least = clustered.map(Clustered::least_limit);
+        let least = clustered.map(Clustered::min_limit);
         let mut stages = vec![work.read(), work.merge()];
         if let Some(Clustered { cost, .. }) = clustered {
             stages.extend([work.cluster(cost), work.write(cost)]);

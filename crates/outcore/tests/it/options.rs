@@ -4,7 +4,7 @@
 use super::common::MIB;
 use outcore::budget::Limits;
 use outcore::cluster::{
-    AttenuationRule, ClusterOptions, Communities, Given, Method, PropagationOptions, Seeding,
+    AttenuationRule, ClusterOptions, Communities, GivenLabels, Method, PropagationOptions, Seeding,
     Visits, cluster, cluster_from,
 };
 use outcore::graph::Weight;
@@ -175,7 +175,7 @@ proptest! {
         let graph = graph_of(&files, &graph).expect("it is in memory");
         let is_accepted = options.check().is_ok();
         let scratch = Path::new("scratch");
-        let given = given.map_or_else(Given::default, |count| Given {
+        let given = given.map_or_else(GivenLabels::default, |count| GivenLabels {
             initial: (0..count).map(|node| node / 2).collect(),
             fixed: (0..count).map(|node| if node % 3 == 0 { node } else { u32::MAX }).collect(),
         });

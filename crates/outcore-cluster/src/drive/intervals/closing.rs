@@ -17,7 +17,7 @@ use crate::kernel::history::History;
 use crate::store::column::{WordBuffer, WordColumn, chunks};
 use crate::store::labels::Labels;
 use crate::store::ranked::Ranked;
-use crate::store::scope::{Interval, Placed, Scope};
+use crate::store::scope::{Interval, Scope, ScopedLabels};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -161,7 +161,7 @@ impl IntervalRun<'_, '_, '_> {
             numbers[places].iter().for_each(number);
             Ok(())
         })?;
-        let placed = Placed { scope, labels: of_place };
+        let placed = ScopedLabels { scope, labels: of_place };
         let joining = PlacedPieces { scope, numbers, pieces: Pieces::new(met.count(), false) };
         let scratch = PerThread::new(Closing::default);
         let mut sums = Vec::new();

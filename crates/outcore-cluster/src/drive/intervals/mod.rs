@@ -36,7 +36,7 @@ use crate::kernel::history::History;
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::objective::Objective;
 use crate::kernel::seeding::{Stars, seed_block};
-use crate::kernel::sweep::{Swept, Workshop, sweep_block};
+use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::MethodOption;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
@@ -44,7 +44,7 @@ use crate::store::by_node::NodeLabels;
 use crate::store::column::{CHUNK_NODES, WordBuffer, WordColumn};
 use crate::store::ranked::Ranked;
 use crate::store::saves::Saves;
-use crate::store::scope::{Interval, Neighbors, Placed, Scope, Survey};
+use crate::store::scope::{Interval, Neighbors, Scope, ScopedLabels, Survey};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_graph::{ArcScratch, Block, Graph};
 use outcore_io::checkpoint::StateReader;
@@ -290,7 +290,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let count = graph.node_count();
         let enough = options.tolerance * count as f64;
         let mut workshop =
-            Workshop::<S>::new(graph.max_degree(), limits.large_degree, limits.most_labels);
+            SweepBuffers::<S>::new(graph.max_degree(), limits.large_degree, limits.max_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
         let mut words = WordBuffer::default();
@@ -312,7 +312,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                     // Places are nodes, so no rank is looked up.
                     self.sweep(interval, begun, &values[..], &active, objective, workshop)?
                 } else {
-                    let placed = Placed { scope: &scope, labels: &values };
+                    let placed = ScopedLabels { scope: &scope, labels: &values };
                     self.sweep(interval, begun, &placed, &active, objective, workshop)?
                 };
                 swept.moved += of_interval.moved;
@@ -343,7 +343,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         labels: &L,
         active: &Bits,
         objective: O,
-        workshop: &mut Workshop<S>,
+        workshop: &mut SweepBuffers<S>,
     ) -> Result<Swept> {
         let mut nodes = Nodes {
             labels,

@@ -6,7 +6,7 @@ use crate::drive::job::ScratchLimits;
 use crate::drive::run::cluster_within;
 use crate::finish::communities::Communities;
 use crate::methods::table::Method;
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use crate::store::labels::Labels;
 use crate::tests::{PLENTY, POOLS, some_edges};
 use outcore_graph::weight::Weight;
@@ -47,7 +47,7 @@ fn on_disk(
         scratch: scratch(),
         observer: &ClusterProgress::new(&Silent, None),
     };
-    let saves = &mut Saves::new(job.graph, job.options, &Given::default(), job.scratch);
+    let saves = &mut Saves::new(job.graph, job.options, &GivenLabels::default(), job.scratch);
     if graph.is_weighted() {
         job.propagate_on_disk::<f64>(saves)
     } else {
@@ -79,11 +79,11 @@ proptest! {
         options.seeding = if own { Seeding::Own } else { Seeding::Star };
         prop_assert!(serves(&options, &graph, 0));
         let expected = POOLS[1].install(|| {
-            let (given, limits) = (Given::default(), ScratchLimits::default());
+            let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
         }).unwrap().remove(0);
         let expected = Communities { scans: 0, ..expected };
-        let tiny = ScratchLimits { large_degree: 3, most_labels: 2, ..ScratchLimits::default() };
+        let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
             (1, 3000, tiny),
@@ -129,7 +129,7 @@ fn many_intervals_and_windows_give_the_same_result() {
     let graph = many_blocks(&files, 300_000);
     assert!(graph.blocks().len() > 4, "{}", graph.blocks().len());
     let options = plain();
-    let (given, limits) = (Given::default(), ScratchLimits::default());
+    let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
     let expected = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
     let expected = Communities { scans: 0, ..expected.unwrap().remove(0) };
     for spare in [0, 1 << 20] {

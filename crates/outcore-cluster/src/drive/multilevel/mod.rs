@@ -39,9 +39,9 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::history::{History, Sweep};
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::objective::{Objective, Sums};
-use crate::kernel::sweep::{Workshop, sweep};
+use crate::kernel::sweep::{SweepBuffers, sweep};
 use crate::methods::options::Seeding;
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use crate::store::hierarchy::Hierarchy;
 use crate::store::saves::Saves;
 use lift::{Aside, Groupings, renumber};
@@ -83,7 +83,7 @@ struct Level<'s, 'g> {
     /// Part of the memory that this level itself needs.
     needed: u64,
     /// Maximum number of labels in a table for large degrees.
-    most_labels: u64,
+    max_labels: u64,
     /// Whether another process could read it, and its initial number of communities.
     is_on_disk: bool,
     class_count: usize,
@@ -176,10 +176,10 @@ struct Multilevel<'a, 'j, O: Sums> {
     /// Labels on the graph from each start, if they are requested.
     divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
-    most_cycles: u32,
+    max_cycles: u32,
     /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
     step: Option<WarmStep>,
-    /// Given communities, in case that those found from scratch are worse.
+    /// GivenLabels communities, in case that those found from scratch are worse.
     given: Option<Hierarchy>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
@@ -197,7 +197,7 @@ pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
     starts: Starts,
-    given: Given,
+    given: GivenLabels,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
@@ -210,7 +210,7 @@ pub(crate) fn find<O: Sums>(
         seed: job.options.seed,
         memory: job.memory - held,
         needed: job.needed - held,
-        most_labels: job.limits.most_labels,
+        max_labels: job.limits.max_labels,
         is_on_disk: true,
         class_count: 0,
     };
@@ -246,7 +246,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             searches: 0,
             prefix: String::new(),
             divisions: None,
-            most_cycles: job.options.cycles,
+            max_cycles: job.options.cycles,
             step: None,
             given: None,
             history,
@@ -345,7 +345,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             false => (0, 0),
         };
         let most = |large| self.most_sweeps(if is_large { large } else { LEVEL_SWEEPS });
-        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.most_cycles);
+        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.max_cycles);
         loop {
             let cycle = self.history.cycles;
             if cycle > 0 {
@@ -407,9 +407,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(progress.first_moved)
     }
 
-    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> Workshop<S> {
+    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> SweepBuffers<S> {
         let large_degree = self.job.limits.large_degree;
-        Workshop::new(level.graph().max_degree(), large_degree, level.most_labels)
+        SweepBuffers::new(level.graph().max_degree(), large_degree, level.max_labels)
     }
 
     /// Makes one sweep; returns the objective.
@@ -419,7 +419,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         labels: &[AtomicU32],
         objective: T,
         progress: &mut Progress,
-        workshop: &mut Workshop<S>,
+        workshop: &mut SweepBuffers<S>,
     ) -> Result<T> {
         let mut nodes = Nodes {
             labels,
@@ -497,7 +497,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
         let sizes = self.job.options.size_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
-        let (Fit { most_labels, ahead }, needed) = Fit::within(rest, |fit| {
+        let (Fit { max_labels, ahead }, needed) = Fit::within(rest, |fit| {
             ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
         });
         let needed = needed + sizes;
@@ -514,7 +514,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             seed: mix(self.job.options.seed ^ LEVEL ^ number),
             memory,
             needed,
-            most_labels: most_labels.min(self.job.limits.most_labels),
+            max_labels: max_labels.min(self.job.limits.max_labels),
             is_on_disk,
             class_count,
         };

@@ -8,7 +8,7 @@ use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::drive::swept::{SavedGroups, SavedResult, name_of};
 use crate::kernel::history::History;
-use crate::store::given::Given;
+use crate::store::given::GivenLabels;
 use crate::store::hierarchy::Hierarchy;
 use outcore_graph::Graph;
 use outcore_io::checkpoint::StateReader;
@@ -91,7 +91,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(crate) fn resume(
         &mut self,
         level: &mut Level<'_, '_>,
-        given: Given,
+        given: GivenLabels,
         mut counters: SavedCounters,
         mut from: StateReader,
     ) -> Result<LevelState<O>> {

@@ -23,7 +23,7 @@ use super::{
     NextStep, Progress, Sums, renumber,
 };
 use crate::drive::job::SizeClass;
-use crate::store::given::{Given, NONE};
+use crate::store::given::{GivenLabels, NONE};
 use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -54,7 +54,7 @@ pub(super) enum WarmStep {
     Merging,
 }
 
-/// Given communities.
+/// GivenLabels communities.
 pub(super) struct Warm {
     /// Label of each node; nodes without a given one are alone.
     labels: Vec<u32>,
@@ -69,7 +69,7 @@ impl Warm {
     ///
     /// # Errors
     /// `Usage` for labels of another graph.
-    pub(super) fn new(given: Given, node_count: usize, most: Option<u32>) -> Result<Self> {
+    pub(super) fn new(given: GivenLabels, node_count: usize, most: Option<u32>) -> Result<Self> {
         let mut labels = given.into_labels(node_count, most)?.into_given();
         let mut new_count = 0;
         // Communities are named after a member, so no name is that of a new node.
@@ -88,7 +88,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(super) fn begin_from(
         &mut self,
         level: &mut Level<'_, '_>,
-        given: Given,
+        given: GivenLabels,
     ) -> Result<LevelState<O>> {
         self.detail("measuring the given communities")?;
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
@@ -207,7 +207,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             if given_quality > quality + MARGIN {
                 drop(labels);
                 state.sums.free_below(level.node_count());
-                self.history.cycles = self.most_cycles;
+                self.history.cycles = self.max_cycles;
                 labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
             }
         }

@@ -23,7 +23,7 @@ const AMPLE: u64 = 4;
 pub(super) struct Large {
     piece: CommunityPiece,
     /// Number of edges that fit in memory, and of forests if there are more.
-    most_edges: usize,
+    max_edges: usize,
     fitting: u64,
     forests: Vec<Sets>,
 }
@@ -38,7 +38,7 @@ impl Large {
         community: u32,
         (labels, members): (&[u32], &mut Ranked),
         (rule, floor): (WellConnected, u64),
-        (room, most_edges): (u64, usize),
+        (room, max_edges): (u64, usize),
     ) -> Result<Self> {
         members.refill(|members| {
             let own = (0..).zip(labels).filter(|(_, label)| **label == community);
@@ -54,7 +54,7 @@ impl Large {
         let piece = CommunityPiece { nodes, edges: Vec::new(), floor, known: u64::MAX };
         Ok(Self {
             piece,
-            most_edges: most_edges.min((of_edges / FOREST_BYTES) as usize),
+            max_edges: max_edges.min((of_edges / FOREST_BYTES) as usize),
             fitting: fitting.min(enough.saturating_mul(AMPLE)).min(count),
             forests: Vec::new(),
         })
@@ -69,7 +69,7 @@ impl Large {
                 continue;
             }
             self.piece.edges.push(ends);
-            if self.piece.edges.len() > self.most_edges {
+            if self.piece.edges.len() > self.max_edges {
                 self.piece.known = self.fitting;
                 let count = self.piece.nodes.len();
                 self.forests = (0..self.fitting).map(|_| Sets::new(count)).collect();

@@ -39,13 +39,13 @@ const EXAMINED_BYTES: u64 = 8 * MIB;
 
 /// Memory for edges.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct CutMemory {
     sort_bytes: u64,
     /// Bytes for communities in memory.
     examined_bytes: u64,
 }
 
-impl Room {
+impl CutMemory {
     /// Bytes of an edge that is sorted.
     pub(crate) const EDGE_BYTES: u64 = size_of::<InsideEdge>() as u64;
 
@@ -54,7 +54,7 @@ impl Room {
     }
 
     /// Returns the minimum memory for a graph with so many arcs.
-    pub(crate) fn least_bytes(arcs: u64) -> u64 {
+    pub(crate) fn min_bytes(arcs: u64) -> u64 {
         let small = SMALL_EDGE_BYTES.saturating_mul(arcs).saturating_add(MIB);
         small.min(SORT_BYTES_MIN + EXAMINED_BYTES)
     }

@@ -96,7 +96,7 @@ impl Network {
         gone.get(node as usize).copied().unwrap_or(false)
     }
 
-    pub(super) fn least_degree(&self) -> u64 {
+    pub(super) fn min_degree(&self) -> u64 {
         self.degrees.iter().copied().min().unwrap_or(0)
     }
 

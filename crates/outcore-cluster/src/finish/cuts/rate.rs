@@ -4,7 +4,7 @@ use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
 use super::large::Large;
 use super::network::Network;
 use super::separate::CutRound;
-use super::split::{CommunityPiece, least_cut};
+use super::split::{CommunityPiece, min_cut};
 use crate::methods::connected::WellConnected;
 use crate::store::ranked::Ranked;
 use outcore_io::error::Result;
@@ -66,7 +66,7 @@ pub(crate) fn rate(labels: &[u32], sizes: &[u32], round: CutRound<'_, '_>) -> Re
 /// Returns the smallest cut of a community, up to one more than its bound.
 fn cut_of(piece: &CommunityPiece, rule: WellConnected) -> u64 {
     let enough = rule.bound(piece.nodes.len() as u64).saturating_add(1);
-    least_cut(Network::new(piece.nodes.len(), &piece.edges), enough.min(piece.known))
+    min_cut(Network::new(piece.nodes.len(), &piece.edges), enough.min(piece.known))
 }
 
 fn well_connected(edges: &[InsideEdge], sizes: &[u32], rule: WellConnected) -> WellCount {

@@ -4,7 +4,7 @@
 //! large to be examined further at once wait for the next round. Memory in addition to the labels: 8.6 bytes per node
 //! for the next labels, the parts that wait and the nodes of a large community.
 
-use super::Room;
+use super::CutMemory;
 use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
 use super::large::Large;
 use super::split::{CommunityPiece, CutParts, Verdict, settle};
@@ -50,7 +50,7 @@ pub(crate) struct CutRound<'a, 'g> {
     /// Directory for the runs of a sort.
     pub(crate) directory: &'a Path,
     pub(crate) rule: WellConnected,
-    pub(crate) room: Room,
+    pub(crate) room: CutMemory,
     /// Called for each block and batch.
     pub(crate) tick: &'a dyn Fn() -> Result<()>,
     /// Returns the error for a community whose examination takes so many bytes.
@@ -111,7 +111,7 @@ impl Separation {
             floors: &self.waiting,
             rule,
             room,
-            most_edges: files.cramped().community_edges,
+            max_edges: files.cramped().community_edges,
             too_little,
             members: Ranked::new(0),
             large: None,
@@ -159,8 +159,8 @@ struct Examiner<'a> {
     next: &'a [AtomicU32],
     floors: &'a [WaitingPart],
     rule: WellConnected,
-    room: Room,
-    most_edges: usize,
+    room: CutMemory,
+    max_edges: usize,
     too_little: &'a dyn Fn(u64) -> Error,
     /// Nodes of the large community.
     members: Ranked,
@@ -177,7 +177,7 @@ impl Examiner<'_> {
                 if self.members.count() == 0 {
                     self.members = Ranked::new(self.labels.len());
                 }
-                let room = (self.room.examined_bytes, self.most_edges);
+                let room = (self.room.examined_bytes, self.max_edges);
                 let rule = (self.rule, floor(self.floors, community));
                 let nodes = (self.labels, &mut self.members);
                 self.large = Some(Large::begin(community, nodes, rule, room)?);

@@ -1,6 +1,6 @@
 //! Smallest cut of a community, and its parts that no cut so small divides.
 //!
-//! - [`least_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
+//! - [`min_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
 //!   degree met on the way is the cut (Nagamochi, Ono and Ibaraki, 1994; see `order`).
 //!   Where an ordering joins few nodes, the rest is done by `flows`.
 //! - [`divide`] takes out nodes with fewer than `least` edges, one after the other, joins the others likewise, and repeats
@@ -77,7 +77,7 @@ impl CommunityPiece {
     pub(super) fn examine(&self, rule: WellConnected) -> Verdict {
         let count = self.nodes.len();
         let enough = self.floor.max(rule.bound(count as u64).saturating_add(1));
-        let found = least_cut(Network::new(count, &self.edges), enough.min(self.known));
+        let found = min_cut(Network::new(count, &self.edges), enough.min(self.known));
         if found >= enough {
             return Verdict::Keep;
         }
@@ -122,10 +122,10 @@ pub(super) fn settle(piece: CommunityPiece, rule: WellConnected, mut keep: impl 
 }
 
 /// Returns the number of edges of the smallest cut, but at most `bound`.
-pub(super) fn least_cut(mut net: Network, bound: u64) -> u64 {
+pub(super) fn min_cut(mut net: Network, bound: u64) -> u64 {
     let mut least = bound;
     while net.count() > 1 {
-        least = least.min(net.least_degree());
+        least = least.min(net.min_degree());
         if least == 0 {
             break;
         }
@@ -138,7 +138,7 @@ pub(super) fn least_cut(mut net: Network, bound: u64) -> u64 {
     least
 }
 
-/// Like [`least_cut`], for a network whose nodes have at least `bound` edges.
+/// Like [`min_cut`], for a network whose nodes have at least `bound` edges.
 fn least_by_flows(mut net: Network, bound: u64) -> u64 {
     net.sort_links();
     let mut flows = Flows::new(&net);

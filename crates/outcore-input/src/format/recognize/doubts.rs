@@ -4,7 +4,7 @@
 
 use super::LineReading;
 use super::lines::Sample;
-use super::meant::{has_comma, is_missing, is_number, is_whole_number};
+use super::numbers::{has_comma, is_missing, is_number, is_whole_number};
 use crate::Delimiter;
 use crate::fault::is_commented;
 use crate::format::names::{self, ColumnKind};

@@ -1,6 +1,6 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
-use super::meant::{is_missing, is_number};
+use super::numbers::{is_missing, is_number};
 use crate::format::names::ColumnKind;
 use crate::format::{Layout, fields, split};
 use crate::{Delimiter, InputOptions};

@@ -6,14 +6,14 @@
 
 pub(super) mod doubts;
 pub(super) mod lines;
-pub(super) mod meant;
+pub(super) mod numbers;
 pub(crate) mod question;
 
 use super::formats;
 use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
-use meant::{has_comma, is_moment, is_number, is_whole_number, is_word};
+use numbers::{has_comma, is_moment, is_number, is_whole_number, is_word};
 use outcore_io::error::Result;
 use question::ColumnView;
 use std::path::Path;

@@ -34,7 +34,7 @@ struct SimState {
     faults: Faults,
     clock: Clock,
     /// Maximum total size of all files.
-    most_bytes: Mutex<Option<u64>>,
+    max_bytes: Mutex<Option<u64>>,
     /// Number of files put in place so far: the time of the next.
     put: AtomicU64,
     /// Locked files; they need not exist.
@@ -91,7 +91,7 @@ impl Sim {
     /// the limit, as if another program had filled the disk.
     pub fn set_full_after(&self, bytes: Option<u64>) {
         let most = bytes.map(|bytes| bytes + self.used_bytes(None));
-        *locked(&self.0.most_bytes) = most;
+        *locked(&self.0.max_bytes) = most;
     }
 
     /// Makes [`Storage::free_bytes`] report so many bytes, whatever the actual room.
@@ -193,7 +193,7 @@ impl Sim {
         change: impl FnOnce(&mut Content, u64) -> io::Result<T>,
     ) -> io::Result<T> {
         // Growth is decided for one file after the other.
-        let limit = locked(&self.0.most_bytes);
+        let limit = locked(&self.0.max_bytes);
         let Some(most) = *limit else {
             drop(limit);
             return change(&mut locked(file), end);
@@ -204,7 +204,7 @@ impl Sim {
 
     /// Fails if there is no room left.
     fn has_room(&self) -> io::Result<()> {
-        let Some(most) = *locked(&self.0.most_bytes) else { return Ok(()) };
+        let Some(most) = *locked(&self.0.max_bytes) else { return Ok(()) };
         if self.used_bytes(None) < most { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 

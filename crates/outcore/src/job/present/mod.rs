@@ -73,7 +73,7 @@ impl<'a> Targets<'a> {
 
     /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
     /// communities of an earlier result have a node in the graph.
-    pub(crate) fn least_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
+    pub(crate) fn min_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
         if self.options.earlier.is_none() && !self.options.looks_inside() {
             return 0;
         }
@@ -195,7 +195,7 @@ impl Stages<'_> {
     fn check_memory(&self, graph: &Graph, targets: &Targets<'_>, earlier: u64) -> Result<()> {
         let present = targets.options;
         let Limits { memory_bytes, threads } = self.limits;
-        let least = targets.least_bytes(graph, earlier, threads);
+        let least = targets.min_bytes(graph, earlier, threads);
         if least <= memory_bytes {
             return Ok(());
         }

@@ -5,7 +5,7 @@
 //! counts up to the length it had, since anything after that was written later. The table of names is rebuilt from
 //! their file. State is saved at most once a minute, in at most a 20th of the time.
 
-use super::Fate;
+use super::DroppedEdges;
 use super::append::NameBatch;
 use super::runs::made_with;
 use super::weights::SelfScores;
@@ -31,7 +31,7 @@ pub(crate) struct ReadState {
     pub(crate) input: InputState,
     pub(crate) node_count: u64,
     pub(crate) listed_only: u64,
-    pub(super) fate: Fate,
+    pub(super) dropped: DroppedEdges,
     pub(crate) names: Sealed,
     pub(crate) runs: SortState,
     /// Number of nodes with self scores, if there are any.

@@ -40,7 +40,7 @@ use weights::{SelfScores, Side, Thresholds};
 
 /// Counts of edges that were dropped, or need counting beyond becoming arcs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Fate {
+pub(crate) struct DroppedEdges {
     below: u64,
     above: u64,
     self_hits: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Fate {
     zero_loops: u64,
 }
 
-impl Fate {
+impl DroppedEdges {
     fn plus(self, other: Self) -> Self {
         Self {
             below: self.below + other.below,
@@ -223,7 +223,7 @@ struct Reading<'a, R: Record> {
     sorter: Sorter<R>,
     sort_bytes: u64,
     thresholds: Thresholds,
-    fate: Fate,
+    dropped: DroppedEdges,
     listed_only: u64,
     names_on_disk: u64,
     /// Detected formats of the files.
@@ -287,7 +287,7 @@ where
             sorter,
             sort_bytes,
             thresholds: Thresholds::new(options),
-            fate: state.map_or(Fate::default(), |state| state.fate),
+            dropped: state.map_or(DroppedEdges::default(), |state| state.dropped),
             listed_only: state.map_or(0, |state| state.listed_only),
             names_on_disk: 0,
             formats,
@@ -326,7 +326,7 @@ where
         Ok(ReadState {
             node_count: self.node_count,
             listed_only: self.listed_only,
-            fate: self.fate,
+            dropped: self.dropped,
             scores: self.scores.save(to)?,
             runs: self.sorter.save(to)?,
             names: self.names.save(to)?,
@@ -387,7 +387,7 @@ where
         if let Some(scores) = &self.scores {
             scores.gather(chunks, &self.indexes, self.thresholds);
         }
-        self.fate = self.fate.plus(self.emit(chunks)?);
+        self.dropped = self.dropped.plus(self.emit(chunks)?);
         Ok(())
     }
 
@@ -540,7 +540,7 @@ where
     }
 
     /// Passes the arcs of all chunks to the sorter, in input order.
-    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<Fate> {
+    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<DroppedEdges> {
         let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
         let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
         let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]
@@ -553,19 +553,19 @@ where
             })
             .collect();
         // The smallest sort has no room for all short lines of a batch at the same time.
-        let at_once = (self.sorter.most_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
-        let mut fate = Fate::default();
+        let at_once = (self.sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
+        let mut dropped = DroppedEdges::default();
         for pieces in pieces.chunks(at_once) {
             let lens: Vec<usize> = pieces.iter().map(|(_, p)| p.len() * arcs_an_edge).collect();
-            let fates = self.sorter.push_parts(&lens, |part, out| {
+            let dropped_each = self.sorter.push_parts(&lens, |part, out| {
                 let (chunk, edges) = pieces[part].clone();
                 let weights = chunks[chunk].weights.get(edges.clone()).unwrap_or_default();
                 let indexes = &indexes[chunk][2 * edges.start..2 * edges.end];
                 Ok(put_arcs(weights, indexes, options, thresholds, out))
             })?;
-            fate = fates.into_iter().fold(fate, Fate::plus);
+            dropped = dropped_each.into_iter().fold(dropped, DroppedEdges::plus);
         }
-        Ok(fate)
+        Ok(dropped)
     }
 
     /// Finishes reading: fills the report and emits warnings.
@@ -578,7 +578,7 @@ where
             warnings.push(text);
         }
         if job.old.is_none() {
-            check_edges(&summary, self.fate, self.options)?;
+            check_edges(&summary, self.dropped, self.options)?;
         }
         let node_count = self.node_count;
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
@@ -596,11 +596,11 @@ where
             comment_count: summary.comment_lines,
             edge_count: summary.edges,
             zero_weight_count: summary.zero_weight_edges,
-            zero_weight_loop_count: self.fate.zero_loops,
-            below_min_count: self.fate.below,
-            above_max_count: self.fate.above,
-            self_hit_count: self.fate.self_hits,
-            loop_count: self.fate.loops,
+            zero_weight_loop_count: self.dropped.zero_loops,
+            below_min_count: self.dropped.below,
+            above_max_count: self.dropped.above,
+            self_hit_count: self.dropped.self_hits,
+            loop_count: self.dropped.loops,
             no_self_hit_count,
             listed_count: summary.listed_nodes,
             listed_only_count: self.listed_only,
@@ -620,20 +620,20 @@ pub(crate) fn no_edges() -> Error {
 
 /// Returns an error for an input without edges, or all of whose edges are dropped by weight. Without options about
 /// weights, a graph may have no edges.
-fn check_edges(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Result<()> {
+fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptions) -> Result<()> {
     if summary.edges == 0 {
         return Err(no_edges());
     }
     let zero = summary.zero_weight_edges;
     let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
-    let dropped = zero + fate.below + fate.above;
-    if dropped < summary.edges || !(is_neg_log10 || fate.below + fate.above > 0) {
+    let count = zero + dropped.below + dropped.above;
+    if count < summary.edges || !(is_neg_log10 || dropped.below + dropped.above > 0) {
         return Ok(());
     }
     let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
     let parts = [
-        (fate.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
-        (fate.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
+        (dropped.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
+        (dropped.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
         (zero, Text::from("of weight 0")),
     ];
     let edges = format_counted(summary.edges, "edge", "edges");
@@ -643,9 +643,9 @@ fn check_edges(summary: &InputSummary, fate: Fate, options: &JobOptions) -> Resu
         message = format_args!("{message}{separator} {} {place}", format_count(*count)).into();
         separator = ",";
     }
-    let hint: Text = if fate.below > fate.above {
+    let hint: Text = if dropped.below > dropped.above {
         format_args!("use a smaller {MIN_WEIGHT}").into()
-    } else if fate.above > 0 {
+    } else if dropped.above > 0 {
         format_args!("use a larger {MAX_WEIGHT}").into()
     } else {
         let transform = WEIGHT_TRANSFORM.of("neglog10");
@@ -662,33 +662,33 @@ fn put_arcs<R: From<ArcRecord>>(
     options: &JobOptions,
     thresholds: Thresholds,
     out: &mut [R],
-) -> (usize, Fate) {
-    let (mut filled, mut fate) = (0, Fate::default());
+) -> (usize, DroppedEdges) {
+    let (mut filled, mut dropped) = (0, DroppedEdges::default());
     let has_self_hits = options.normalize == Normalize::SelfScore;
     let (edges, _) = indexes.as_chunks::<2>();
     for (edge, &[source, target]) in edges.iter().enumerate() {
         let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
         let side = thresholds.side(weight);
         if has_self_hits && source == target && side != Side::Zero {
-            fate.self_hits += 1;
+            dropped.self_hits += 1;
             continue;
         }
         match side {
             Side::Inside => {}
             Side::Zero => {
-                fate.zero_loops += u64::from(source == target);
+                dropped.zero_loops += u64::from(source == target);
                 continue;
             }
             Side::Below => {
-                fate.below += 1;
+                dropped.below += 1;
                 continue;
             }
             Side::Above => {
-                fate.above += 1;
+                dropped.above += 1;
                 continue;
             }
         }
-        fate.loops += u64::from(source == target);
+        dropped.loops += u64::from(source == target);
         out[filled] = ArcRecord { source: target, target: source, weight }.into();
         filled += 1;
         if !options.input.directed && source != target {
@@ -696,5 +696,5 @@ fn put_arcs<R: From<ArcRecord>>(
             filled += 1;
         }
     }
-    (filled, fate)
+    (filled, dropped)
 }

@@ -141,8 +141,8 @@ impl Checkpoint for SelfScores {
         Ok(self.codes.len() as u64)
     }
 
-    fn resume(node_count: &u64, from: &mut StateReader, most_bytes: u64) -> Result<Self> {
-        let mut scores = Self::new(most_bytes);
+    fn resume(node_count: &u64, from: &mut StateReader, max_bytes: u64) -> Result<Self> {
+        let mut scores = Self::new(max_bytes);
         scores.grow(*node_count);
         from.labels(&mut scores.codes)?;
         from.labels(&mut scores.have_self_hit)?;
@@ -151,14 +151,14 @@ impl Checkpoint for SelfScores {
 }
 
 impl SelfScores {
-    /// Creates an empty table, with address space for as many scores as fit in `most_bytes` together with the names of
+    /// Creates an empty table, with address space for as many scores as fit in `max_bytes` together with the names of
     /// their nodes.
-    pub(crate) fn new(most_bytes: u64) -> Self {
+    pub(crate) fn new(max_bytes: u64) -> Self {
         // A name takes at least as much memory as a score.
-        let most_nodes = (most_bytes / 8) as usize;
+        let max_nodes = (max_bytes / 8) as usize;
         Self {
-            codes: reserve_large_pages(most_nodes),
-            have_self_hit: reserve_large_pages(most_nodes / 32),
+            codes: reserve_large_pages(max_nodes),
+            have_self_hit: reserve_large_pages(max_nodes / 32),
         }
     }
 

@@ -355,8 +355,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
-            let done = if self.job.size_class() == SizeClass::Small { self.most_cycles } else { 1 };
-            self.most_cycles = self.most_cycles.saturating_sub(done).max(1);
+            let done = if self.job.size_class() == SizeClass::Small { self.max_cycles } else { 1 };
+            self.max_cycles = self.max_cycles.saturating_sub(done).max(1);
         }
     }
 
@@ -457,7 +457,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         other.base = level.number;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.most_cycles = 1;
+            other.max_cycles = 1;
         }
         let cycles = self.history.cycles;
         other.history = std::mem::take(&mut self.history);

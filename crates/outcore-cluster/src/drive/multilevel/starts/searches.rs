@@ -92,7 +92,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         (other.prefix, other.base) = (prefix, level.number);
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.most_cycles = 1;
+            other.max_cycles = 1;
         }
         other
     }
@@ -101,7 +101,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 /// Returns the memory that a search on the level needs on one thread.
 fn needed_alone<O: Sums>(level: &Level<'_, '_>, search: &Multilevel<'_, '_, O>) -> u64 {
     let (graph, options) = (level.graph(), search.job.options);
-    let fit = Fit { most_labels: level.most_labels, ..Fit::ROOMY };
+    let fit = Fit { max_labels: level.max_labels, ..Fit::ROOMY };
     ClusterMemory::fitted(graph, Some(options.method), 1, fit).total_bytes()
         + options.size_bytes() * graph.node_count()
 }
@@ -132,7 +132,7 @@ fn in_parallel<S: Send, R: Send>(
         let mut running = Vec::new();
         for pool in pools {
             let (mut source, counts) = (level.source.shared(), level.counts.clone());
-            let Level { number, seed, needed, most_labels, is_on_disk, class_count, .. } = *level;
+            let Level { number, seed, needed, max_labels, is_on_disk, class_count, .. } = *level;
             let (solve, take) = (&solve, &take);
             running.push(scope.spawn(move || {
                 pool.install(|| {
@@ -146,7 +146,7 @@ fn in_parallel<S: Send, R: Send>(
                         seed,
                         memory,
                         needed,
-                        most_labels,
+                        max_labels,
                         is_on_disk,
                         class_count,
                     };

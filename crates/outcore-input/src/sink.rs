@@ -29,7 +29,7 @@ pub(super) struct DecodeRoom {
 }
 
 /// Receiver of chunks.
-pub(super) trait Taker {
+pub(super) trait ChunkSink {
     /// Takes the next chunk; returns `false` if no more are wanted.
     fn take(&mut self, chunk: ParsedChunk) -> bool;
     /// Returns a chunk to fill.
@@ -43,14 +43,14 @@ pub(super) const ROW_BYTES: usize = 80;
 pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
 /// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
-pub(super) struct SampleTaker<'a> {
+pub(super) struct SampleSink<'a> {
     count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
     rows_left: u64,
     bytes_left: u64,
     spare: ParsedChunk,
 }
 
-impl<'a> SampleTaker<'a> {
+impl<'a> SampleSink<'a> {
     /// Creates a sample of about `rows` rows, with at most about `bytes` bytes of text.
     pub(super) fn new(
         rows: u64,
@@ -61,7 +61,7 @@ impl<'a> SampleTaker<'a> {
     }
 }
 
-impl Taker for SampleTaker<'_> {
+impl ChunkSink for SampleSink<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> bool {
         (self.count)(&chunk);
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
