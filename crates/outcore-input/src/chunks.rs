@@ -93,34 +93,50 @@ pub(super) struct Reader {
     pub(super) stop: bool,
 }
 
-/// The caller no longer receives.
-struct Disconnected;
+/// Why reading ends early.
+enum Halt {
+    /// The caller no longer receives.
+    Disconnected,
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Result of reading on.
+type Progress = std::result::Result<(), Halt>;
 
 impl Reader {
     /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
     pub(super) fn run(mut self, tasks: Vec<Task>) {
         for task in tasks {
-            let Task { begin, path, input, form } = task;
-            let result = match form {
-                Form::Table(format) => self.read_table(format, begin, &path, input),
-                Form::Lists(format) => self.read_lists(format, begin, &path, input),
-                Form::Numbered(nodes) => self.number(&nodes, begin).map(Ok),
-                _ => match self.opened(&path, input) {
-                    Ok(input) => self.read_file(begin, input),
-                    Err(error) => Ok(Err(error)),
-                },
-            };
-            match result {
-                Err(Disconnected) => return,
-                Ok(Err(error)) => {
+            match self.read(task) {
+                Ok(()) => {}
+                Err(Halt::Disconnected) => return,
+                Err(Halt::Failed(error)) => {
                     // If this fails, nobody is receiving.
                     let _ = self.to_parsers.send(Message::Failed(error));
                     return;
                 }
-                Ok(Ok(())) => {}
             }
         }
         let _ = self.to_parsers.send(Message::End(self.done_bytes));
+    }
+
+    fn read(&mut self, task: Task) -> Progress {
+        let Task { begin, path, input, form } = task;
+        match form {
+            Form::Table(format) => self.read_table(format, begin, &path, input),
+            Form::Lists(format) => self.read_lists(format, begin, &path, input),
+            Form::Numbered(nodes) => self.number(&nodes, begin),
+            Form::Text(_) | Form::Nothing => {
+                let input = self.opened(&path, input)?;
+                self.read_file(begin, input)
+            }
+        }
     }
 
     fn opened(&self, path: &Path, input: Option<Input>) -> Result<Input> {
@@ -133,7 +149,7 @@ impl Reader {
         begin: Origin,
         path: &Path,
         input: Option<Input>,
-    ) -> std::result::Result<Result<()>, Disconnected> {
+    ) -> Progress {
         let own = self.files.entry(path).map_or(0, |entry| entry.bytes);
         let table = TableTask {
             format,
@@ -145,10 +161,7 @@ impl Reader {
         let (files, stream) = (self.files.clone(), self.stream.clone());
         let read = table.read(&files, path, input, begin, stream.as_ref(), self);
         self.done_bytes += own;
-        read.map_or_else(
-            |error| Ok(Err(error)),
-            |is_wanted| is_wanted.then_some(Ok(())).ok_or(Disconnected),
-        )
+        if read? { Ok(()) } else { Err(Halt::Disconnected) }
     }
 
     fn read_lists(
@@ -157,30 +170,21 @@ impl Reader {
         begin: Origin,
         path: &Path,
         input: Option<Input>,
-    ) -> std::result::Result<Result<()>, Disconnected> {
-        let input = match self.opened(path, input) {
-            Ok(input) => input,
-            Err(error) => return Ok(Err(error)),
-        };
+    ) -> Progress {
+        let input = self.opened(path, input)?;
         let (chunk_bytes, done_bytes) = (self.chunk_bytes, self.done_bytes);
         let part = ListPart { file: begin.file, chunk_bytes, done_bytes, is_sample: false };
         let task = ListTask { format, part };
-        match task.read(path, input, self) {
-            Ok(read) if !read.is_whole => Err(Disconnected),
-            Ok(read) => {
-                self.done_bytes += read.consumed;
-                Ok(Ok(()))
-            }
-            Err(error) => Ok(Err(error)),
+        let read = task.read(path, input, self)?;
+        if !read.is_whole {
+            return Err(Halt::Disconnected);
         }
+        self.done_bytes += read.consumed;
+        Ok(())
     }
 
     /// Sends the nodes of a matrix, as a list of nodes.
-    fn number(
-        &mut self,
-        nodes: &NumberedNodes,
-        begin: Origin,
-    ) -> std::result::Result<(), Disconnected> {
+    fn number(&mut self, nodes: &NumberedNodes, begin: Origin) -> Progress {
         let most = (self.chunk_bytes / ROW_BYTES).max(1) as u64;
         let mut number = begin.byte;
         while number < nodes.count {
@@ -212,41 +216,27 @@ impl Reader {
 
     /// Moves to `place`, the start of the next text to read. Sends empty chunks on the way, to report progress to the
     /// caller.
-    fn go_to(
-        &self,
-        place: Origin,
-        input: &mut Input,
-    ) -> std::result::Result<Result<()>, Disconnected> {
-        let mut left = match input.go_to(&self.files, place.byte) {
-            Ok(left) => left,
-            Err(error) => return Ok(Err(error)),
-        };
+    fn go_to(&self, place: Origin, input: &mut Input) -> Progress {
+        let mut left = input.go_to(&self.files, place.byte)?;
         while left > 0 {
             let mut text = self.buffer(0);
             let mut room = self.chunk_bytes;
             while left > 0 && room > 0 {
                 let most = (room as u64).min(left) as usize;
-                match input.read(&mut text[..most]) {
+                match input.read(&mut text[..most])? {
                     // The line end of the last line may have been missing.
-                    Ok(0) => left = 0,
-                    Ok(count) => (left, room) = (left - count as u64, room - count),
-                    Err(error) => return Ok(Err(error)),
+                    0 => left = 0,
+                    count => (left, room) = (left - count as u64, room - count),
                 }
             }
             let done_bytes = self.done_bytes + input.consumed();
             self.send(text, ParsedChunk { origin: place, done_bytes, ..Default::default() })?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn read_file(
-        &mut self,
-        begin: Origin,
-        mut input: Input,
-    ) -> std::result::Result<Result<()>, Disconnected> {
-        if let Err(error) = self.go_to(begin, &mut input)? {
-            return Ok(Err(error));
-        }
+    fn read_file(&mut self, begin: Origin, mut input: Input) -> Progress {
+        self.go_to(begin, &mut input)?;
         let mut origin = begin;
         let mut buffer = self.buffer(0);
         let mut used = 0;
@@ -268,16 +258,14 @@ impl Reader {
             let Some(end) = memchr::memrchr(b'\n', &buffer[..used]).map(|at| at + 1) else {
                 if let Some(outcome) = outcome {
                     self.done_bytes += input.consumed();
-                    return Ok(outcome);
+                    return outcome.map_err(Halt::Failed);
                 }
                 if used < LINE_LIMIT {
                     limit = (limit * 2).min(self.chunk_bytes.max(LINE_LIMIT));
                     continue;
                 }
-                match self.skip_line(&mut origin, &mut buffer, &mut used, &mut input)? {
-                    Ok(()) => limit = self.chunk_bytes.max(used),
-                    Err(error) => return Ok(Err(error)),
-                }
+                self.skip_line(&mut origin, &mut buffer, &mut used, &mut input)?;
+                limit = self.chunk_bytes.max(used);
                 continue;
             };
             let (end, lines) = self.cut(&buffer[..end]);
@@ -302,13 +290,13 @@ impl Reader {
         }
     }
 
-    fn send(&self, text: Vec<u8>, mut chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
+    fn send(&self, text: Vec<u8>, mut chunk: ParsedChunk) -> Progress {
         chunk.edges.text = text;
         self.pass(chunk)
     }
 
-    fn pass(&self, chunk: ParsedChunk) -> std::result::Result<(), Disconnected> {
-        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Disconnected)
+    fn pass(&self, chunk: ParsedChunk) -> Progress {
+        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Halt::Disconnected)
     }
 
     /// Returns where to cut complete lines so that there are not too many: the end and the number of lines.
@@ -329,7 +317,7 @@ impl Reader {
         buffer: &mut [u8],
         used: &mut usize,
         input: &mut Input,
-    ) -> std::result::Result<Result<()>, Disconnected> {
+    ) -> Progress {
         let mut text = self.buffer(*used);
         text[..*used].copy_from_slice(&buffer[..*used]);
         text[*used] = b'\n';
@@ -341,22 +329,18 @@ impl Reader {
         origin.byte += *used as u64;
         origin.line += 1;
         loop {
-            match input.read(&mut buffer[..self.chunk_bytes]) {
-                Err(error) => return Ok(Err(error)),
-                Ok(0) => {
-                    *used = 0;
-                    return Ok(Ok(()));
-                }
-                Ok(count) => {
-                    if let Some(at) = memchr::memchr(b'\n', &buffer[..count]) {
-                        buffer.copy_within(at + 1..count, 0);
-                        *used = count - at - 1;
-                        origin.byte += at as u64 + 1;
-                        return Ok(Ok(()));
-                    }
-                    origin.byte += count as u64;
-                }
+            let count = input.read(&mut buffer[..self.chunk_bytes])?;
+            if count == 0 {
+                *used = 0;
+                return Ok(());
             }
+            if let Some(at) = memchr::memchr(b'\n', &buffer[..count]) {
+                buffer.copy_within(at + 1..count, 0);
+                *used = count - at - 1;
+                origin.byte += at as u64 + 1;
+                return Ok(());
+            }
+            origin.byte += count as u64;
         }
     }
 

@@ -368,7 +368,7 @@ struct Canary {
 }
 
 impl Canary {
-    /// Number of the last canaries that show what is usual.
+    /// Window of canary runs used as the baseline.
     const USUAL: usize = 63;
 
     fn new(left: u64) -> Self {

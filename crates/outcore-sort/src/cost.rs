@@ -24,7 +24,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Returns the bytes of a full run of at most so many.
+    /// Returns the bytes of a full run, at most `max_bytes`.
     fn full_run(&self, max_bytes: u64) -> u64 {
         // The last records added to a run may no longer fit.
         let room = (max_bytes / self.bytes).max(1);

@@ -202,7 +202,7 @@ pub(crate) struct RunReader<R: Record> {
     file: Option<(usize, StoredFile)>,
     loaded: Range<usize>,
     start: usize,
-    /// Bytes per read request, if so many are left.
+    /// Bytes per read request, if that many are left.
     read_bytes: u64,
 }
 

@@ -17,7 +17,7 @@ pub(super) const RUN_BYTES: u64 = 32 * MIB;
 pub(super) const RUNS_OF_A_SIZE: u64 = 64;
 /// Buffers per run during run formation: to collect, to sort, as scratch space, and to write.
 pub(super) const RUN_BUFFERS: u64 = 4;
-/// A run is divided into so many files, to be deleted one by one...
+/// Number of files of a run, which are deleted one by one...
 pub(super) const SEGMENTS: u64 = 16;
 /// ...of at least this size: file systems take long to create thousands of them.
 pub(super) const SEGMENT_BYTES: u64 = 4 * MIB;
@@ -122,7 +122,7 @@ impl Shape {
         self.block_records as u64 * self.record_bytes
     }
 
-    /// Returns the fan-in for so many runs: the fewest passes, with the largest reads that these allow.
+    /// Returns the fan-in for `runs` runs: the fewest passes, with the largest reads that these allow.
     pub(super) fn fan_in(&self, runs: usize) -> usize {
         let reach = |fan_in: usize, passes: u32| fan_in.saturating_pow(passes) >= runs;
         let passes = (1..).find(|&passes| reach(self.widest_fan_in, passes)).unwrap_or(1);

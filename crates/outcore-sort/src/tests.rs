@@ -385,7 +385,7 @@ fn saved_runs_remain_available() {
         assert_eq!(drain(sorted).unwrap(), expected);
         assert_eq!(sim.paths(), saved);
     }
-    // Blocks of so many records do not fit in a small budget.
+    // Blocks with that many records do not fit in a small budget.
     let (mut large, mut journal) = resume(&sim).unwrap();
     large.saved_block_records = 10 << 20;
     journal.save(|to| large.save(to)).unwrap();

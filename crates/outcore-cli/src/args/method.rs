@@ -43,8 +43,8 @@ pub(crate) struct Method {
     pub(crate) resolution: Option<Vec<f64>>,
     #[arg(long, help = max_size_help(), value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_size: Option<u32>,
-    /// Split communities until more than this number of edges must be cut to divide any: log10, log2, sqrt or n of the
-    /// number of its nodes, with a factor if need be, such as =0.5log10 or =0.01n, or a number, such as =2
+    /// Split every community whose minimum cut is at most BOUND edges: log10, log2, sqrt or n of its number of nodes,
+    /// optionally scaled, such as =0.5log10 or =0.01n, or a number, such as =2
     #[arg(
         long,
         value_name = "BOUND",
@@ -61,7 +61,7 @@ pub(crate) struct Method {
     /// 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) cycles: Option<u8>,
-    /// Number of starts, of which the best by the objective is continued. Not for label-propagation and components
+    /// Number of restarts; the best one by the objective is refined. Not for label-propagation and components
     /// [default: 10 for a small graph, 8 up to a quarter of a million edges, 5 beyond]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: Option<u32>,

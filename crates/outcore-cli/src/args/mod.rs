@@ -256,8 +256,8 @@ pub(crate) struct Score {
     /// Resolution of modularity and CPM; for CPM, in units of the mean weight of an edge
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
-    /// Also count well-connected communities: more edges than this must be cut to divide them; log10, log2, sqrt or n
-    /// of the number of nodes, with a factor if need be, such as =0.01n, or a number, such as =2
+    /// Also count well-connected communities, whose minimum cut exceeds this number of edges: log10, log2, sqrt or n of
+    /// the number of nodes, optionally scaled, such as =0.01n, or a number, such as =2
     #[arg(
         long,
         value_name = "BOUND",

@@ -298,7 +298,7 @@ impl ClusterOptions {
         (width - 1) * (node_bytes + scratch + alone.block_bytes)
     }
 
-    /// Returns the minimum memory for edges inside communities of a graph with so many arcs, if they are separated.
+    /// Returns the minimum memory for edges inside communities if these are separated, by the number of arcs.
     fn room_bytes(&self, arcs: u64) -> u64 {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
@@ -640,8 +640,8 @@ fn decoded(graph: &GraphSize, cache: u64) -> Option<Cached> {
     Some(Cached { share: 1.0, bytes, is_decoded: true })
 }
 
-/// Returns the decoded blocks of a level that need more than half of the rest of its memory, which they may
-/// take until the level is contracted.
+/// Returns the blocks of a level that may stay decoded until it is contracted, although they exceed the cache's half of
+/// the free memory.
 fn decoded_for_now(graph: &GraphSize, rest: u64) -> Option<Cached> {
     if decoded(graph, rest / 2).is_some() { None } else { decoded(graph, roomy(rest)) }
 }

@@ -54,7 +54,7 @@ impl Default for ScratchLimits {
 }
 
 impl ScratchLimits {
-    /// Returns the number of searches to run at the same time on a level of so many arcs, if memory allows `most`.
+    /// Returns the number of searches to run in parallel on a level, by its number of arcs, if memory allows `most`.
     pub(crate) fn width(&self, tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         if arcs < self.parallel_arcs { 1 } else { tasks.min(threads).min(most).max(1) }

@@ -10,7 +10,7 @@ use crate::objectives::modularity::Density;
 use crate::store::hierarchy::Grouping;
 use outcore_graph::Graph;
 
-/// Returns the bytes for so many results while communities are separated, and for the closing of components.
+/// Returns the memory while the communities of `results` results are separated, and for the closing of components.
 fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
     let closing = if directed { 20 } else { 8 };
     let separating = 4 * results * node_count + Separation::bytes(node_count);

@@ -83,7 +83,7 @@ pub(crate) fn node_bits(
     let moves = directed_byte.max(u64::from(attenuates));
     let run = 8 * (4 + sizes + moves + 2 * u64::from(limits_visits) + u64::from(attenuates)) + 1;
     let sweeping = runs * run;
-    // GivenLabels labels and their new names are in memory together, before the labels of the runs are allocated.
+    // Given labels and their new names are in memory together, before the labels of the runs are allocated.
     let starting = 32 * (2 * given_count).max(has_given + runs) + 9 * runs + 8 * sizes;
     let closing = if directed { (8 * runs).max(4 * runs + 16) } else { 8 * runs };
     sweeping.max(starting).max(8 * closing + 2) + has_given

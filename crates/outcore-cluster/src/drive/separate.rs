@@ -139,7 +139,7 @@ impl ClusterJob<'_> {
         })
     }
 
-    /// Returns the memory for edges inside communities: all but the labels of so many results, scans and the cache.
+    /// Returns the memory for edges inside communities: all but the labels of the results, scans and the cache.
     fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
         let used = self.bytes_beside_room(results, self.fit) + source.max_kept_bytes();
         self.memory.saturating_sub(used).max(CutMemory::min_bytes(self.graph.arc_count()))
@@ -153,7 +153,7 @@ impl ClusterJob<'_> {
         fixed - CutMemory::min_bytes(self.graph.arc_count()) + labels
     }
 
-    /// Returns the error for a community whose examination takes so many bytes.
+    /// Error: a community needs this number of bytes to be examined.
     fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
         let needed =
             self.bytes_beside_room(results, Fit::ROOMY) + CutMemory::bytes_for(examined_bytes);

@@ -103,9 +103,9 @@ fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
     }
 }
 
-/// GivenLabels initial labels.
+/// Given initial labels.
 pub(crate) struct Start {
-    /// GivenLabels label of each node; empty if there are none.
+    /// Given label of each node; empty if there are none.
     given: Vec<u32>,
     /// Nodes that never change their label.
     pub(crate) held: Option<Bits>,

@@ -63,7 +63,7 @@ impl SavedResult {
         found.separation.save(to)
     }
 
-    /// Returns the result for a graph of so many nodes, with the files in this directory.
+    /// Returns the result for a graph of `node_count` nodes, with the files in this directory.
     pub(crate) fn load(
         self,
         nodes: u64,

@@ -21,8 +21,8 @@ pub struct ClusterOptions {
     pub resolution: Vec<f64>,
     /// Maximum number of cycles of multilevel methods.
     pub cycles: u32,
-    /// Number of starts of the methods with several levels, of which the best is continued; if `None`, as
-    /// many as suit the size of the graph: from 10 to 5.
+    /// Number of restarts of the methods with several levels; the best one is refined. If `None`, as many as suit the
+    /// size of the graph: 10 to 5.
     #[serde(default)]
     pub trials: Option<u32>,
     /// Whether to return how often each node stays with its community in other starts; for multilevel methods.

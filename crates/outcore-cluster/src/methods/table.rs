@@ -261,7 +261,7 @@ pub static METHODS: [MethodSpec; 5] = [
     MethodSpec {
         method: Method::Modularity,
         name: "modularity",
-        help: "Most weight inside beyond chance (what Louvain and Leiden maximize)",
+        help: "Maximize modularity: more internal weight than expected by chance, as Louvain and Leiden do",
         takes: &[Initial, Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: Some(1.0),

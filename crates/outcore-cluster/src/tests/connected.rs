@@ -117,7 +117,7 @@ fn of(method: Method, text: &str) -> ClusterOptions {
     ClusterOptions { method, resolution, well_connected, trials: None, ..plain() }
 }
 
-/// Returns a graph whose communities hold at most so many edges in memory.
+/// Returns a graph of which a limited number of edges of a community is in memory.
 fn cramped(graph: &Graph, community_edges: usize) -> Graph {
     let cramped = Cramped { community_edges, kept_bytes: 0, ..graph.files().cramped() };
     Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()

@@ -458,7 +458,7 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
     check_distinct(&at?, path)
 }
 
-/// Returns the error for a name that two columns have.
+/// Error: duplicate column name.
 pub(crate) fn twice(path: &Path, name: &str) -> Error {
     bad_input(path, &format!("has two columns named `{name}`"))
         .hint(format_args!("use column numbers, such as {}", COLUMNS.of("1,2,3")))

@@ -56,7 +56,7 @@ impl StateWriter {
         Ok(Self { writer, hash: Xxh3::new(), chunk: Vec::new(), needs: Vec::new() })
     }
 
-    /// Adds a directory, or a file of at least so many bytes that is no longer written, to the needs of the
+    /// Adds a directory, or a file of at least this number of bytes that is no longer written, to the needs of the
     /// checkpoint.
     pub fn need(&mut self, path: &Path, bytes: u64) {
         self.needs.push((path.to_path_buf(), None, bytes));
@@ -80,7 +80,7 @@ impl StateWriter {
         self.add(numbers)
     }
 
-    /// Begins an array of so many numbers, which are [added](Self::add) in parts.
+    /// Begins an array of `count` numbers, which are [added](Self::add) in parts.
     pub fn begin_array(&mut self, count: u64) -> Result<()> {
         self.put(&count.to_le_bytes())
     }

@@ -86,7 +86,7 @@ impl Files {
         Self { cramped: Arc::new(cramped), ..self.clone() }
     }
 
-    /// Returns the bounds that jobs observe, whatever their limits are.
+    /// Returns the caps that tests set.
     pub fn cramped(&self) -> Cramped {
         *self.cramped
     }

@@ -100,7 +100,7 @@ impl AlignedBuffer {
     }
 }
 
-/// Order to a writer thread: write so many bytes of the buffer at the offset.
+/// Order to a writer thread: write the first bytes of the buffer at the offset.
 struct WriteOrder {
     file: Arc<StoredFile>,
     buffer: AlignedBuffer,

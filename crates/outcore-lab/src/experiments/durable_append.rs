@@ -51,9 +51,9 @@ impl DurableAppendParameters {
 /// When and how records become durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Durable {
-    /// `fsync` after so many records.
+    /// `fsync` after this number of records.
     Sync(u32),
-    /// `fdatasync` after so many records.
+    /// `fdatasync` after this number of records.
     Data(u32),
     /// Each write waits (`O_DSYNC`).
     Open,

@@ -1,6 +1,6 @@
-//! Queue depth: how many reads at a time does the disk serve, and what does each of them wait for it?
+//! Queue depth: how many concurrent reads can the disk serve, and at what latency?
 //!
-//! Direct reads of pages at random positions, by a ring with so many reads in flight, by so many threads with one read
+//! Direct reads of pages at random positions, by a ring with a number of reads in flight, by as many threads with one read
 //! each, and by two threads with a ring each. More reads at a time raise the rate until the disk is busy; from there on
 //! only the time of each read grows (Little, "A proof for the queuing formula L = λW", 1961).
 
@@ -202,7 +202,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: &QueueDepthParameters) -> Resu
     let mut measured = rounds::run(workplace, methods, parameters.rounds)?;
     measured.missing.append(&mut missing);
     workplace.files().remove(&path)?;
-    let question = "How many reads at a time does the disk serve, and what does each of them wait?";
+    let question = "How many concurrent reads can the disk serve, and at what latency?";
     let mut experiment = Experiment::new("queue-depth", question, columns(), measured)
         .parameter("file", format_bytes(parameters.bytes))
         .parameter("reads", format_count(parameters.reads as u64))

@@ -136,7 +136,7 @@ fn an_error_keeps_the_rounds_before_it() {
     assert_eq!(failing_from(0).unwrap_err().kind(), ErrorKind::Io);
 }
 
-/// Observer that asks to stop after so many runs.
+/// Observer that stops after a number of runs.
 struct Stopping(u64);
 
 impl Observer for Stopping {

@@ -166,7 +166,7 @@ fn a_real_directory_is_measured_and_left_empty() {
     assert_eq!(DiskProfile::load(&files, &path).unwrap(), found.profile);
 }
 
-/// Stops at the event after so many others.
+/// Stops after a number of events.
 struct StopAfter(AtomicU64);
 
 impl Observer for StopAfter {

@@ -149,7 +149,7 @@ pub struct CommunitiesReport {
     pub scan_count: u64,
     /// Number of cycles over levels; 0 if the method has none.
     pub cycle_count: u64,
-    /// Number of starts, of which the best was continued; 1 if the method has one.
+    /// Number of restarts, of which the best was refined; 1 if the method has one.
     pub trial_count: u64,
     /// Amount by which the objective of each start was below the best: bits per step for the map equation, otherwise a
     /// share of the total weight.

@@ -36,6 +36,9 @@ use crate::sort::Sorter;
 use record::{NamePiece, Overlap, SharedNode};
 use std::path::PathBuf;
 
+/// Bytes of memory per community of more than one node while representatives are found.
+const LABEL_BYTES: u64 = 12;
+
 /// Treatment of nodes in communities that are too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -291,7 +294,7 @@ pub(crate) fn memory_bytes_for(
             let scan = scan.scratch_bytes + scan.block_bytes;
             // At most half of the nodes represent others.
             let weights = u64::from(options.member_weights) * 8 * nodes;
-            let strongest = representatives::LABEL_BYTES * nodes / 2;
+            let strongest = LABEL_BYTES * nodes / 2;
             scan.max(Sorter::<NamePiece>::BUDGET_MIN) + strongest + weights
         }
     };

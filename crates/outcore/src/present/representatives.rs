@@ -17,9 +17,6 @@ use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
 use std::path::Path;
 
-/// Bytes of memory per community of more than one node.
-pub(super) const LABEL_BYTES: u64 = 12;
-
 /// Representatives and weights inside communities.
 #[derive(Debug, Default)]
 pub(crate) struct Inside {

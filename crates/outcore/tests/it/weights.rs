@@ -4,7 +4,7 @@
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions};
+use outcore::cluster::{ClusterOptions, METHODS, Method};
 use outcore::graph::Weight;
 use outcore::graph::{Duplicates, Graph};
 use outcore::input::{CommunityInput, WeightTransform};
@@ -361,13 +361,9 @@ fn weighing() -> Vec<ClusterOptions> {
             ..ClusterOptions::default()
         })
         .collect();
-    let changes: [&dyn Fn(&mut PropagationOptions); 2] =
-        [&|options| options.label_cutoff = 0.5, &|options| options.attenuation = vec![0.1]];
-    for change in changes {
-        let mut options = ClusterOptions { method: Method::LabelPropagation, ..Default::default() };
-        change(&mut options.propagation);
-        all.push(options);
-    }
+    let mut attenuated = ClusterOptions { method: Method::LabelPropagation, ..Default::default() };
+    attenuated.propagation.attenuation = vec![0.1];
+    all.push(attenuated);
     all
 }
 

@@ -117,7 +117,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             true => O::limited(self.rule, Some(count as u32)),
             false => self.rule,
         };
-        // CutMemory for the communities, whose labels and perhaps sums are in memory meanwhile.
+        // Room for the communities, whose labels and perhaps sums are in memory meanwhile.
         let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
         let held = held.min((level.memory - level.needed) / 2);
         level.memory -= held;

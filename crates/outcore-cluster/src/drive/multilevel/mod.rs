@@ -56,7 +56,7 @@ use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
 /// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
-/// after this number of sweeps; the result of a cycle is polished in at most so many sweeps.
+/// after this number of sweeps; the result of a cycle is polished in at most this number of sweeps.
 const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
 const POLISH_SWEEPS: u32 = 2;
@@ -179,7 +179,7 @@ struct Multilevel<'a, 'j, O: Sums> {
     max_cycles: u32,
     /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
     step: Option<WarmStep>,
-    /// GivenLabels communities, in case that those found from scratch are worse.
+    /// Input communities, kept as a fallback if a run from scratch scores worse.
     given: Option<Hierarchy>,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,

@@ -38,9 +38,9 @@ const FAR_DIVIDED: f64 = 0.5;
 const VISITED_SHARE: f64 = 1.0 / 16.0;
 /// All communities of a small graph are examined, and of a large one those with more than this share of the nodes...
 const LARGE_SHARE: f64 = 0.25;
-/// ...or in which one of so many nodes came or left...
+/// ...or in which one node in this number joined or left...
 const EXAMINED_CHANGES: u32 = 8;
-/// ...or in which one of so many nodes has more weight to other communities.
+/// ...or in which one node in this number has more weight to other communities.
 const EXAMINED_DOUBTED: u32 = 3;
 
 /// Step of a clustering from given communities, as a checkpoint records it.
@@ -54,7 +54,7 @@ pub(super) enum WarmStep {
     Merging,
 }
 
-/// GivenLabels communities.
+/// Given communities.
 pub(super) struct Warm {
     /// Label of each node; nodes without a given one are alone.
     labels: Vec<u32>,

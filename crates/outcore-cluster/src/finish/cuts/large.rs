@@ -29,7 +29,7 @@ pub(super) struct Large {
 }
 
 impl Large {
-    /// Begins a community within `room` bytes, and at most so many edges without forests; refills `members` with its nodes. If not even one forest fits in memory,
+    /// Begins a community within `room` bytes, with a maximum number of edges without forests; refills `members` with its nodes. If not even one forest fits in memory,
     /// no edge is kept.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Large {
         self.piece
     }
 
-    /// Returns the memory to keep so many edges of each of `nodes` nodes.
+    /// Returns the memory to keep a number of edges for each of `nodes` nodes.
     pub(super) fn bytes(nodes: u64, known: u64) -> u64 {
         nodes * (NODE_BYTES + FOREST_BYTES * known.min(nodes))
     }

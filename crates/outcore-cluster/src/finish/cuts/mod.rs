@@ -53,7 +53,7 @@ impl CutMemory {
         self.sort_bytes
     }
 
-    /// Returns the minimum memory for a graph with so many arcs.
+    /// Returns the minimum memory for a graph, by its number of arcs.
     pub(crate) fn min_bytes(arcs: u64) -> u64 {
         let small = SMALL_EDGE_BYTES.saturating_mul(arcs).saturating_add(MIB);
         small.min(SORT_BYTES_MIN + EXAMINED_BYTES)
@@ -67,7 +67,7 @@ impl CutMemory {
         Self { sort_bytes, examined_bytes: EXAMINED_BYTES + spare - spare / 3 }
     }
 
-    /// Returns the memory of which a community gets so many bytes.
+    /// Returns the memory in which a community gets `examined_bytes`.
     pub(crate) fn bytes_for(examined_bytes: u64) -> u64 {
         let spare = examined_bytes.saturating_sub(EXAMINED_BYTES);
         SORT_BYTES_MIN + EXAMINED_BYTES + spare + spare.div_ceil(2)

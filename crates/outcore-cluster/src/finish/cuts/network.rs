@@ -213,7 +213,7 @@ impl Network {
     }
 }
 
-/// Returns the nodes with a number, by their numbers, of which each has so many nodes.
+/// Groups nodes by their numbers; each number has the given count of nodes.
 fn by_number(of_node: &[u32], sizes: &[usize]) -> Vec<u32> {
     let mut next = Vec::with_capacity(sizes.len());
     let mut sum = 0;

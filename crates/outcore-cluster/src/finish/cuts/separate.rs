@@ -53,12 +53,12 @@ pub(crate) struct CutRound<'a, 'g> {
     pub(crate) room: CutMemory,
     /// Called for each block and batch.
     pub(crate) tick: &'a dyn Fn() -> Result<()>,
-    /// Returns the error for a community whose examination takes so many bytes.
+    /// Error: a community needs this number of bytes to be examined.
     pub(crate) too_little: &'a dyn Fn(u64) -> Error,
 }
 
 impl Separation {
-    /// Returns the additional bytes of a round for labels of so many nodes.
+    /// Returns the additional bytes of a round, by the number of nodes.
     pub(crate) fn bytes(node_count: u64) -> u64 {
         let parts = node_count / 2 * size_of::<WaitingPart>() as u64;
         4 * node_count + parts + Ranked::bytes(node_count) + 3 * node_count.div_ceil(8)

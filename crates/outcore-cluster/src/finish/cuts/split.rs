@@ -18,7 +18,7 @@ use super::order::join_by_order;
 use super::sets::Sets;
 use crate::methods::connected::WellConnected;
 
-/// Flows take over if an ordering joins less than one of so many nodes.
+/// Flows take over if an ordering joins less than one node in this number.
 const FEW: usize = 8;
 
 /// Community, or part of one, with its edges inside.

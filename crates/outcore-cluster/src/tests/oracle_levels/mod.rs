@@ -497,7 +497,7 @@ impl OracleLevels {
         self.fill_free(labels);
     }
 
-    /// Solves a level and those above it; its first labels were so many.
+    /// Solves a level and those above it; `labels` is the number of its first labels.
     fn rise(
         &mut self,
         level: &OracleLevel,

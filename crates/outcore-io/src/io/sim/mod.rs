@@ -87,14 +87,14 @@ impl Sim {
         self.0.faults.set_interrupts(seed);
     }
 
-    /// Leaves room for so many more bytes; removals make room again. [`Storage::free_bytes`] does not reflect
+    /// Leaves room for this number of bytes; removals make room again. [`Storage::free_bytes`] does not reflect
     /// the limit, as if another program had filled the disk.
     pub fn set_full_after(&self, bytes: Option<u64>) {
         let most = bytes.map(|bytes| bytes + self.used_bytes(None));
         *locked(&self.0.max_bytes) = most;
     }
 
-    /// Makes [`Storage::free_bytes`] report so many bytes, whatever the actual room.
+    /// Makes [`Storage::free_bytes`] report this number of bytes, regardless of the actual room.
     pub fn set_room(&self, bytes: Option<u64>) {
         *locked(&self.0.reported_room) = bytes;
     }
@@ -114,7 +114,7 @@ impl Sim {
         self.tree().track();
     }
 
-    /// Resets the step count (operations and removals); after so many steps every operation fails, until
+    /// Resets the step count (operations and removals); after this number of steps every operation fails, until
     /// [`Sim::crash`].
     pub fn set_power_loss(&self, after: Option<u64>) {
         self.0.faults.set_power_loss(after);

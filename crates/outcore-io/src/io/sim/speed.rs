@@ -13,7 +13,7 @@ use std::sync::Mutex;
 pub struct Curve {
     /// Time before the first byte.
     pub latency_seconds: f64,
-    /// Throughput of a request of so many bytes.
+    /// Throughput by the size of a request.
     pub bytes_per_second: fn(usize) -> f64,
     /// Maximum number of requests served concurrently.
     pub depth: usize,

@@ -14,7 +14,7 @@
 //! the index in bulk: they are distinct, and in the order of their numbers. Adding 1 % of 20 million edges takes 13 %
 //! of the processor time of a build from all (`evals/ingest/append.py`).
 
-use super::rules::{self, FROM_EDGES};
+use super::rules::{self, open_graph};
 use super::{NamesOf, Reading};
 use crate::budget::Limits;
 use crate::error::opt::{APPEND, MEMORY};
@@ -29,7 +29,6 @@ use crate::progress::{Event, notify};
 use crate::sort::{Record, SORT_BYTES_MIN};
 use crate::units::{format_bytes, format_counted, size_to_type};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// Identity of the graph that edges are added to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,25 +148,6 @@ impl Old {
             new_edge_count: graph.edge_count.saturating_sub(old.edge_count),
         }
     }
-}
-
-pub(super) fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
-    files.entry(path)?;
-    if files.entry(&path.join("graph.json")).is_err() {
-        return Err(Error::usage(format_args!("{} is not a graph", APPEND.of(path.display())))
-            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
-    }
-    let graph = Graph::open(files, path)?;
-    let shown = path.display();
-    if graph.is_part() {
-        let message = format!("`{shown}` is a part of a graph");
-        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
-    }
-    if !graph.has_names() {
-        let message = format!("`{shown}` has no names that edges could refer to");
-        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
-    }
-    Ok(graph)
 }
 
 impl JobOptions {

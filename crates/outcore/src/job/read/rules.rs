@@ -1,16 +1,16 @@
-//! EdgeMeaning by which edges become arcs: those of a job, and those that a graph was built by. Edges can be added to it only
+//! Rules by which edges become arcs: those of a job, and those that a graph was built by. Edges can be added to it only
 //! by the same ones.
 
-use super::append::open_graph;
 use super::weights::Normalize;
 use crate::error::opt::{
-    DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS,
+    APPEND, DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS,
     WEIGHT_TRANSFORM,
 };
 use crate::error::{Error, ErrorKind, Opt, Result};
 use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary};
 use crate::io::Files;
 use crate::job::JobOptions;
+use std::path::Path;
 
 /// Hint for graphs that edges cannot be added to.
 pub(super) const FROM_EDGES: &str = "build a graph from all edges instead";
@@ -104,6 +104,29 @@ pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
             .hint(FROM_EDGES));
     }
     Ok(())
+}
+
+/// Opens the graph that edges are added to.
+///
+/// # Errors
+/// `Usage` if it is none, or a part of one; `CorruptFile`; `Io`.
+pub(super) fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
+    files.entry(path)?;
+    if files.entry(&path.join("graph.json")).is_err() {
+        return Err(Error::usage(format_args!("{} is not a graph", APPEND.of(path.display())))
+            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
+    }
+    let graph = Graph::open(files, path)?;
+    let shown = path.display();
+    if graph.is_part() {
+        let message = format!("`{shown}` is a part of a graph");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    if !graph.has_names() {
+        let message = format!("`{shown}` has no names that edges could refer to");
+        return Err(Error::new(ErrorKind::Usage, message).hint(FROM_EDGES));
+    }
+    Ok(graph)
 }
 
 impl JobOptions {

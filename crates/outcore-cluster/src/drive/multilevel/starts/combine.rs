@@ -24,7 +24,7 @@ use outcore_io::error::Result;
 use std::path::PathBuf;
 
 /// Two starts that have more groups in common than this share of the nodes, and than this number for each community, have
-/// found different noise; a level of so many groups would take as long as another start.
+/// found different noise; a level with that many groups would take as long as another start.
 const MOST_GROUPS: f64 = 0.25;
 const MOST_PARTS: usize = 2;
 

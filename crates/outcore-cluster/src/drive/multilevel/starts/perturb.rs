@@ -27,7 +27,7 @@ const ROUNDS: u32 = 2;
 const LOOSENED: [Loosened; 2] = [Loosened::Nodes, Loosened::Communities];
 /// Maximum number of searches of a round: a small graph has two of each kind.
 pub(crate) const MOST_SEARCHES: usize = 2 * LOOSENED.len();
-/// One of so many nodes, or communities, is loosened.
+/// One node, or community, in this number is loosened.
 const NODE_SHARE: u64 = 4;
 const COMMUNITY_SHARE: u64 = 8;
 
