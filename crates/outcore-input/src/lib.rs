@@ -25,7 +25,7 @@
 //! let (mut batch, mut edges) = (Batch::default(), Vec::new());
 //! while reader.next_batch(&mut batch)? {
 //!     for chunk in &batch.chunks {
-//!         let names: Vec<_> = chunk.edges.names.iter().map(|name| chunk.edges.name(name)).collect();
+//!         let names: Vec<_> = chunk.names.iter().map(|name| chunk.name(name)).collect();
 //!         edges.extend(names.chunks(2).map(|ends| format!("{} - {}", text(ends[0]), text(ends[1]))));
 //!     }
 //! }

@@ -4,10 +4,9 @@
 //! other front ends read the fields.
 //!
 //! ```
-//! use outcore_cluster::ClusterOptions;
-//! use outcore_io::error::{ErrorKind, Opt, Part};
+//! use outcore_io::error::{Error, ErrorKind, Opt, Part, opt::TOLERANCE};
 //!
-//! let error = ClusterOptions { tolerance: 2.0, ..ClusterOptions::default() }.check().unwrap_err();
+//! let error = Error::usage(format_args!("{TOLERANCE} is a share from 0 to 1"));
 //! assert_eq!(error.kind(), ErrorKind::Usage);
 //! assert_eq!(error.to_string(), "`--tolerance` is a share from 0 to 1");
 //! // A front end with another spelling of options composes the text from its parts.
