@@ -172,8 +172,8 @@ def cluster(
         Maximum number of nodes in a community; not for components.
     well_connected : bool, str or int, optional
         Split every community whose minimum cut is at most this number of edges: with True the decimal logarithm of its
-        number of nodes; a function, optionally scaled, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or ``"0.01n"``; or a
-        number.
+        number of nodes; a function, optionally scaled, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or ``"0.01n"``;
+        or a number.
     initial : path, optional
         File of ``node<TAB>community`` with initial communities, such as an earlier result: nodes move only where that
         is better, so communities untouched by a change of the graph stay as they are. Not for components.

@@ -35,6 +35,11 @@
 //! # Ok::<(), outcore_io::Error>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "tables"),
+    expect(dead_code, reason = "code used only by tables stays compiled")
+)]
+
 mod chunks;
 mod cost;
 mod decompress;
