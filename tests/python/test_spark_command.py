@@ -266,7 +266,7 @@ def test_the_command_writes_what_the_engine_writes(karate: Path) -> None:
     assert json.loads(Path("report.json").read_text())["graph"]["node_count"] == 34
     assert "34 nodes in" in done.stderr
     Path("bad.tsv").write_text("a\tb\t2\nb\tc\tten\n")
-    done = run("bad.tsv", "-o", "found", *on_spark)
+    done = run("bad.tsv", "--columns", "1,2,3", "-o", "found", *on_spark)
     assert done.returncode == 3, done.stderr
     assert "error[bad-weight]: weight is not a number\n --> " in done.stderr
     assert "bad.tsv:2:5\n  |\n2 | b\\tc\\tten\n" in done.stderr

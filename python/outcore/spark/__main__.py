@@ -157,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-m", "--memory", default="50%", metavar="SIZE|PERCENT", help="memory limit on this machine")
     add("--columns", metavar="SOURCE,TARGET[,WEIGHT]", help="columns by name or number from 1")
     add("--delimiter", metavar="TEXT", help="one character, `tab`, or `spaces`")
-    add("--comment", default="#", metavar="TEXT", help="skip lines that start with this")
+    add("--comment", metavar="TEXT", help="skip lines that start with this")
     add("--header", choices=("auto", "yes", "no"), default="auto", help="whether the first line names the columns")
     add("--ignore-weights", action="store_true", help="give every edge the weight 1")
     add("--duplicates", choices=("sum", "max", "min", "first"), default="sum", help="weight of a repeated edge")

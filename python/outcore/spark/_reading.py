@@ -17,7 +17,7 @@ class Reading:
 
     columns: tuple[str, ...] | None = None
     delimiter: str | None = None
-    comment: str = "#"
+    comment: str | None = None
     header: Literal["auto", "yes", "no"] = "auto"
     ignore_weights: bool = False
 
