@@ -178,49 +178,16 @@ impl<'a> SweepRun<'a> {
             hops: &state.hops,
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
-        let (labels, active, seed) = (&state.labels[..], &state.active, set.seed);
+        let (labels, seed) = (&state.labels[..], set.seed);
         let (cutoff, most) = (options.label_cutoff, job.most());
-        let (shuffled, activates) = (false, true);
         if attenuates {
             let objective = Capped::over(Votes::new(cutoff), most, labels);
-            let nodes = Nodes {
-                labels,
-                active,
-                changes,
-                counts: &[],
-                seed,
-                objective,
-                shuffled,
-                activates,
-                rules,
-            };
-            Self::Attenuated(nodes, set.attenuation)
+            Self::Attenuated(voters(state, seed, changes, rules, objective), set.attenuation)
         } else if cutoff > 0.0 || most.is_some() {
             let objective = Capped::over(Votes::new(cutoff), most, labels);
-            Self::Bounded(Nodes {
-                labels,
-                active,
-                changes,
-                counts: &[],
-                seed,
-                objective,
-                shuffled,
-                activates,
-                rules,
-            })
+            Self::Bounded(voters(state, seed, changes, rules, objective))
         } else {
-            let objective = InsideWeight;
-            Self::Plain(Nodes {
-                labels,
-                active,
-                changes,
-                counts: &[],
-                seed,
-                objective,
-                shuffled,
-                activates,
-                rules,
-            })
+            Self::Plain(voters(state, seed, changes, rules, InsideWeight))
         }
     }
 
@@ -274,6 +241,19 @@ impl<'a> SweepRun<'a> {
             Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
         }
     }
+}
+
+/// Returns the nodes of a run, rated by `objective`.
+fn voters<'a, O>(
+    state: &'a SweepState,
+    seed: u64,
+    changes: Vec<u8>,
+    rules: Rules<'a>,
+    objective: O,
+) -> Nodes<'a, O> {
+    let (labels, active) = (&state.labels[..], &state.active);
+    let (shuffled, activates) = (false, true);
+    Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, activates, rules }
 }
 
 impl ClusterJob<'_> {

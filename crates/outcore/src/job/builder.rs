@@ -16,15 +16,22 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// result.
 ///
 /// ```
-/// use outcore::{Job, cluster::Method};
+/// use outcore::{Job, cluster::Method, input::Header};
 /// # let temporary = tempfile::tempdir().expect("a directory");
-/// # let edges = temporary.path().join("edges.tsv");
-/// # let communities = temporary.path().join("communities.tsv");
+/// # let path = |name| temporary.path().join(name);
+/// # let (edges, graph, communities) = (path("edges.tsv"), path("edges.graph"), path("communities.tsv"));
 /// # std::fs::write(&edges, "a b\nb c\nc a\nx y\ny z\nz x\nc x\n").expect("a disk");
 ///
 /// let job = Job::new(edges).memory(1 << 30).method(Method::Modularity);
 /// let report = job.cluster(&communities)?;
 /// assert_eq!(report.communities.expect("it was clustered").community_count, 2);
+///
+/// // A graph is built once; later jobs read it instead of the edges.
+/// job.input(|input| input.header = Header::No).build(&graph)?;
+/// let coarse = Job::new(graph).memory(1 << 30).threads(2).method(Method::Components);
+/// let report = coarse.present(|present| present.min_size = 7).cluster(&communities)?;
+/// assert!(report.graph.expect("it was read").node_count == 6);
+/// assert!(std::fs::read(communities).expect("it was written").is_empty());
 /// # Ok::<(), outcore::Error>(())
 /// ```
 #[derive(Clone)]
@@ -71,7 +78,7 @@ impl Job {
         self
     }
 
-    /// Sets the method, and the resolution to its default.
+    /// Sets the method, and the resolution to its default if it has one.
     pub fn method(mut self, method: Method) -> Self {
         self.clustering.method = method;
         if let Some(resolution) = method.default_resolution() {
