@@ -24,7 +24,7 @@ from harness.running import Command
 running.SAMPLE_SECONDS = 0.005
 MIN_SHARE = 0.5
 BYTES_RATIO = 1.15
-TIME_RATIO = 1.5
+TIME_RATIO = 2
 YEAST = places.REPOSITORY / "tests" / "graphs" / "string-yeast-physical.txt.gz"
 
 

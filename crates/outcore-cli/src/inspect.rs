@@ -6,12 +6,10 @@ use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
 use outcore::input::{ColumnUse, examine};
-use outcore::io::{
-    Confidence, DiskProfile, Figure, Files, Mode, ProcessorProfile, TransferProfile,
-};
+use outcore::io::{Confidence, DiskProfile, Files, Mode, TransferProfile};
 use outcore::job::{InputFile, JobManifest};
 use outcore::progress::Observer;
-use outcore::units::{format_bytes, format_count, format_counted};
+use outcore::units::{format_bytes, format_count};
 use outcore::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -228,17 +226,12 @@ fn inspect_profile(files: &Files, arguments: &Inspect) -> Result<String> {
     if let Some(figure) = &profile.derived.merge_read_bytes {
         row("merge reads", &format_bytes(figure.value as u64));
     }
-    if let Some(ProcessorProfile { threads, read, merge, cluster }) = &profile.processor {
-        let factor = |found: &Figure| match found.confidence {
-            Confidence::Measured => format!("{:.2}x", found.value),
-            low => format!("{:.2}x ({}, not used)", found.value, low.name()),
+    if let Some(figure) = &profile.slowness {
+        let unused = match figure.confidence {
+            Confidence::Measured => String::new(),
+            low => format!(" ({}, not used)", low.name()),
         };
-        let [read, merge, cluster] = [read, merge, cluster].map(factor);
-        let threads = format_counted(*threads as u64, "thread", "threads");
-        row(
-            "stage times",
-            &format!("read {read}, merge {merge}, cluster {cluster} of the usual, by {threads}"),
-        );
+        row("time of a job", &format!("{:.2}x of the usual{unused}", figure.value));
     }
     Ok(text)
 }

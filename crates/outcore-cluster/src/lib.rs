@@ -51,8 +51,9 @@ pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use drive::cost::{ClusterCost, NodeMemory, clustering_bytes};
 pub use drive::memory::ClusterMemory;
+pub use drive::multilevel::StartCounts;
+pub use drive::need::{NodeMemory, clustering_bytes};
 pub use drive::run::{cluster, cluster_from};
 pub use finish::communities::summary;
 pub use finish::communities::{Communities, Stability, StabilityScan};

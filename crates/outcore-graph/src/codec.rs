@@ -41,7 +41,7 @@ use crate::pack::{
 use crate::weight::Weight;
 
 /// Number of values that share a width: a word has a bit for each.
-pub(super) const GROUP: usize = 64;
+pub const GROUP: usize = 64;
 /// Mark of a width that some values exceed...
 const PATCHED: u8 = 0x80;
 /// ...which must save this part of the bytes, as decoding takes longer.

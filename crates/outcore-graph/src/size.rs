@@ -1,68 +1,51 @@
-//! Size of an input and of the graph of its edges, as estimated from a sample.
+//! Size of a graph that does not exist yet, and the memory that is needed to write it.
 
-/// Size of an input, as estimated from a sample.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct InputSize {
-    /// Bytes of text, decompressed.
-    pub text_bytes: u64,
-    /// Bytes of the files.
-    pub file_bytes: u64,
-    /// Bytes of the files that were read for this estimate.
-    pub sample_bytes: u64,
-    /// Lines with an edge.
-    pub edge_count: u64,
-    /// Edges of the graph: repeated edges count once, loops do not count.
-    pub distinct_edge_count: u64,
-    /// Reliable lower bound on `distinct_edge_count`.
-    pub distinct_edge_count_at_least: u64,
-    /// Likely number of nodes.
-    pub node_count: u64,
-    /// Reliable lower bound on the number of nodes.
-    pub node_count_at_least: u64,
-    /// Mean length of a name.
-    pub name_bytes: f64,
-    /// Edges that a single node is known to have, if one has many.
-    pub hub_edge_count: u64,
-    /// Whether edges keep their direction.
-    pub is_directed: bool,
-    /// Whether lines carry weights.
-    pub is_weighted: bool,
-    /// Bits per weight, less what it has in common with its neighbors.
-    pub weight_bits: f64,
-    /// Whether fractional weights of repeated edges are summed.
-    pub sums_fractions: bool,
-    /// Whether the self scores of nodes are kept until the graph is written.
-    pub has_self_scores: bool,
-    /// Graph that the edges are added to, if any. All other sizes are those of the new edges alone, and none of their
-    /// nodes is assumed to be in the graph.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub append: Option<AppendSize>,
-}
+use super::{ArcRecord, BLOCK_ARCS, block_nodes};
+use outcore_io::budget::Limits;
+use outcore_io::units::MIB;
+use outcore_io::{Tuning, WRITER_BYTES};
+use outcore_sort::SORT_BYTES_MIN;
 
-/// Size of a graph that edges are added to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
-pub struct AppendSize {
+/// Memory of an arc in the sort.
+pub const ARC_BYTES: u64 = size_of::<ArcRecord>() as u64;
+/// Memory of the graph writer: one block of arcs being filled, two in flight to the disk.
+pub const GRAPH_WRITER_BYTES: u64 = 40 * MIB;
+
+/// Size of a graph.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GraphSize {
     /// Number of nodes.
     pub node_count: u64,
-    /// Number of edges between different nodes.
-    pub edge_count: u64,
     /// Number of arcs.
     pub arc_count: u64,
-    /// Bytes of its arcs.
-    pub arc_bytes: u64,
-    /// Bytes of its names.
-    pub names_bytes: u64,
-    /// Whether its arcs have weights.
+    /// Bytes of its blocks.
+    pub bytes: u64,
+    /// Number of arcs of a node that is known to have many; 0 if there is none.
+    pub hub_arcs: u64,
+    /// Whether arcs have weights.
     pub is_weighted: bool,
-    /// Memory for its blocks while it is read.
-    pub block_bytes: u64,
-    /// Smallest limit for which there is memory to read it.
-    pub memory_bytes_min: u64,
+    /// Whether an arc may lack its opposite.
+    pub is_directed: bool,
 }
 
-impl InputSize {
-    /// Returns the number of nodes of the graph that edges are added to; 0 if there is none.
-    pub fn old_nodes(&self) -> u64 {
-        self.append.map_or(0, |old| old.node_count)
+impl GraphSize {
+    /// Returns the memory of the writer: blocks being filled and encoded, and its file.
+    pub fn writer_bytes(&self) -> u64 {
+        let Self { node_count, arc_count, bytes, .. } = *self;
+        let nodes = block_nodes(node_count).min(node_count.max(1));
+        let arcs = u128::from(arc_count) * u128::from(nodes) / u128::from(node_count.max(1));
+        let arcs = arcs.min(BLOCK_ARCS.into()) as u64;
+        (24 * arcs + bytes.min(WRITER_BYTES)).min(GRAPH_WRITER_BYTES)
     }
+}
+
+/// Returns the memory of the sort while runs are merged into the graph, which is written with `tuning`.
+pub fn merge_bytes(limits: &Limits, tuning: &Tuning) -> u64 {
+    limits.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
+}
+
+/// Like [`merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little
+/// remains.
+pub fn merge_bytes_beside(limits: &Limits, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
+    merge_bytes(limits, tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
 }

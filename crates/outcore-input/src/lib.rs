@@ -41,11 +41,11 @@
 )]
 
 mod chunks;
-mod cost;
 mod decompress;
 mod fault;
 mod format;
 mod lists;
+mod memory;
 mod open;
 mod options;
 mod sample;
@@ -60,12 +60,12 @@ mod tests;
 mod text;
 
 use chunks::{Message, Reader, Task, parse_all};
-pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::{Origin, Rejects};
 pub use format::formats::{FormatRow, formats};
 pub use format::names::choose_columns;
 pub use format::understood::ColumnUse;
+pub use memory::*;
 pub use open::examine;
 use open::{FileFormat, Form, common_weights, kinds_bytes, open_files, total_bytes, unweighted};
 pub use options::{
@@ -75,7 +75,6 @@ pub use options::{
 pub use options::{contradicts_ignore_weights, has_no_weights};
 pub use outcore_graph::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef};
 pub use outcore_graph::weight::WeightTransform;
-pub use outcore_graph::{AppendSize, InputSize};
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::{Error, Place, Result};
 use outcore_io::{Files, Sealed};

@@ -54,27 +54,10 @@ impl Sorting {
     /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads`
     /// threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
-        let [forming, merging] = budgets;
-        Self::of_phases(records, &[(records.count, forming)], merging, threads, tuning)
-    }
-
-    /// Like [`of`](Self::of), with several phases of run formation: the number of records in each, and its budget.
-    pub fn of_phases(
-        records: Records,
-        phases: &[(u64, u64)],
-        merging: u64,
-        threads: usize,
-        tuning: &Tuning,
-    ) -> Self {
-        let merging = merging.saturating_sub(FIXED_BYTES);
+        let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
         let bytes = records.count.saturating_mul(records.bytes);
-        let phase = |&(count, budget): &(u64, u64)| {
-            let most = budget.saturating_sub(FIXED_BYTES) / RUN_BUFFERS;
-            (count.saturating_mul(records.bytes), most)
-        };
-        let phases: Vec<(u64, u64)> = phases.iter().map(phase).collect();
-        let first = phases.iter().map(|&(_, most)| RUN_BYTES.min(most)).min().unwrap_or(0);
-        if bytes <= first && bytes <= merging / RUN_BUFFERS {
+        let most = forming / RUN_BUFFERS;
+        if bytes <= RUN_BYTES.min(most) && bytes <= merging / RUN_BUFFERS {
             // Sorting needs a second buffer of the same size.
             let merging_bytes = 2 * bytes;
             return Self { forming_bytes: bytes, merging_bytes, ..Self::default() };
@@ -82,7 +65,7 @@ impl Sorting {
         let workers = 2 * threads.max(1);
         let liked = tuning.merge_read_bytes as u64;
         let shape = Shape::within(merging, records.bytes, workers, liked, &Cramped::NOT, 0);
-        let (run_count, size) = runs(&phases, |size| records.full_run(size));
+        let (run_count, size) = runs(bytes, most, |size| records.full_run(size));
         let run_count = run_count.max(1);
         let (passes, moved, runs) = passes(run_count, shape.fan_in(run_count as usize) as u64);
         // A worker reads from all runs and merges one range at a time.
@@ -112,28 +95,21 @@ pub fn merge_disk_bytes(run_bytes: u64, run_count: u64, merged_bytes: u64) -> u6
     (run_bytes + (share * merged_bytes as f64) as u64).max(merged_bytes + behind)
 }
 
-/// Returns the number of runs, and the size of the largest ones, of phases with these bytes and these maximum sizes of a
+/// Returns the number of runs, and the size of the largest ones, of records with these bytes and this maximum size of a
 /// run; `full` is the bytes that a run of a given size holds.
-fn runs(phases: &[(u64, u64)], full: impl Fn(u64) -> u64) -> (u64, u64) {
-    let (mut count, mut largest, mut left) = (0, 0, 0);
-    for &(bytes, most) in phases {
-        let most = most.max(MIB);
-        // The last run of a phase is completed in the next one.
-        left += bytes;
-        loop {
-            let size = run_size(count, RUN_BYTES, most);
-            let of_size = left / full(size);
-            let alike = RUNS_OF_A_SIZE - count % RUNS_OF_A_SIZE;
-            let of_size = if size == most { of_size } else { of_size.min(alike) };
-            largest = if left > 0 { largest.max(size) } else { largest };
-            if of_size == 0 {
-                break;
-            }
-            count += of_size;
-            left -= of_size * full(size);
+fn runs(bytes: u64, most: u64, full: impl Fn(u64) -> u64) -> (u64, u64) {
+    let most = most.max(MIB);
+    let (mut count, mut left) = (0, bytes);
+    loop {
+        let size = run_size(count, RUN_BYTES, most);
+        let of_size = left / full(size);
+        let alike = if size == most { u64::MAX } else { RUNS_OF_A_SIZE - count % RUNS_OF_A_SIZE };
+        count += of_size.min(alike);
+        left -= of_size.min(alike) * full(size);
+        if of_size <= alike && left < full(size) {
+            return (count + u64::from(left > 0), size);
         }
     }
-    (count + u64::from(left > 0), largest)
 }
 
 /// Returns the number of passes over runs of about equal size with the given fan-in, the number of times that
@@ -173,7 +149,7 @@ mod tests {
 
     #[test]
     fn run_sizes_double_after_a_fixed_number_of_runs() {
-        let count = |bytes, most| runs(&[(bytes, most)], |size| records(bytes).full_run(size)).0;
+        let count = |bytes, most| runs(bytes, most, |size| records(bytes).full_run(size)).0;
         assert_eq!(count(RUN_BYTES, GIB), 1);
         assert_eq!(count(10 * RUN_BYTES, GIB), 10);
         assert_eq!(count(80 * RUN_BYTES, GIB), 72);
@@ -183,20 +159,9 @@ mod tests {
     #[test]
     fn records_that_no_longer_fit_begin_the_next_run() {
         let portions = Records { count: 1_000_000, bytes: 12, at_once: 100_000, kept: 80_000 };
-        let count = |most| runs(&[(12_000_000, most)], |size| portions.full_run(size)).0;
+        let count = |most| runs(12_000_000, most, |size| portions.full_run(size)).0;
         assert_eq!(count(12 * 170_000), 1_000_000_u64.div_ceil(80_000));
         assert_eq!(count(12 * 180_000), 1_000_000_u64.div_ceil(160_000));
-    }
-
-    #[test]
-    fn runs_of_a_phase_are_as_large_as_its_budget_allows() {
-        let full = |size| size;
-        assert_eq!(runs(&[(100 * MIB, 2 * MIB), (0, GIB)], full), (50, 2 * MIB));
-        let both = [(10 * MIB, 2 * MIB), (10 * RUN_BYTES, GIB)];
-        assert_eq!(runs(&both, full), (5 + 10, RUN_BYTES));
-        // Sizes double by the number of runs, of whichever phase.
-        let many = [(RUNS_OF_A_SIZE * MIB, MIB), (10 * RUN_BYTES, GIB)];
-        assert_eq!(runs(&many, full), (RUNS_OF_A_SIZE + 5, 2 * RUN_BYTES));
     }
 
     #[test]

@@ -106,8 +106,8 @@ fn tune(files: &Files, arguments: &LabTune, terminal: &Terminal) -> Result<()> {
     let clock = WallClock::default();
     let dir = &arguments.dir;
     let mut tuned = tune::tune(files, dir, effort, &clock, terminal).map_err(note_interrupted)?;
-    let processor = tune::processor(files, dir, effort, terminal).map_err(note_interrupted)?;
-    tuned.profile.processor = Some(processor);
+    let slowness = tune::slowness(files, dir, effort, terminal).map_err(note_interrupted)?;
+    tuned.profile.slowness = Some(slowness);
     tuned.profile.store(files, &path)?;
     terminal.done(&[format!("the profile is in `{}`", path.display())]);
     if arguments.json {

@@ -2,14 +2,14 @@
 
 pub(crate) mod components;
 pub(crate) mod contract;
-pub(crate) mod cost;
+pub(crate) mod expected;
 pub(crate) mod gather;
 pub(crate) mod groups;
 pub(crate) mod intervals;
 pub(crate) mod job;
 pub(crate) mod memory;
 pub(crate) mod multilevel;
-mod need;
+pub(crate) mod need;
 pub(crate) mod propagate;
 pub(crate) mod run;
 mod separate;

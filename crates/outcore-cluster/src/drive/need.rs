@@ -1,14 +1,55 @@
 //! Memory that a clustering needs, by the procedure of its method.
 
+use super::job::ScratchLimits;
 use super::memory::{ClusterMemory, Fit};
+use super::multilevel::StartCounts;
 use super::{components, intervals, multilevel, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::methods::options::ClusterOptions;
-use crate::methods::table::{METHODS, Procedure};
+use crate::methods::table::{METHODS, MethodOption, Procedure};
 use crate::objectives::modularity::Density;
 use crate::store::hierarchy::Grouping;
-use outcore_graph::Graph;
+use outcore_graph::{Graph, GraphSize};
+use outcore_io::units::MIB;
+
+/// Memory for tables and encoded blocks of a clustering, per thread and for all threads together.
+const THREAD_BYTES: u64 = 2 * MIB;
+const ALL_THREADS_BYTES: u64 = 48 * MIB;
+/// Like [`ALL_THREADS_BYTES`], for a graph with small blocks and degrees.
+const LEAST_BYTES: u64 = 4 * MIB;
+
+/// Memory of a clustering that grows with the number of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeMemory {
+    /// Minimum for the likely number of nodes, with as much as possible on disk.
+    pub bytes: u64,
+    /// Minimum for the number of nodes that the sample guarantees.
+    pub bytes_at_least: u64,
+    /// Memory for the likely number of nodes, if everything is in memory.
+    pub bytes_in_memory: u64,
+    /// Minimum memory independent of the number of nodes: tables, blocks, the contraction of a level.
+    pub fixed_bytes: u64,
+    /// Part of `fixed_bytes` that the sample guarantees.
+    pub fixed_bytes_at_least: u64,
+}
+
+impl NodeMemory {
+    /// Returns the minimum limit for the likely number of nodes.
+    pub fn min_limit(&self) -> u64 {
+        self.bytes.max(self.bytes_at_least) + self.fixed_bytes
+    }
+
+    /// Returns the minimum limit that every graph compatible with the sample needs.
+    pub fn certain_bytes(&self) -> u64 {
+        self.bytes_at_least + self.fixed_bytes_at_least.max(LEAST_BYTES)
+    }
+}
+
+/// Returns the memory of a clustering apart from its nodes, for an unknown graph.
+pub fn clustering_bytes(threads: usize) -> u64 {
+    ALL_THREADS_BYTES + THREAD_BYTES * threads as u64
+}
 
 /// Returns the memory while the communities of `results` results are separated, and for the closing of components.
 fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
@@ -36,7 +77,7 @@ impl ClusterOptions {
             let (nodes, results) = (graph.node_count(), self.result_count());
             memory.node_bytes =
                 memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
-            memory.scratch_bytes += CutMemory::min_bytes(graph.arc_count());
+            memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
         memory
     }
@@ -82,13 +123,48 @@ impl ClusterOptions {
         Some(Self { method: other.method, ..Self::default() })
     }
 
+    /// Returns the memory for a graph that does not exist yet: its likely size, and the smallest and the largest one that
+    /// are consistent with what is known.
+    pub fn node_memory(
+        &self,
+        [likely, smallest, largest]: [&GraphSize; 3],
+        threads: usize,
+    ) -> NodeMemory {
+        let least =
+            |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, likely.is_directed);
+        let method = Some(self.method);
+        let tight = ClusterMemory::expected_in(largest, method, threads, Fit::LEAST);
+        let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
+        let certain = ClusterMemory::at_least(smallest, method, threads);
+        NodeMemory {
+            bytes: least(largest, likely.hub_arcs),
+            bytes_at_least: least(smallest, smallest.hub_arcs),
+            bytes_in_memory: self.node_bytes(likely.node_count, likely.is_directed),
+            fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
+            fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
+        }
+    }
+
+    /// Returns the minimum memory for edges inside communities if these are separated, by the number of arcs.
+    pub fn cut_bytes(&self, arcs: u64) -> u64 {
+        if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
+    }
+
+    /// Returns the numbers of starts besides the usual one.
+    pub fn starts(&self, graph: &GraphSize) -> StartCounts {
+        if !self.method.takes(MethodOption::Trials) {
+            return StartCounts::default();
+        }
+        StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
+    }
+
     /// Returns the additional bytes per node for several resolutions.
     fn held_bytes(&self) -> u64 {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
     /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
-    pub(crate) fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
         let given_count = self.files().count() as u64;
         let bytes = match self.method.spec().run {
             Procedure::Propagation => {

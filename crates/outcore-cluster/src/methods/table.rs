@@ -182,17 +182,11 @@ pub(crate) enum Procedure {
     Components,
 }
 
-/// Objective of a multilevel method, and the cost of its levels.
+/// Objective of a multilevel method, and its usual course.
 pub struct LevelSpec {
     pub(crate) objective: LevelObjective,
-    /// Bytes per community in a checkpoint.
-    pub(crate) saved_bytes: f64,
     /// Usual number of cycles up the levels and back.
     pub(crate) likely_cycles: u64,
-    /// Nanoseconds of one core to rate an arc of a node that is visited.
-    pub(crate) rate_arc: f64,
-    /// Levels above the graph, from the lowest.
-    pub(crate) shrinks: &'static [Shrinks],
 }
 
 impl LevelSpec {
@@ -219,18 +213,6 @@ pub(crate) enum LevelObjective {
     },
 }
 
-/// Expected size of a level, relative to the level below it.
-pub(crate) struct Shrinks {
-    /// Share of the nodes.
-    pub(crate) nodes: f64,
-    /// Share of the arcs that lead from one group to another.
-    pub(crate) between: f64,
-    /// Share of the arcs after those between the same two groups are merged.
-    pub(crate) arcs: f64,
-    /// Number of scans of the level.
-    pub(crate) scans: u64,
-}
-
 /// Bytes per node of multilevel methods, apart from the sums of a group: a label, a group, and a group's class.
 const LEVEL_BYTES: u64 = 12;
 
@@ -247,15 +229,7 @@ pub static METHODS: [MethodSpec; 5] = [
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::CodeLength,
-            saved_bytes: 16.0,
             likely_cycles: 1,
-            rate_arc: 46.0,
-            shrinks: &[
-                // Small groups and few levels.
-                Shrinks { nodes: 0.2, between: 0.8, arcs: 0.66, scans: 8 },
-                Shrinks { nodes: 0.15, between: 0.4, arcs: 0.32, scans: 5 },
-                Shrinks { nodes: 0.4, between: 0.9, arcs: 0.8, scans: 3 },
-            ],
         }),
     },
     MethodSpec {
@@ -273,17 +247,7 @@ pub static METHODS: [MethodSpec; 5] = [
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::Density { null: Null::Strength, by_mean_weight: false },
-            saved_bytes: 8.0,
             likely_cycles: 1,
-            rate_arc: 36.0,
-            shrinks: &[
-                // Levels continue as long as communities can grow.
-                Shrinks { nodes: 0.16, between: 0.8, arcs: 0.6, scans: 7 },
-                Shrinks { nodes: 0.12, between: 0.38, arcs: 0.34, scans: 9 },
-                Shrinks { nodes: 0.4, between: 0.95, arcs: 0.9, scans: 6 },
-                Shrinks { nodes: 0.7, between: 0.95, arcs: 0.9, scans: 4 },
-                Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
-            ],
         }),
     },
     MethodSpec {
@@ -303,16 +267,7 @@ pub static METHODS: [MethodSpec; 5] = [
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
             objective: LevelObjective::Density { null: Null::Count, by_mean_weight: true },
-            saved_bytes: 8.0,
             likely_cycles: 2,
-            rate_arc: 36.0,
-            shrinks: &[
-                // Starts from single nodes, whose groups are smaller.
-                Shrinks { nodes: 0.31, between: 0.9, arcs: 0.8, scans: 6 },
-                Shrinks { nodes: 0.26, between: 0.6, arcs: 0.5, scans: 7 },
-                Shrinks { nodes: 0.52, between: 0.9, arcs: 0.85, scans: 5 },
-                Shrinks { nodes: 0.9, between: 0.95, arcs: 0.9, scans: 3 },
-            ],
         }),
     },
     MethodSpec {

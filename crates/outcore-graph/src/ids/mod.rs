@@ -21,9 +21,9 @@
 //! fingerprints, once; indexes do not change.
 
 mod add;
-mod cost;
 mod name;
 mod queue;
+mod size;
 mod spill;
 #[cfg(test)]
 mod spill_tests;
@@ -32,8 +32,8 @@ mod table;
 mod tests;
 
 pub use add::Added;
-pub use cost::NamesCost;
 pub use name::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
+pub use size::NamesSize;
 pub use spill::{NameRoom, Spill, SpillState, SpilledEdges};
 
 use outcore_io::error::{Error, ErrorKind, Result};

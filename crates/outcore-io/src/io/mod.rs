@@ -56,8 +56,7 @@ pub use memory::{give_back_freed, prefetch, reserve_large_pages};
 pub use meter::{Meter, own_process};
 pub use meter::{Watch, begin_stage, check as check_memory, stage_peak_bytes};
 pub use profile::{
-    Confidence, DerivedSettings, DiskProfile, Figure, ProcessorProfile, RandomReadProfile,
-    TransferProfile, ValidIf,
+    Confidence, DerivedSettings, DiskProfile, Figure, RandomReadProfile, TransferProfile, ValidIf,
 };
 pub use ram::Ram;
 pub use scratch::Owner;
@@ -66,7 +65,7 @@ pub use scratch::{SCRATCH_HINT, damaged as damaged_manifest, manifest_path};
 pub use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub use tuning::WRITER_BYTES;
-pub use tuning::{StageFactors, Transfer, Tuning};
+pub use tuning::{Transfer, Tuning};
 pub use wait::Stop;
 pub use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 

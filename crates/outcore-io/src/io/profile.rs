@@ -4,7 +4,7 @@
 //! A [`DiskProfile`] is a JSON file. The engine takes a [`Tuning`] from it: transfer sizes and depths, and
 //! rates for predictions. None of them changes a result.
 
-use super::tuning::{StageFactors, Transfer, Tuning};
+use super::tuning::{Transfer, Tuning};
 use super::{Device, Files};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -77,32 +77,6 @@ pub struct RandomReadProfile {
     pub seconds_at_depth_1: Figure,
 }
 
-/// Times of the engine's stages for a small job in memory, relative to those on the machine that the cost constants were
-/// measured on: above 1 if this machine is slower.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ProcessorProfile {
-    /// Number of threads of the job.
-    pub threads: usize,
-    /// Reading edges.
-    pub read: Figure,
-    /// Merging runs into a graph.
-    pub merge: Figure,
-    /// Clustering.
-    pub cluster: Figure,
-}
-
-impl ProcessorProfile {
-    /// Returns the factors for predictions; those that are not reliable are 1.
-    fn factors(&self) -> StageFactors {
-        let factor = |figure: &Figure| match figure.confidence {
-            Confidence::Measured => figure.value,
-            Confidence::Low | Confidence::Default => 1.0,
-        };
-        let Self { read, merge, cluster, .. } = self;
-        StageFactors { read: factor(read), merge: factor(merge), cluster: factor(cluster) }
-    }
-}
-
 /// Settings derived from the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DerivedSettings {
@@ -170,9 +144,10 @@ pub struct DiskProfile {
     pub random_read: Option<RandomReadProfile>,
     /// Settings derived from the measurements.
     pub derived: DerivedSettings,
-    /// Speed of the machine.
+    /// Time of a small job in memory, relative to the machine on which the table of predictions was measured: above 1 if
+    /// this one is slower.
     #[serde(default)]
-    pub processor: Option<ProcessorProfile>,
+    pub slowness: Option<Figure>,
 }
 
 impl Default for DiskProfile {
@@ -197,7 +172,7 @@ impl Default for DiskProfile {
             write: transfer(tuning.write),
             random_read: None,
             derived: DerivedSettings::default(),
-            processor: None,
+            slowness: None,
         }
     }
 }
@@ -215,11 +190,12 @@ impl DiskProfile {
             bytes_per_second: found.bytes_per_second.map(|figure| figure.value),
         };
         let merge = self.derived.merge_read_bytes.map(|figure| figure.value as usize);
+        let measured = self.slowness.filter(|figure| figure.confidence == Confidence::Measured);
         Tuning {
             read: transfer(&self.read),
             write: transfer(&self.write),
             merge_read_bytes: merge.unwrap_or(Tuning::READ_BYTES),
-            factors: self.processor.map_or_else(StageFactors::default, |found| found.factors()),
+            slowness: measured.map_or(1.0, |figure| figure.value),
         }
         .sane()
     }
@@ -249,10 +225,8 @@ impl DiskProfile {
         if !is_sane(&profile.read) || !is_sane(&profile.write) {
             return Err(corrupt("a size, depth or rate is not positive".into()));
         }
-        if let Some(ProcessorProfile { read, merge, cluster, .. }) = &profile.processor
-            && ![read, merge, cluster].iter().all(|found| found.value > 0.0)
-        {
-            return Err(corrupt("the time of a stage is not positive".into()));
+        if profile.slowness.is_some_and(|figure| figure.value <= 0.0 || figure.value.is_nan()) {
+            return Err(corrupt("the time of a job is not positive".into()));
         }
         Ok(profile)
     }
@@ -298,29 +272,27 @@ mod tests {
         assert_eq!(DiskProfile::load(&files, &path).unwrap_err().kind(), ErrorKind::CorruptFile);
     }
 
-    /// A profile without the speed of the machine is valid, and unreliable figures are not used.
+    /// A profile without the speed of the machine is valid, and an unreliable one is not used.
     #[test]
-    fn only_reliable_times_of_stages_count() {
-        let figure = |value, confidence| Figure { value, low: value, high: value, confidence };
-        let processor = ProcessorProfile {
-            threads: 2,
-            read: figure(1.5, Confidence::Measured),
-            merge: figure(3.0, Confidence::Low),
-            cluster: figure(0.5, Confidence::Measured),
+    fn only_a_reliable_speed_counts() {
+        let figure = |confidence| Figure { value: 1.5, low: 1.4, high: 1.6, confidence };
+        let profile = |confidence| DiskProfile {
+            slowness: Some(figure(confidence)),
+            ..DiskProfile::default()
         };
-        let profile = DiskProfile { processor: Some(processor), ..DiskProfile::default() };
-        let factors = StageFactors { read: 1.5, merge: 1.0, cluster: 0.5 };
-        assert_eq!(profile.tuning().factors, factors);
+        assert_eq!(profile(Confidence::Low).tuning(), Tuning::default());
+        let profile = profile(Confidence::Measured);
+        assert_eq!(profile.tuning().slowness, 1.5);
         let directory = tempfile::tempdir().unwrap();
         let (files, path) = (Files::default(), directory.path().join("profile.json"));
         profile.store(&files, &path).unwrap();
         assert_eq!(DiskProfile::load(&files, &path).unwrap(), profile);
         let text = String::from_utf8(files.read(&path).unwrap()).unwrap();
-        files.write(&path, text.replace("\"value\": 0.5", "\"value\": -0.5").as_bytes()).unwrap();
+        files.write(&path, text.replace("\"value\": 1.5", "\"value\": -1.5").as_bytes()).unwrap();
         let error = DiskProfile::load(&files, &path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CorruptFile);
         let mut value = serde_json::to_value(&profile).unwrap();
-        value.as_object_mut().unwrap().remove("processor");
+        value.as_object_mut().unwrap().remove("slowness");
         let without: DiskProfile = serde_json::from_value(value).unwrap();
         assert_eq!(without.tuning(), Tuning::default());
     }

@@ -47,35 +47,6 @@ impl Transfer {
     }
 }
 
-/// Times of stages that the processor limits, relative to those on the machine that the cost constants were measured on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct StageFactors {
-    /// Reading edges: parsing, numbering of names, sorted runs. Writing results counts as reading.
-    pub read: f64,
-    /// Merging runs into a graph.
-    pub merge: f64,
-    /// Clustering.
-    pub cluster: f64,
-}
-
-impl Default for StageFactors {
-    fn default() -> Self {
-        Self::USUAL
-    }
-}
-
-impl StageFactors {
-    /// Factors of the machine that the constants were measured on.
-    const USUAL: Self = Self { read: 1.0, merge: 1.0, cluster: 1.0 };
-
-    /// Returns the factors, each clamped to a plausible range.
-    fn sane(self) -> Self {
-        let factor = |factor: f64| if factor.is_finite() { factor.clamp(0.01, 100.0) } else { 1.0 };
-        let Self { read, merge, cluster } = self;
-        Self { read: factor(read), merge: factor(merge), cluster: factor(cluster) }
-    }
-}
-
 /// Transfer settings of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
@@ -85,9 +56,9 @@ pub struct Tuning {
     pub write: Transfer,
     /// Minimum bytes that a merge reads from a run per request.
     pub merge_read_bytes: usize,
-    /// Times of stages on this machine, for predictions.
-    #[serde(default)]
-    pub factors: StageFactors,
+    /// Time of a job on this machine, relative to the machine on which the table of predictions was measured.
+    #[serde(default = "usual")]
+    pub slowness: f64,
 }
 
 impl Default for Tuning {
@@ -110,7 +81,7 @@ impl Tuning {
             Transfer { block_bytes, depth: 1, direct: true, bytes_per_second: None }
         }
         let (read, write) = (transfer(read_bytes), transfer(write_bytes));
-        Self { read, write, merge_read_bytes: read_bytes, factors: StageFactors::USUAL }
+        Self { read, write, merge_read_bytes: read_bytes, slowness: 1.0 }
     }
 
     /// Returns these settings with every size and depth clamped to the range that files and memory support.
@@ -126,7 +97,11 @@ impl Tuning {
             read: transfer(self.read),
             write: transfer(self.write),
             merge_read_bytes: block(self.merge_read_bytes),
-            factors: self.factors.sane(),
+            slowness: if self.slowness.is_finite() {
+                self.slowness.clamp(0.01, 100.0)
+            } else {
+                1.0
+            },
         }
     }
 
@@ -135,6 +110,10 @@ impl Tuning {
         let (read, write) = (self.read.bytes_per_second?, self.write.bytes_per_second?);
         Some(read_bytes as f64 / read + write_bytes as f64 / write)
     }
+}
+
+fn usual() -> f64 {
+    1.0
 }
 
 fn block(bytes: usize) -> usize {
@@ -188,10 +167,11 @@ mod tests {
         tuning.read.block_bytes = 1;
         tuning.write.depth = 0;
         tuning.merge_read_bytes = usize::MAX;
-        tuning.factors = StageFactors { read: f64::NAN, merge: 0.0, cluster: f64::INFINITY };
+        tuning.slowness = 0.0;
         let sane = tuning.sane();
         assert_eq!((sane.read.block_bytes, sane.write.depth), (4096, 1));
         assert_eq!(sane.merge_read_bytes, 64 << 20);
-        assert_eq!(sane.factors, StageFactors { read: 1.0, merge: 0.01, cluster: 1.0 });
+        assert_eq!(sane.slowness, 0.01);
+        assert_eq!(Tuning { slowness: f64::NAN, ..tuning }.sane().slowness, 1.0);
     }
 }

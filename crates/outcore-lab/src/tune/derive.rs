@@ -1,8 +1,6 @@
 //! The setting that is derived from a rate and a time, the reads of a merge, and the table that is printed.
 
-use outcore::io::{
-    Confidence, DerivedSettings, DiskProfile, Figure, ProcessorProfile, TransferProfile, Tuning,
-};
+use outcore::io::{Confidence, DerivedSettings, DiskProfile, Figure, TransferProfile, Tuning};
 use outcore::units::format_bytes;
 
 /// Bounds of the reads of a merge: no larger, since every run has such a buffer.
@@ -74,11 +72,8 @@ pub fn rows(profile: &DiskProfile) -> Vec<Vec<String>> {
         row("merge reads", bytes(figure.value), ends(figure, bytes), figure.confidence);
     }
     let factor = |factor: f64| format!("{factor:.2}x");
-    if let Some(ProcessorProfile { read, merge, cluster, .. }) = &profile.processor {
-        for (name, found) in [("read time", read), ("merge time", merge), ("cluster time", cluster)]
-        {
-            row(name, factor(found.value), ends(found, factor), found.confidence);
-        }
+    if let Some(figure) = &profile.slowness {
+        row("time of a job", factor(figure.value), ends(figure, factor), figure.confidence);
     }
     rows
 }

@@ -4,7 +4,7 @@
 //!  measure:   rounds of runs, block by depth, in random order --> samples
 //!  choose:    the smallest block and depth as good as the best, if the halves of the rounds agree
 //!  derive:    the reads of a merge                            --> profile, table
-//!  processor: times of the stages of a small job, relative to the usual ones
+//!  slowness: time of a small job, relative to the usual one
 //! ```
 //! A setting changes only where that gains significantly more than 5 %, so that two measurements agree or report that
 //! the machine was too noisy. All access goes through `io`, so tuning also runs on a simulated disk.
@@ -13,7 +13,7 @@ mod choose;
 mod clock;
 mod derive;
 mod measure;
-mod processor;
+mod slowness;
 
 use crate::random::Random;
 use crate::workplace::Effort;
@@ -28,7 +28,7 @@ use outcore::io::{
 };
 use outcore::progress::{Event, Observer, Stage, notify};
 use outcore::{Error, ErrorKind, Result, units::format_bytes};
-pub use processor::processor;
+pub use slowness::slowness;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 

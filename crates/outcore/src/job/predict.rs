@@ -6,9 +6,9 @@ use super::{JobOptions, Normalize};
 use crate::budget::MEMORY_MIN;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
-use crate::input::{self, InputSample, InputSize};
+use crate::input::{self, InputSample};
 use crate::io::{Files, Tuning, Watch};
-use crate::plan::{self, Clustering, Plan};
+use crate::plan::{self, Clustering, InputSize, Plan};
 
 /// Minimum edges of a sample from all over the input for a reliable estimate.
 const SOUND_EDGES: u64 = 10_000;

@@ -10,7 +10,6 @@
 
 #[cfg(feature = "tables")]
 mod columns;
-mod cost;
 mod endings;
 mod paths;
 mod rows;
@@ -20,7 +19,6 @@ use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
-pub(crate) use cost::OutputCost;
 use endings::Ending;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;

@@ -1,9 +1,9 @@
 //! Input sizes given by the user instead of an input to sample.
 
+use super::InputSize;
 use crate::error::opt::{EDGES, NODES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::NODES_MAX;
-use crate::input::InputSize;
 use crate::units::format_count;
 
 /// Maximum number of edges: more are unrealistic, and byte counts might overflow.

@@ -1,12 +1,12 @@
 //! Checks that a job fits in its limits; errors suggest a limit that is enough.
 
-use super::Clustered;
+use super::{Clustered, InputSize};
 use crate::budget::{Limits, MEMORY_MIN};
 use crate::cluster::{self, Method};
 use crate::error::opt::{MEMORY, METHOD};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::GRAPH_WRITER_BYTES;
-use crate::input::{self, InputSize};
+use crate::input;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_bytes, format_count, size_to_type};
 
@@ -54,7 +54,7 @@ fn check_clustering(limits: &Limits, clustered: &Clustered) -> Result<()> {
     let given = format_bytes(limits.memory_bytes);
     let message = format!("{given} is too little memory for this clustering");
     let least = clustered.min_limit();
-    let labels = clustered.cost.nodes.bytes.max(clustered.presenting_bytes);
+    let labels = clustered.found.nodes.bytes.max(clustered.presenting_bytes);
     Err(Error::new(ErrorKind::MemoryTooSmall, message)
         .note(format!("labels and related data take {}", format_bytes(labels)))
         .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))

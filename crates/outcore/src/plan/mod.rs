@@ -1,31 +1,32 @@
 //! Prediction of the resources of a job, before any work: a pure function of the input's size and the limits.
 //!
-//! Each module defines the cost of its own part. Here, the costs are combined into the rows of a plan (`stages`),
-//! checked against the limits (`limits`), and compared with those of a Spark cluster (`spark`). The limit covers
-//! everything that grows with the job; [`SLACK_BYTES`] for the program itself, its stacks and its allocator are added.
+//! The rooms state their least memory and the bytes of their files for a size (`size`). Here, one table of times turns
+//! these into the rows of a plan (`forecast`), which are checked against the limits (`limits`), and compared with those of
+//! a Spark cluster (`spark`). The limit covers everything that grows with the job; [`SLACK_BYTES`] for the program itself,
+//! its stacks and its allocator are added.
 
+mod forecast;
 mod given;
 pub(crate) mod limits;
+mod size;
 mod spark;
-mod stages;
 #[cfg(test)]
 mod tests;
 
 use crate::budget::{Limits, SLACK_BYTES};
-use crate::cluster::{ClusterCost, ClusterMemory, ClusterOptions, Method};
+use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::GraphSize;
-use crate::input::{self, InputSize};
 use crate::io::Tuning;
 use crate::present::{self, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
+use forecast::{ClusterForecast, Forecast};
 pub use limits::{at_least, check_limits, too_small};
 use limits::{check_size, memory_bytes_for, note_less_memory};
-use stages::Work;
 
 pub use given::GivenSize;
+pub use size::{AppendSize, InputSize};
 pub use spark::{Cluster, Here, SparkPlan};
 
 /// Expected memory of the program itself.
@@ -48,9 +49,8 @@ pub struct StagePlan {
     pub memory_bytes: u64,
     /// Peak disk space of the job's files during the stage.
     pub disk_bytes: u64,
-    /// Time in seconds on a machine like the one that the constants were measured on, or on this one if its profile has
-    /// factors ([`StageFactors`](crate::io::StageFactors)), but at least the time for disk transfers if the disk's rates
-    /// are known.
+    /// Time in seconds on a machine like the one of the table, or on this one if its profile has its speed, but at least
+    /// the time for disk transfers if the disk's rates are known.
     pub seconds: f64,
 }
 
@@ -102,41 +102,33 @@ pub struct Clustering<'a> {
 }
 
 impl Clustering<'_> {
-    /// Returns the cost of the clustering and of the stages after it, for the graph of an input. Assumes that an
-    /// earlier result has up to one community per node.
-    fn cost(
-        &self,
-        input: &InputSize,
-        work: &Work<'_>,
-        limits: &Limits,
-        tuning: &Tuning,
-    ) -> Clustered {
+    /// Returns the forecast of the clustering and of the stages after it. Assumes that an earlier result has up to one
+    /// community per node.
+    fn forecast(&self, job: &Forecast<'_>, input: &InputSize, threads: usize) -> Clustered {
         let Self { options, present } = *self;
         let results = options.result_count();
         let bytes = |nodes: u64, scan: ClusterMemory, earlier: u64| {
-            let read = present::reading_bytes(nodes, options, present, limits.threads);
+            let read = present::reading_bytes(nodes, options, present, threads);
             let is_presented = present.earlier.is_some() || present.looks_inside();
             let counts = (results, earlier);
             let reported =
                 || present::memory_bytes_for(nodes, &scan, present, options.levels, counts);
             read.max(if is_presented { reported() } else { 0 })
         };
-        let (least, most) = (GraphSize::at_least(input), GraphSize::at_most(input));
-        let scan = |size, of: fn(&GraphSize, Option<Method>, usize) -> ClusterMemory| {
-            of(size, None, limits.threads)
-        };
+        let (least, most) = (input.smallest_graph(), input.largest_graph());
         let presenting_bytes_at_least =
-            bytes(least.node_count, scan(&least, ClusterMemory::at_least), 0);
-        let presenting_bytes =
-            bytes(most.node_count, scan(&most, ClusterMemory::expected), most.node_count);
-        let cost = options.cost(input, work.merge().memory_bytes, limits, tuning);
-        Clustered { cost, presenting_bytes, presenting_bytes_at_least }
+            bytes(least.node_count, ClusterMemory::at_least(&least, None, threads), 0);
+        let scan = ClusterMemory::expected(&most, None, threads);
+        let presenting_bytes = bytes(most.node_count, scan, most.node_count);
+        let found = job.cluster(options);
+        Clustered { found, write: job.write(options), presenting_bytes, presenting_bytes_at_least }
     }
 }
 
-/// Cost of a clustering and of the stages after it.
+/// Forecast of a clustering and of the stages after it.
 struct Clustered {
-    cost: ClusterCost,
+    found: ClusterForecast,
+    write: StagePlan,
     /// Upper bound on the memory of the stages after the clustering at the expected size, labels included.
     presenting_bytes: u64,
     /// Lower bound on that memory.
@@ -147,12 +139,12 @@ impl Clustered {
     /// Returns the minimum limit for the expected number of nodes.
     fn min_limit(&self) -> u64 {
         let presenting = self.presenting_bytes.max(self.presenting_bytes_at_least);
-        self.cost.nodes.min_limit().max(presenting)
+        self.found.nodes.min_limit().max(presenting)
     }
 
     /// Returns the minimum limit for the smallest graph that is consistent with the sample.
     fn certain_bytes(&self) -> u64 {
-        self.cost.nodes.certain_bytes().max(self.presenting_bytes_at_least)
+        self.found.nodes.certain_bytes().max(self.presenting_bytes_at_least)
     }
 }
 
@@ -169,15 +161,15 @@ impl Plan {
     ) -> Result<Self> {
         check_limits(&limits)?;
         clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
-        let work = Work::of(&input, &limits, tuning);
-        let cost = |wanted: Clustering<'_>| wanted.cost(&input, &work, &limits, tuning);
-        let clustered = clustering.map(cost);
-        Self::of(&work, input, limits, clustered.as_ref()).map_err(|error| {
+        let job = Forecast::new(&input, &limits, tuning);
+        let forecast = |wanted: Clustering<'_>| wanted.forecast(&job, &input, limits.threads);
+        let clustered = clustering.map(forecast);
+        Self::of(&job, input, limits, clustered.as_ref()).map_err(|error| {
             let too_large = |own: &&Clustered| own.certain_bytes() > limits.memory_bytes;
             let Some(own) = clustered.as_ref().filter(too_large) else { return error };
             let other = clustering.and_then(|wanted| {
                 let options = &wanted.options.with_less_memory()?;
-                let least = cost(Clustering { options, ..wanted }).min_limit();
+                let least = forecast(Clustering { options, ..wanted }).min_limit();
                 let read = memory_bytes_for(&limits, input.node_count, input.has_self_scores);
                 Some((options.method, least.max(read)))
             });
@@ -189,17 +181,15 @@ impl Plan {
     }
 
     fn of(
-        work: &Work<'_>,
+        job: &Forecast<'_>,
         input: InputSize,
         limits: Limits,
         clustered: Option<&Clustered>,
     ) -> Result<Self> {
         check_size(&limits, &input, clustered)?;
         let least = clustered.map(Clustered::min_limit);
-        let mut stages = vec![work.read(), work.merge()];
-        if let Some(Clustered { cost, .. }) = clustered {
-            stages.extend([work.cluster(cost), work.write(cost)]);
-        }
+        let mut stages = vec![job.read(), job.merge()];
+        stages.extend(clustered.iter().flat_map(|own| [own.found.row, own.write]));
         let sum = |of: fn(&StagePlan) -> u64| stages.iter().map(of).fold(0, u64::saturating_add);
         let most = |of: fn(&StagePlan) -> u64| stages.iter().map(of).max().unwrap_or(0);
         let memory_bytes = most(|row| row.memory_bytes);
@@ -212,15 +202,14 @@ impl Plan {
             peak_memory_bytes: memory_bytes + program_bytes,
             program_bytes,
             disk_bytes: most(|row| row.disk_bytes),
-            disk_bytes_most: most(|row| row.disk_bytes).max(work.kept_bytes()),
-            graph_bytes: work.graph_bytes(),
-            run_count: work.sorting.run_count,
-            seconds: stages.iter().map(|row| row.seconds).sum::<f64>()
-                + input::sample_seconds(&input),
+            disk_bytes_most: most(|row| row.disk_bytes).max(job.kept_bytes()),
+            graph_bytes: job.graph_bytes(),
+            run_count: job.sorting.run_count,
+            seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + job.sample_seconds(),
             memory_bytes_min: memory_bytes_for(&limits, input.node_count, input.has_self_scores)
                 .max(input.append.map_or(0, |old| old.memory_bytes_min))
                 .max(least.unwrap_or(0)),
-            trial_count: clustered.map(|of| of.cost.trial_count).filter(|&count| count > 1),
+            trial_count: clustered.map(|own| own.found.trial_count).filter(|&count| count > 1),
             cluster_memory_bytes_min: least,
             stages,
         })

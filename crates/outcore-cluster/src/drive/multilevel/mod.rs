@@ -25,7 +25,8 @@ mod saved;
 mod starts;
 mod warm;
 
-pub(crate) use starts::{MOST_SEARCHES, StartCounts, Starts};
+pub use starts::StartCounts;
+pub(crate) use starts::Starts;
 
 use super::groups::{Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};

@@ -46,9 +46,6 @@ pub(crate) struct CutMemory {
 }
 
 impl CutMemory {
-    /// Bytes of an edge that is sorted.
-    pub(crate) const EDGE_BYTES: u64 = size_of::<InsideEdge>() as u64;
-
     pub(crate) fn sort_bytes(self) -> u64 {
         self.sort_bytes
     }

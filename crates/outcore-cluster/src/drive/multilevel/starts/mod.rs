@@ -24,8 +24,6 @@ mod combine;
 mod perturb;
 mod searches;
 
-pub(crate) use perturb::MOST_SEARCHES;
-
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::bits::Bits;
 use crate::drive::groups::sums_of;
@@ -100,13 +98,15 @@ enum StartTask<O> {
 /// Numbers of starts besides the usual one, on the graph and on a level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StartCounts {
+    /// Starts on the graph.
     pub on_graph: u32,
+    /// Starts on a level of groups.
     pub on_level: u32,
 }
 
 impl StartCounts {
     /// Returns whether the best of several starts on such a graph is perturbed.
-    pub(crate) fn are_perturbed(nodes: u64, arcs: u64) -> bool {
+    fn are_perturbed(nodes: u64, arcs: u64) -> bool {
         nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE
     }
 

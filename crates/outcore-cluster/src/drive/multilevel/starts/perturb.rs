@@ -25,8 +25,6 @@ const SMALL_ROUNDS: u32 = 3;
 const ROUNDS: u32 = 2;
 /// Searches of a round.
 const LOOSENED: [Loosened; 2] = [Loosened::Nodes, Loosened::Communities];
-/// Maximum number of searches of a round: a small graph has two of each kind.
-pub(crate) const MOST_SEARCHES: usize = 2 * LOOSENED.len();
 /// One node, or community, in this number is loosened.
 const NODE_SHARE: u64 = 4;
 const COMMUNITY_SHARE: u64 = 8;

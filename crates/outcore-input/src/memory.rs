@@ -1,6 +1,5 @@
-//! Size of an input, and the time, memory and share of the limits that reading it takes.
+//! Memory that reading an input takes, and its share of the limit.
 
-use outcore_graph::InputSize;
 use outcore_io::budget::{Limits, MEMORY_MIN};
 use outcore_io::error::opt::MEMORY;
 use outcore_io::error::{Error, ErrorKind, Result};
@@ -11,46 +10,6 @@ use outcore_sort::SORT_BYTES_MIN;
 pub const CHUNK_BYTES: u64 = 256 * KIB;
 /// Memory per byte of text while it is parsed and numbered, for the shortest lines.
 const BATCH_FACTOR: u64 = 16;
-/// Bytes of a parsed line besides its text: two references to names, their indexes, a weight.
-const LINE_BYTES: f64 = 60.0;
-
-/// Nanoseconds of one core to parse an edge and form its arcs into runs.
-const READ_EDGE: f64 = 165.0;
-/// Nanoseconds to sample and to decompress a byte of text, always on one core.
-const SAMPLE_BYTE: f64 = 12.0;
-const DECOMPRESS_BYTE: f64 = 3.5;
-
-/// Returns the number of arc records that a batch of text passes to the sort at a time.
-pub fn batch_records(input: &InputSize, limits: &Limits) -> u64 {
-    let line = (input.text_bytes / input.edge_count.max(1)).max(4);
-    2 * batch_chunks(limits) as u64 * CHUNK_BYTES / line
-}
-
-/// Returns the memory of a batch of text while its names are numbered.
-pub fn batch_bytes(input: &InputSize, limits: &Limits) -> u64 {
-    let chunks = (batch_chunks(limits) as u64 * CHUNK_BYTES).min(input.text_bytes) as f64;
-    let line = input.text_bytes as f64 / input.edge_count.max(1) as f64;
-    ((chunks * (2.0 + LINE_BYTES / line.max(4.0))) as u64).min(batch_memory_bytes(limits))
-}
-
-/// Returns the time of one core to read the edges.
-pub fn read_nanoseconds(input: &InputSize) -> f64 {
-    input.edge_count as f64 * READ_EDGE
-}
-
-/// Returns the time to decompress the files, which is independent of the number of cores.
-pub fn decompress_seconds(input: &InputSize) -> f64 {
-    let is_packed = input.file_bytes < input.text_bytes / 10 * 9;
-    if is_packed { input.text_bytes as f64 * DECOMPRESS_BYTE * 1e-9 } else { 0.0 }
-}
-
-/// Returns the time that the sample took.
-pub fn sample_seconds(input: &InputSize) -> f64 {
-    let text_share = input.text_bytes as f64 / input.file_bytes.max(1) as f64;
-    let sampled = input.sample_bytes as f64 * text_share.max(1.0);
-    sampled * SAMPLE_BYTE * 1e-9
-}
-
 /// Returns the number of chunks of text that are parsed in parallel.
 pub fn batch_chunks(limits: &Limits) -> usize {
     let most = limits.memory_bytes / 8 / (CHUNK_BYTES * BATCH_FACTOR);

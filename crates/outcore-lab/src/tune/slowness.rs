@@ -1,9 +1,9 @@
-//! Times of the engine's stages on this machine, relative to the machine that the cost constants were measured on.
+//! Time of a job on this machine, relative to the machine on which the table of predictions was measured.
 //!
-//! A constant of the plan holds for jobs of all sizes on one machine. What differs between machines is the speed of
-//! processor and memory, and how much further threads help. So a small job is run with all threads, and each of its
-//! stages is compared with its time on that machine; the plan multiplies by the ratio. Everything fits in memory, and
-//! files are small and warm: the disk has no part in it.
+//! The table of the plan holds for jobs of all sizes on one machine. What differs between machines is the speed of
+//! processor and memory, and how much further threads help. So a small job is run with all threads and compared with its
+//! time on that machine; the plan multiplies by the ratio. Everything fits in memory, and files are small and warm: the
+//! disk has no part in it.
 //!
 //! Cost: one run takes about 1.2 s of two cores, 100 MiB of disk and 300 MiB of memory.
 
@@ -13,9 +13,9 @@ use outcore::Result;
 use outcore::cluster::ClusterOptions;
 use outcore::generate::{GenerateOptions, Model, NameKind, Planted, generate};
 use outcore::input::InputOptions;
-use outcore::io::{Files, ProcessorProfile, Scratch};
-use outcore::job::{self, JobOptions, Limits, Report, Source};
-use outcore::progress::{Event, Observer, Stage, notify};
+use outcore::io::{Figure, Files, Scratch};
+use outcore::job::{self, JobOptions, Limits, Source};
+use outcore::progress::{Event, Observer, notify};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -26,10 +26,9 @@ const EDGES: u64 = 2_000_000;
 const MEMORY_BYTES: u64 = 1 << 30;
 const THREAD_BYTES: u64 = 16 << 20;
 
-/// Stages with the core seconds that they take on the machine of the constants: two cores of a virtual machine (AMD
-/// EPYC), at an hour at which `plan` predicts jobs of 2 to 10 million edges best.
-const USUAL: [(Stage, f64); 3] =
-    [(Stage::Read, 0.45), (Stage::Merge, 0.205), (Stage::Cluster, 1.6)];
+/// Core seconds that the job takes on the machine of the table: two cores of a virtual machine (AMD EPYC), at an hour at
+/// which `plan` predicts jobs of 2 to 10 million edges best.
+const USUAL_SECONDS: f64 = 2.3;
 
 /// Maximum width of an interval, relative to its middle, of a figure that is used: known to a quarter, it is better
 /// than none on a machine that differs by more.
@@ -44,16 +43,16 @@ impl Observer for Quiet<'_> {
     }
 }
 
-/// Runs a small job repeatedly, and returns the times of its stages relative to the usual ones.
+/// Runs a small job repeatedly, and returns its time relative to the usual one.
 ///
 /// # Errors
 /// `DiskFull`, `Io`; `Interrupted`. No file is left behind.
-pub fn processor(
+pub fn slowness(
     files: &Files,
     directory: &Path,
     effort: Effort,
     observer: &dyn Observer,
-) -> Result<ProcessorProfile> {
+) -> Result<Figure> {
     let scratch = Scratch::create(files, directory, ".tune.outcore")?;
     let threads = available_parallelism().map_or(1, usize::from);
     let observer = &Quiet(observer);
@@ -75,19 +74,16 @@ pub fn processor(
     // Several starts would repeat the same work.
     let options = ClusterOptions { trials: Some(1), ..ClusterOptions::default() };
     let output = scratch.path().join("communities");
-    let mut factors = [const { Vec::new() }; USUAL.len()];
+    let mut times = Vec::new();
     for run in 0..=runs(effort) {
         notify(observer, Event::Detail { text: "running a small job" })?;
         let report = job::cluster(files, &source, &options, &output, observer)?;
         // The first run brings the file and the program into memory.
         if run > 0 {
-            for ((stage, usual), factors) in USUAL.iter().zip(&mut factors) {
-                factors.push(seconds(&report, *stage) * threads as f64 / usual);
-            }
+            times.push(report.seconds * threads as f64 / USUAL_SECONDS);
         }
     }
-    let [read, merge, cluster] = factors.map(|factors| figure_within(&factors, WIDTH));
-    Ok(ProcessorProfile { threads, read, merge, cluster })
+    Ok(figure_within(&times, WIDTH))
 }
 
 fn runs(effort: Effort) -> usize {
@@ -96,9 +92,4 @@ fn runs(effort: Effort) -> usize {
         Effort::Default => 15,
         Effort::Full => 30,
     }
-}
-
-fn seconds(report: &Report, stage: Stage) -> f64 {
-    let of_stage = report.stages.iter().filter(|each| each.stage == stage);
-    of_stage.map(|each| each.seconds).sum()
 }

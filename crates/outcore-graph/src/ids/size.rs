@@ -1,0 +1,73 @@
+//! Memory and disk that the names of an input take, before it is read.
+
+use super::name::SHORT_NAME_BYTES;
+use super::spill::BUFFER_BYTES;
+use super::table::SPARSE_PART;
+use outcore_sort::SORT_BYTES_MIN;
+
+/// Bytes per name in the index: 20 per slot at 75 to 85 % load...
+const INDEX_BYTES_A_NODE: f64 = 26.5;
+/// ...and at 49 to 55 % load, while that is a small part of the memory.
+const SPARSE_BYTES_A_NODE: f64 = 41.0;
+
+/// Memory and disk of the names of an input; those that do not fit in memory spill to disk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NamesSize {
+    /// Memory of the index.
+    pub index_bytes: u64,
+    /// Memory of names while most edges are sorted.
+    pub held_bytes: u64,
+    /// Whether names spill.
+    pub spills: bool,
+    /// Bytes of spilled names and edges read from disk.
+    pub read_bytes: u64,
+    /// Bytes of them written to disk.
+    pub write_bytes: u64,
+    /// Disk space of them.
+    pub disk_bytes: u64,
+}
+
+impl NamesSize {
+    /// Returns the size for `nodes` names of `name_bytes` bytes at the ends of edges, of which there are `ends`, if
+    /// index and sort share `memory_bytes`. A name in the index comes with `bytes_beside` bytes for its node. Nodes are
+    /// expected to occur as if edges were drawn at random.
+    pub fn of(
+        (nodes, ends): (u64, u64),
+        name_bytes: f64,
+        memory_bytes: u64,
+        bytes_beside: f64,
+    ) -> Self {
+        let (nodes, ends) = (nodes as f64, ends as f64);
+        let room = memory_bytes.saturating_sub(SORT_BYTES_MIN) as f64;
+        let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
+        let names = nodes.min(known);
+        let sparse = ((memory_bytes / SPARSE_PART as u64) as f64).min(names * SPARSE_BYTES_A_NODE);
+        let index_bytes = (names * INDEX_BYTES_A_NODE).max(sparse) as u64;
+        if nodes <= known {
+            return Self {
+                index_bytes,
+                held_bytes: index_bytes,
+                spills: false,
+                read_bytes: 0,
+                write_bytes: 0,
+                disk_bytes: 0,
+            };
+        }
+        let before = (-(1.0 - known / nodes).ln() * nodes).min(ends);
+        let (after, new) = (ends - before, nodes - known);
+        let unknown = after * new / nodes;
+        // Longer names include their text.
+        let is_long = name_bytes > SHORT_NAME_BYTES as f64;
+        let name = 16.0 + if is_long { 4.0 + name_bytes } else { 0.0 };
+        let (refs, weights) = (4.0 * after, 2.0 * after);
+        let written = refs + weights + unknown * (name + 8.0) + new * (name + 4.0);
+        Self {
+            index_bytes,
+            held_bytes: if before < after { BUFFER_BYTES } else { index_bytes },
+            spills: true,
+            read_bytes: (written + refs + unknown * 4.0) as u64,
+            write_bytes: written as u64,
+            disk_bytes: (refs + weights + unknown * (name + 4.0)) as u64,
+        }
+    }
+}
