@@ -1,10 +1,9 @@
 //! Predicted cost of a clustering, before its graph exists: bytes read and written, memory, disk and time.
 //!
-//! The number of scans is the one measured on graphs with communities (`evals/plan`, `evals/quality`): 7 to 13
-//! sweeps of label propagation, and for multilevel methods the scans of one cycle, or two for the constant Potts
-//! model. Some graphs take more cycles, each of which costs a third more. How much a level shrinks is a property of
-//! the graph that no sample reveals: the shares here are those of planted communities with a fifth of the edges
-//! between them.
+//! The number of scans was measured on graphs with communities (`evals/plan`, `evals/quality`): 7 to 13 sweeps of label
+//! propagation, and for multilevel methods the scans of one cycle, or two for the constant Potts model. Some graphs
+//! take more cycles, each of which costs a third more. How much a level shrinks is a property of the graph that no
+//! sample reveals: the shares are those of planted communities with a fifth of the edges between them.
 
 use super::job::ScratchLimits;
 use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit, roomy};
@@ -29,17 +28,17 @@ const LEAST_BYTES: u64 = 4 * MIB;
 /// cannot return.
 const HELD_BYTES: u64 = 8 * MIB;
 const HELD_SHARE: f64 = 0.02;
-/// Disk space reserved for levels, relative to the expected levels, in case they shrink less.
+/// Disk space reserved for levels, relative to their expected size: a margin for levels that shrink less.
 const LEVELS_DISK: f64 = 1.1;
 /// Maximum number of arcs of a level in memory, which costs no bytes on disk.
 const SMALL_ARCS: u64 = crate::drive::contract::SMALL_ARCS;
 /// Arcs passed to the sorter at a time.
 const PORTION_ARCS: u64 = crate::finish::cuts::edges::PORTION_ARCS;
 
-/// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
+/// Bytes other than labels of a clustering with labels on disk; subtracted from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;
 
-/// Mean share of the pieces that are rewritten after an interval of the closing.
+/// Mean share of the pieces rewritten after an interval of the closing.
 const CHANGED_SHARE: f64 = 0.2;
 
 /// Sweeps of label propagation, from stars or from given labels.
@@ -61,18 +60,18 @@ const GATHER_ARC: f64 = 45.0;
 const SEPARATE_EDGE: f64 = 400.0;
 const INSIDE_SHARE: f64 = 0.8;
 
-/// Number of groups that the arcs of a group can reach; further arcs lead to groups already reached.
+/// Number of neighboring groups at which a group saturates: further arcs lead to groups already reached.
 const GROUPS_MET: f64 = 177.0;
 /// Mean degree of the graphs on which the shares of arcs were measured.
 const USUAL_DEGREE: f64 = 17.7;
 
-/// Time of a start on a level of a graph of medium size or of a large one, relative to a clustering.
+/// Time of a start on a level, relative to a clustering: for a graph of medium size, and for a large one.
 const MEDIUM_LEVEL_START: f64 = 0.15;
 const LARGE_LEVEL_START: f64 = 0.006;
 /// Time of perturbing the best start on a graph, relative to a clustering.
 const PERTURBATION: f64 = 2.0;
-/// Time of a start on a graph that is not large, where sweeps end only when no node moves, relative to a large one of as
-/// many arcs; and its time on a graph without arcs, in nanoseconds.
+/// Time per arc of a start on a graph that is not large, where sweeps run until no node moves, relative to a large one;
+/// and fixed time of a start, in nanoseconds.
 const CONVERGED: f64 = 1.5;
 const START: f64 = 1e7;
 
@@ -114,7 +113,7 @@ pub struct ClusterCost {
     pub nodes: NodeMemory,
     /// Likely peak memory.
     pub memory_bytes: u64,
-    /// Number of scans over all edges, those for further starts not counted.
+    /// Number of scans over all edges, without those of additional starts.
     pub scan_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -211,7 +210,7 @@ impl ClusterOptions {
             && self.view().is_plain()
             && let Some(for_now) = decoded_for_now(&graph, rest)
         {
-            // The blocks are read again once the first level is contracted.
+            // The blocks are read again after the first level is contracted.
             let scans_after = (2 + CYCLE_SCANS * (self.likely_cycles() - 1)) as f64;
             read_scans = 1.0 + (1.0 + (scans_after - 1.0) * (1.0 - lasting.share)) * work;
             cached = for_now;
@@ -237,7 +236,7 @@ impl ClusterOptions {
             memory_bytes += self.parallel_bytes(&graph, memory - cached.bytes, starts, limits);
         }
         if cached.bytes > lasting.bytes {
-            // The levels above come after the release.
+            // The levels above are created after these blocks are released.
             memory_bytes = memory_bytes.min(limits.memory_bytes);
         }
         if lasting.share < 1.0 && !self.method.is_multilevel() {
@@ -271,7 +270,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Returns the numbers of starts besides the usual one.
+    /// Returns the numbers of additional starts.
     pub fn starts(&self, graph: &GraphSize) -> StartCounts {
         if !self.method.takes(MethodOption::Trials) {
             return StartCounts::default();
@@ -279,7 +278,7 @@ impl ClusterOptions {
         StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
     }
 
-    /// Returns the memory of the starts, or perturbations, that are tried on the graph in parallel to another one.
+    /// Returns the memory of the starts or perturbations that run on the graph in parallel to the first.
     fn parallel_bytes(
         &self,
         graph: &GraphSize,
@@ -298,13 +297,13 @@ impl ClusterOptions {
         (width - 1) * (node_bytes + scratch + alone.block_bytes)
     }
 
-    /// Returns the minimum memory for edges inside communities if these are separated, by the number of arcs.
+    /// Returns the minimum memory for separating communities, by the number of arcs; 0 if they are not separated.
     fn room_bytes(&self, arcs: u64) -> u64 {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
 
-    /// Predicts the cost of separating communities that are not well-connected, with so much memory beyond the minimum: a
-    /// scan, a sort of the edges inside communities, and their examination.
+    /// Predicts the cost of separating communities that are not well-connected, with `spare` memory beyond the minimum:
+    /// a scan, a sort of the edges inside communities, and their examination.
     fn separated(&self, graph: &GraphSize, spare: u64, limits: &Limits, tuning: &Tuning) -> Above {
         if self.well_connected.is_none() {
             return Above::default();
@@ -329,8 +328,8 @@ impl ClusterOptions {
         }
     }
 
-    /// Predicts the cost of checkpoints (`saves`) of a clustering with this duration: one per minute, of which the last
-    /// two may exist at the same time.
+    /// Predicts the cost of checkpoints (`saves`) of a clustering with this duration: one per minute; the last two may
+    /// coexist.
     fn saved(&self, graph: &GraphSize, nanoseconds: f64) -> Above {
         // Some scans are not sweeps: five with several levels, otherwise two.
         let others = if self.method.is_multilevel() { 5 } else { 2 };
@@ -346,8 +345,8 @@ impl ClusterOptions {
         Above { write_bytes: times * bytes, disk_bytes: at_once * bytes, ..Above::default() }
     }
 
-    /// Predicts the cost with labels on disk (`intervals`): a sweep reads the labels once for each interval. An
-    /// interval has as many nodes as memory has places for them and their neighbors.
+    /// Predicts the cost with labels on disk (`intervals`): a sweep reads the labels once per interval. Memory holds
+    /// one place for each node of an interval and each of its neighbors.
     fn cost_on_disk(&self, graph: &GraphSize, nodes: NodeMemory, memory: u64) -> ClusterCost {
         let count = graph.node_count.max(1) as f64;
         let degree = graph.arc_count as f64 / count;
@@ -399,7 +398,7 @@ impl ClusterOptions {
         }
     }
 
-    /// Predicts the number of arcs scanned in all, on a graph with `arcs` arcs; `None` if unknown.
+    /// Predicts the total number of arcs scanned, on a graph with `arcs` arcs; `None` if unknown.
     pub(crate) fn expected_arcs(&self, arcs: u64) -> Option<u64> {
         if !self.method.is_multilevel() {
             return Some(self.scans() * arcs);
@@ -497,9 +496,9 @@ impl ClusterOptions {
         self.method.levels().map_or(&[], |levels| levels.shrinks)
     }
 
-    /// Predicts the cost of the levels above the graph, each of which is sorted, written and scanned, including the
-    /// groups that wait on disk meanwhile. The tuples hold the memory of the graph and the part that it needs, and its
-    /// cached blocks until it is contracted and after that.
+    /// Predicts the cost of the levels above the graph: sorting, writing and scanning each, and keeping the groups on
+    /// disk meanwhile. The tuples hold the graph's memory and the part of it that is needed, and the graph's cached
+    /// blocks before and after it is contracted.
     fn above(
         &self,
         graph: &GraphSize,
@@ -569,8 +568,8 @@ impl ClusterOptions {
 }
 
 impl Shrinks {
-    /// Returns the correction for dense graphs, which shrink more than usual ones: their groups have more arcs to each
-    /// neighboring group.
+    /// Returns the correction for dense graphs, which shrink more: their groups have more arcs to each neighboring
+    /// group.
     fn by_degree(&self, graph: &GraphSize) -> f64 {
         let met = |degree: f64| {
             let share = degree.max(0.1) * self.between / self.nodes / GROUPS_MET;
@@ -586,7 +585,7 @@ fn shrunk(graph: &GraphSize, shrinks: &Shrinks, arcs: f64) -> GraphSize {
     // Fewer nodes have shorter gaps, sums have longer weights.
     let bytes = (graph.bytes as f64 * arcs * 0.85) as u64;
     let node_count = (graph.node_count as f64 * shrinks.nodes).ceil() as u64;
-    // Sums of arcs are many different values.
+    // Sums of weights have many distinct values.
     let (is_weighted, lists_weights) = (true, false);
     GraphSize { node_count, arc_count, bytes, is_weighted, lists_weights, hub_arcs: 0, ..*graph }
 }
@@ -646,8 +645,8 @@ fn decoded_for_now(graph: &GraphSize, rest: u64) -> Option<Cached> {
     if decoded(graph, rest / 2).is_some() { None } else { decoded(graph, roomy(rest)) }
 }
 
-/// Returns the share of all nodes in an interval. `places` is the share of the nodes for which there are places;
-/// arcs lead to random nodes, of which the share `neighbors` takes places.
+/// Returns the share of all nodes in an interval. `places` is the number of places per node of the graph; arcs lead to
+/// random nodes, of which the share `neighbors` takes places.
 fn interval_share(places: f64, degree: f64, neighbors: f64) -> f64 {
     let taken = |inside: f64| inside + neighbors * (1.0 - (-degree * inside).exp());
     let (mut low, mut high) = (1e-9, 1.0);

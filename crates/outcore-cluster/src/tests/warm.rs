@@ -41,7 +41,7 @@ impl Observer for Warnings {
     }
 }
 
-/// Clusterings from scratch say so.
+/// A clustering that starts over from scratch emits a warning.
 #[test]
 fn only_labels_far_from_any_solution_are_warned_of() {
     let edges = planted(3, 6);
@@ -110,7 +110,7 @@ fn planted(outside: u32, seed: u64) -> Edges {
     Edges::new(nodes, edges.collect::<Vec<_>>())
 }
 
-/// Returns the communities of another seed, with a node in another community here, and without one there.
+/// Returns the communities of another seed, with some nodes moved to another community and some without one.
 pub(crate) fn disturbed(edges: &Edges, options: &ClusterOptions) -> GivenLabels {
     let options = ClusterOptions { seed: options.seed + 1, trials: Some(1), ..options.clone() };
     let found = super::find(edges, &options);

@@ -117,8 +117,8 @@ fn at(window: &Range<u64>, of: u32) -> usize {
     u64::from(of).checked_sub(window.start).map_or(usize::MAX, |at| at as usize)
 }
 
-/// Computes the share of the weight that chance would put inside communities of several nodes, which are the
-/// first `shared`; also adds the nodes to `totals`.
+/// Computes the share of the weight that chance would put inside communities of several nodes (the first `shared`
+/// ones); also adds the nodes to `totals`.
 pub(super) fn expected_inside(
     numbering: &mut Numbering<'_>,
     communities: &WordColumn,

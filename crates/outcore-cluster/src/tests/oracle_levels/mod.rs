@@ -161,7 +161,7 @@ impl OracleLevels {
         }
     }
 
-    /// Returns the labels from the first communities on, which are those of the best of several starts.
+    /// Solves a level from its first communities, or from the best of several starts; returns the labels.
     fn begin(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
         if !self.starts[0].is_empty() {
