@@ -115,10 +115,11 @@ pub struct JobOptions {
     pub work_dir: PathBuf,
     /// Whether to ignore the saved progress of an earlier job and start from scratch.
     pub restart: bool,
-    /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It is not changed: the result is another.
+    /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It stays unchanged: the result is a new
+    /// graph.
     pub append: Option<PathBuf>,
-    /// Meaning of the names, if the edges are those of an object in memory whose nodes have an order. The graph records
-    /// it, for those who put results back into this order.
+    /// Meaning of the names, if the edges come from an object in memory whose nodes have an order. The graph records
+    /// it, so that results can be put back into this order.
     pub names: Option<NodeNames>,
 }
 
@@ -522,7 +523,7 @@ pub fn build(
     build_paths(options, graph).check(files)?;
     options.check_rejects()?;
     if files.is_taken(graph) {
-        // If another process holds it now, that process removes it.
+        // If another process holds the directory now, that process removes it.
         let _ = discard_left(files, &options.work_dir, graph);
         let parent = grows_in(files, &options.work_dir, graph);
         if parent != options.work_dir && files.entry(&parent.join(scratch_name(graph))).is_ok() {

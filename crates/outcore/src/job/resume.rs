@@ -167,7 +167,7 @@ impl Saved {
             | ErrorKind::DiskFull
             | ErrorKind::DiskTooSmall
             | ErrorKind::MemoryTooSmall => true,
-            // A fault in the input would be met again.
+            // A fault in the input would occur again.
             _ => !matches!(self, Self::Reading(_)),
         }
     }
@@ -261,7 +261,7 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
     match saved {
         Saved::Reading(_) => None,
         Saved::Runs(state) => {
-            // Nothing reads them before the graph is complete, so damage would stay in it.
+            // Nothing else reads the names before the graph is complete, so damage would get into it.
             let read = || {
                 let names = Names::open(files, graph)?;
                 let mut scan = names.scan();

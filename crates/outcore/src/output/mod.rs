@@ -251,13 +251,13 @@ impl LineWriter {
     }
 }
 
-/// Whether the ending of `path` selects a table.
+/// Returns whether the ending of `path` selects a table.
 pub(crate) fn is_table(path: &Path) -> bool {
     use Ending::{Arrow, Csv, JsonLines, Parquet};
     matches!(Ending::of(path), Some(Parquet | Arrow | JsonLines | Csv))
 }
 
-/// Whether the columns of an output with this ending have names anyway, and not in a line of text.
+/// Returns whether the format of this ending always names its columns, and not in a line of text.
 pub(crate) fn has_names(path: &Path) -> bool {
     is_table(path) && Ending::of(path) != Some(Ending::Csv)
 }
@@ -295,7 +295,7 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) number: N,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
-    /// How often each node stays with its community, if that is written.
+    /// Stability of each node, if it is written.
     pub(crate) stability: Option<StabilityScan<'a>>,
     /// Appends the groups of the next node to an empty list; called for each node in order.
     pub(crate) groups: G,

@@ -26,7 +26,7 @@ pub(super) fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Resu
     let directory = work_dir.join(scratch_name(graph));
     let mut left = match JobManifest::read(files, &directory) {
         Ok(Some(left)) => left,
-        // The manifest is removed first.
+        // Its removal was interrupted: the manifest is removed first.
         Ok(None) if files.entry(&directory).is_ok() => {
             return Scratch::take(files, work_dir, &scratch_name(graph)).map(drop);
         }
