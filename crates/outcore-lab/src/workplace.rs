@@ -156,7 +156,7 @@ impl<'a> Workplace<'a> {
         Ok(path)
     }
 
-    /// Reports the begin of an experiment of `runs` runs.
+    /// Reports the beginning of an experiment of `runs` runs.
     ///
     /// # Errors
     /// `Interrupted`.

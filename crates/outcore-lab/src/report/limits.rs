@@ -34,7 +34,7 @@ const DISK_PAGES: u64 = 512;
 /// Bytes of a large read.
 const LARGE: usize = 1 << 20;
 
-/// Value that rows are seen against.
+/// Limit of the machine, to compare rows with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// What was measured.
@@ -165,8 +165,8 @@ fn common(rows: &[&Row], figure: impl Fn(&Sample) -> f64) -> Option<f64> {
     (first > 0.0 && figures.all(|other| other == first)).then_some(first)
 }
 
-/// Reads the ranges past the page cache, `depth` at a time, or where that is impossible one after the other; returns a name
-/// for that, and the seconds.
+/// Reads the ranges past the page cache, `depth` at a time, or one after the other if that is impossible; returns the
+/// name of the way used, and the seconds.
 fn read(path: &Path, ranges: &[(u64, u32)], depth: u32) -> Result<(String, f64)> {
     let largest = ranges.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0) as usize;
     let options = RingOptions { depth, buffer_bytes: largest, direct: true, registered: false };

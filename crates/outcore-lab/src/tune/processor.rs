@@ -26,16 +26,16 @@ const EDGES: u64 = 2_000_000;
 const MEMORY_BYTES: u64 = 1 << 30;
 const THREAD_BYTES: u64 = 16 << 20;
 
-/// Stages with the core seconds that they take on the machine of the constants: two cores of a virtual machine (AMD
-/// EPYC), at an hour at which `plan` predicts jobs of 2 to 10 million edges best.
+/// Stages with the core seconds that they take on the machine of the constants: two cores of a virtual machine, at an
+/// hour at which `plan` predicts jobs of 2 to 10 million edges best.
 const USUAL: [(Stage, f64); 3] =
     [(Stage::Read, 0.45), (Stage::Merge, 0.205), (Stage::Cluster, 1.6)];
 
-/// Maximum width of an interval, relative to its middle, of a figure that is used: known to a quarter, it is better
-/// than none on a machine that differs by more.
+/// Maximum width of the interval of a figure that is used, relative to its middle: a figure known to a quarter is
+/// better than none on a machine that differs by more.
 const WIDTH: f64 = 0.5;
 
-/// Passes on only that something happens, and whether to continue.
+/// Forwards only the fact that something happens, and the answer whether to continue.
 struct Quiet<'a>(&'a dyn Observer);
 
 impl Observer for Quiet<'_> {

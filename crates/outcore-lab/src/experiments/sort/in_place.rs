@@ -121,7 +121,7 @@ impl Blocks<'_> {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        // As many slots have been read as blocks are full, and those of each run that are being merged.
+        // Some slot is free: one has been read for each full block, and one more for each run that is being merged.
         let slot = self.free.borrow_mut().pop().expect("more slots are read than blocks written");
         self.file.write_all_at(&self.block, slot * SLOT_BYTES as u64)?;
         self.slots.push(slot - self.first);
