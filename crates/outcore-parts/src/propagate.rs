@@ -33,7 +33,7 @@ pub struct RoundCounts {
     pub later: u64,
 }
 
-/// State of a part during label propagation.
+/// State of a part during label propagation, saved between rounds.
 #[derive(Debug, Default)]
 pub struct Rounds {
     /// Sweep that `moved` belongs to; 0 for the first labels.
