@@ -90,8 +90,8 @@ impl<R: Record> Lane<R> {
         &self.block[self.at..self.end]
     }
 
-    /// Returns a key below which all records of the run are among the next `step` ones in memory; `None` if all
-    /// that is left is.
+    /// Returns a bound: all records of the run below this key are among the next `step` ones in memory. `None` if all
+    /// remaining records are.
     #[inline]
     fn bound(&self, step: usize) -> Option<R::Key> {
         self.rest().get(step).map(Record::key).or_else(|| self.reader.next_first_key())
