@@ -27,7 +27,7 @@ pub struct InputSize {
     pub is_directed: bool,
     /// Whether lines carry weights.
     pub is_weighted: bool,
-    /// Bits per weight, less what it has in common with its neighbors.
+    /// Bits per weight beyond those in common with its neighbors.
     pub weight_bits: f64,
     /// Whether fractional weights of repeated edges are summed.
     pub sums_fractions: bool,

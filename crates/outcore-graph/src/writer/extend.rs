@@ -77,7 +77,7 @@ impl OldBlocks<'_> {
     }
 }
 
-/// New arcs in order, of which the next one can be looked at.
+/// New arcs in order, of which the next one can be peeked at.
 struct NewArcs<'a> {
     next: &'a mut NextArcs<'a>,
     arcs: Vec<ArcRecord>,
