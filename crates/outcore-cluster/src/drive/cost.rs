@@ -82,7 +82,7 @@ const COMMUNITIES_A_NODE: f64 = 0.25;
 /// Memory of a clustering that grows with the number of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeMemory {
-    /// Minimum for the likely number of nodes, with as much as possible on disk.
+    /// Minimum for the likely number of nodes, with labels on disk where possible.
     pub bytes: u64,
     /// Minimum for the number of nodes that the sample guarantees.
     pub bytes_at_least: u64,

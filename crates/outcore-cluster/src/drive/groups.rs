@@ -64,7 +64,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
-    // Memory is touched only as it is used.
+    // Reserves the maximum; pages are touched only as they are used.
     let mut sums = O::empty(rule, node_count);
     let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
     let most = O::most(rule).filter(|_| classes.is_none());

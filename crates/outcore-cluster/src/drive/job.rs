@@ -84,7 +84,7 @@ pub(crate) struct ClusterJob<'a> {
 }
 
 impl ClusterJob<'_> {
-    /// Returns the blocks of the graph, of which `kept_bytes` bytes are cached.
+    /// Returns the blocks of the graph; up to `kept_bytes` bytes of them are cached.
     pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
         let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
         source.paced(self.observer)

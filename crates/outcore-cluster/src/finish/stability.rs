@@ -1,6 +1,6 @@
 //! Stability: how often nodes stay with their communities in other divisions of the same graph.
 //!
-//! A community is found again in another division as the label that most of its nodes have there; a node stays if it has
+//! In another division, a community corresponds to the label that most of its nodes have there; a node stays if it has
 //! that label. Bootstrap studies of clusters use the same matching (Hennig, "Cluster-wise assessment of cluster
 //! stability", 2007). Cost: a sort of the members of each community for each division. Memory: 18 bytes per node at
 //! most; divisions are read from disk one at a time.

@@ -1,4 +1,4 @@
-//! Blocks in order: from memory as far as the budget reaches, the rest from the file.
+//! Blocks in order: from memory within the budget, the rest from the file.
 //!
 //! A clustering scans the graph several times. If all blocks fit decoded, they stay decoded, with listed weights if
 //! they would not fit otherwise; else the first blocks read stay encoded, and every scan reads the rest again, ahead of

@@ -1,4 +1,4 @@
-//! Tests of clusterings that start from given communities: what changed is found, and the rest stays.
+//! Tests of clusterings that start from given communities: changes are found, and the rest stays.
 
 use super::prelude::*;
 use crate::base::hash::mix;
@@ -66,7 +66,7 @@ fn find_in(
     one(POOLS[1].install(find))
 }
 
-/// Returns limits as for a large graph, of which only some communities are examined.
+/// Returns limits that make a graph count as large, so that only some communities are examined.
 fn large() -> ScratchLimits {
     as_size(SizeClass::Large)
 }

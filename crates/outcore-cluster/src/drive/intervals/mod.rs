@@ -335,7 +335,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok(history)
     }
 
-    /// Sweeps an interval; `number` is that of the sweep, and `done` the number of arcs visited before.
+    /// Sweeps an interval in sweep number `number`; `done` is the number of arcs visited before.
     fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,

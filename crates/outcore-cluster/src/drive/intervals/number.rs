@@ -1,8 +1,7 @@
 //! Final numbers and modularity of communities on disk, computed by windows.
 //!
-//! A window holds the data of as many communities as fit in memory while the nodes are scanned, so everything
-//! is read sequentially, once per window. The numbers are those of `number`, and sums are added in the order of
-//! `tally`.
+//! A window holds the data of the communities that fit in memory while the nodes are scanned, so everything is read
+//! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `tally`.
 
 use crate::base::bits::Bits;
 use crate::finish::number::{CountsBySize, SizeCount};

@@ -161,7 +161,7 @@ struct Multilevel<'a, 'j, O: Sums> {
     rule: O::Rule,
     history: History,
     hierarchy: Hierarchy,
-    /// Level whose communities are wanted: its sweeps continue after the levels above are solved.
+    /// Level whose communities are sought: its sweeps continue after the levels above are solved.
     base: u64,
     /// Number of scans of the base before the levels above were solved.
     scans: u64,

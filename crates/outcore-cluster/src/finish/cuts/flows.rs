@@ -1,5 +1,5 @@
 //! Smallest cut of a network by flows, for networks whose orderings join few nodes: ladders, meshes, and others whose
-//! nodes have hardly more edges than the cut.
+//! nodes have few edges more than the cut.
 //!
 //! Nodes join a root one after the other. A node joins if `least` disjoint paths lead from it to the root; otherwise, what
 //! it reaches beside its paths is one side of a smaller cut. If all nodes join, there is none: the first node to join

@@ -151,8 +151,8 @@ fn least_by_flows(mut net: Network, bound: u64) -> u64 {
     })
 }
 
-/// Divides a network by cuts of fewer than `least` edges, of which there must be one; returns a node of its part for each
-/// node.
+/// Divides a network by cuts of fewer than `least` edges, of which there must be at least one. Returns for each node a
+/// node that represents its part.
 fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
     let mut members = Sets::new(net.count());
     let mut of_node: Vec<u32> = (0..net.count() as u32).collect();

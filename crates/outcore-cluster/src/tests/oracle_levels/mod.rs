@@ -209,7 +209,7 @@ impl OracleLevels {
         self.cycles_of(level, number, seed, labels, active)
     }
 
-    /// Runs the cycles, of which the first begins with the active nodes.
+    /// Runs the cycles; the first one begins with the active nodes.
     fn cycles_of(
         &mut self,
         level: &OracleLevel,

@@ -157,7 +157,7 @@ impl OracleLevels {
         round.remove(0)
     }
 
-    /// Returns the best after it has met each of the starts, if there are more than two.
+    /// Combines the best with each of the starts, if there are more than two; returns the best result.
     fn met_by_all(
         &mut self,
         at: (&OracleLevel, u64, u64),

@@ -1,4 +1,4 @@
-//! Several starts, of which the best by the objective is continued.
+//! Several starts; the best by the objective is continued.
 //!
 //! Local moving ends in a local optimum, and which one depends on where it starts. How many starts are tried, and where,
 //! depends on the size of the graph alone, so memory and threads change nothing:
