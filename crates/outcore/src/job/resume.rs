@@ -418,7 +418,7 @@ impl Stages<'_> {
         Err(error.kept(self.reported("the sweeps so far", &[directory])))
     }
 
-    /// Describes what is kept, where it is, and what to do with it.
+    /// Describes what is kept, where it is, and how to resume or restart.
     fn reported(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =

@@ -20,7 +20,7 @@ pub(super) enum Ending {
     Tree,
     /// Text compressed by this program.
     Packed(&'static str),
-    /// Format that is not written: what it is, and what to do instead.
+    /// Unsupported format: its name, and what to do instead.
     Other(&'static str, &'static str),
 }
 use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};

@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::{check_names, refuse_absent};
 
-/// Number of buffers, of which one is filled while the others are written.
+/// Number of buffers: one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
 /// Bytes of lines collected before they are written to the sink; few enough to stay in the processor's cache.
 const LINES_BYTES: usize = 32 << 10;
@@ -220,7 +220,7 @@ impl LineWriter {
         self
     }
 
-    /// Writes buffered text to the sink if there is much of it, even within a line.
+    /// Writes the buffered text to the sink once it is long enough, even within a line.
     fn flush_if_full(&mut self) -> Result<()> {
         if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.flush() }
     }

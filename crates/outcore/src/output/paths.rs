@@ -139,7 +139,7 @@ impl Used {
         !matches!(self.role, Role::Input | Role::Graph)
     }
 
-    /// Returns how a message names the path: by its option if it has one.
+    /// Returns the name of the path in a message: its option, if it has one.
     fn shown(&self) -> Text {
         match &self.option {
             Some(option) => option.clone().into(),

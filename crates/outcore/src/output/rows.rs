@@ -304,7 +304,7 @@ mod tests {
         has_header: false,
     };
 
-    /// Returns what is written as `path` for two nodes, of which one has no second group.
+    /// Returns the text written to `path` for two nodes, one of which has no second group.
     fn written(path: &str, shape: OutputShape) -> String {
         let files = Files::new(Arc::new(Sim::default()));
         let mut rows = OutputRows::create(&files, Path::new(path), shape).unwrap();

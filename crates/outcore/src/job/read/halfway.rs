@@ -104,7 +104,7 @@ struct Refill<'a> {
 }
 
 impl<'a> Refill<'a> {
-    /// Creates a writer for an empty index; `tick` is called from time to time.
+    /// Creates a writer for an empty index; `tick` is called regularly.
     fn new(
         index: &'a mut NodeIndex,
         (threads, room): (usize, u64),

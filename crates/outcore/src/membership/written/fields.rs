@@ -36,7 +36,7 @@ pub(super) struct FieldReader {
 
 /// Where a field ends in the buffer.
 struct Found {
-    /// End of its text, of which the first and the last byte are quotes if it is quoted.
+    /// End of its text; if it is quoted, its first and last bytes are quotes.
     end: usize,
     /// Beginning of the next field.
     next: usize,
