@@ -268,8 +268,8 @@ pub fn between(family: &[(Vec<f64>, Vec<f64>)]) -> Vec<Option<Interval>> {
     family.iter().map(|each| difference(each, critical?)).collect()
 }
 
-/// Returns the statistic of Student after moving the rounds to `places`, of which the first `first` are the first
-/// report's.
+/// Returns Student's statistic after moving the rounds to `places`; the first `first` places belong to the first
+/// report.
 fn contrast((one, two): &(Vec<f64>, Vec<f64>), first: usize, places: &[usize]) -> f64 {
     let (mut left, mut right) = (Vec::with_capacity(one.len()), Vec::with_capacity(two.len()));
     for (number, &place) in places.iter().enumerate() {

@@ -124,7 +124,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Returns the claim in a sentence: what was measured here beside what the source says, and why.
+    /// Returns the claim in a sentence: the ratio here, the ratio in the source, and the reason.
     pub fn sentence(&self) -> String {
         let here = self.ratio.map_or("?".into(), |ratio| three(ratio.middle));
         let ((subject, object), Self { source, original, because, .. }) = (&self.words, self);

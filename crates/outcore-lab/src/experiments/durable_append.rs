@@ -185,7 +185,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: DurableAppendParameters) -> Re
     Ok(experiment)
 }
 
-/// Describes the cost of a record that is durable at once, the cheapest way to it, and what sharing a sync saves.
+/// Describes the cost of a record that is durable immediately, the cheapest way to it, and the gain from sharing a
+/// sync.
 fn finding(experiment: &Experiment) -> String {
     let Some(each) = row(experiment, "", EACH) else { return String::new() };
     let microseconds = |row: &Row| three(cost(experiment, row) * 1e6);

@@ -23,7 +23,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-/// Number of measurements, of which the median counts.
+/// Number of measurements; their median counts.
 const TIMES: usize = 15;
 /// Number of measurements of the disk.
 const DISK_TIMES: usize = 3;
@@ -43,7 +43,7 @@ pub struct Limit {
     pub column: Column,
     /// Its value, in this unit.
     pub value: f64,
-    /// Groups of rows that it is a limit of; all if there are none.
+    /// Groups of rows that it limits; all groups if empty.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub groups: Vec<String>,
 }
@@ -64,7 +64,7 @@ impl Limit {
         Self::rate(name, bytes as f64 / seconds)
     }
 
-    /// Measures the rate of copying a file of `bytes` bytes in memory, or as much of it as exceeds the caches.
+    /// Measures the rate of copying a file of `bytes` bytes in memory, or a part of it that exceeds the caches.
     pub(crate) fn copy_of_file(bytes: u64) -> Self {
         Self::copy(bytes.min(FILE_BYTES) as usize)
     }

@@ -19,7 +19,7 @@ pub(super) struct Setting {
     pub(super) direct: bool,
 }
 
-/// Settings, the first of which is the default, and their rates: one per round.
+/// Settings and their rates, one per round; the first setting is the default.
 pub(super) struct Options {
     pub(super) settings: Vec<Setting>,
     pub(super) samples: Vec<Vec<f64>>,

@@ -56,7 +56,7 @@ fn pass(file: &File, ends: &mut Vec<u64>, fan_in: usize, is_last: bool) -> io::R
     Ok(moved)
 }
 
-/// Merges adjacent runs, of which the first begins at the edge `begin`; returns the bytes read and written.
+/// Merges adjacent runs, the first of which begins at the edge `begin`; returns the bytes read and written.
 fn merge_runs(file: &File, begin: u64, ends: &[u64], is_last: bool) -> io::Result<u64> {
     let free = RefCell::new(Vec::new());
     let mut at = begin;
@@ -167,7 +167,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Reads a slot, of which the last one of a file may be shorter.
+/// Reads a slot; the last one of a file may be shorter.
 fn read_slot(file: &File, at: u64, block: &mut [u8]) -> io::Result<()> {
     let mut read = 0;
     while read < block.len() {
