@@ -387,7 +387,7 @@ fn apply(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> R
     Ok(())
 }
 
-/// Returns the nodes whose first label is that of another node, a leader, with these labels.
+/// Returns the nodes whose first label is another node (a leader), with these labels.
 fn first_labels(
     part: &Part,
     seed: u64,
