@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(runs(&[(100 * MIB, 2 * MIB), (0, GIB)], full), (50, 2 * MIB));
         let both = [(10 * MIB, 2 * MIB), (10 * RUN_BYTES, GIB)];
         assert_eq!(runs(&both, full), (5 + 10, RUN_BYTES));
-        // Sizes double by the number of runs, of whichever phase.
+        // Sizes double by the number of runs, counted over all phases.
         let many = [(RUNS_OF_A_SIZE * MIB, MIB), (10 * RUN_BYTES, GIB)];
         assert_eq!(runs(&many, full), (RUNS_OF_A_SIZE + 5, 2 * RUN_BYTES));
     }
