@@ -181,7 +181,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Reads values of which some are larger than a width.
+    /// Reads values some of which exceed the width `low`.
     fn patched(&mut self, low: u8, values: &mut [u32]) -> Option<()> {
         let rest = self.byte()?;
         let mut which = [0; GROUP / 8];
@@ -602,7 +602,7 @@ mod tests {
             (0..64).map(|at| if at % 16 == 0 { 1 << 20 } else { at % 4 }).collect();
         let mut out = Vec::new();
         put_list(&values, &mut out);
-        // 2 bits each, a bit that tells which are larger, and four times 19 bits.
+        // 2 bits each, a bit mask of the larger ones, and four times 19 bits.
         assert_eq!(out.len(), 2 + 8 + 16 + 10);
     }
 }

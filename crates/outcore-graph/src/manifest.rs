@@ -62,8 +62,7 @@ impl Duplicates {
         }
     }
 
-    /// Returns the combined weight of the arcs so far, whose weights add up to `sum`, and one more; all as
-    /// codes.
+    /// Returns the combined weight of the arcs so far, with the sum `sum`, and one more; weights are codes.
     pub fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
         match self {
             Self::Sum => {

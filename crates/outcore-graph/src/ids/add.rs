@@ -80,7 +80,7 @@ impl NodeIndex {
             if let Some(largest) = largest.filter(|&largest| largest < most) {
                 return within(self.bytes_up_to(largest));
             }
-            // Both tables exist for a while.
+            // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }

@@ -240,7 +240,7 @@ impl NodeIndex {
                     return Ok(misses);
                 }
             }
-            // Both tables exist for a while.
+            // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }

@@ -6,9 +6,9 @@
 //!  sorted new arcs --------------'
 //! ```
 //!
-//! A row is copied as a whole up to the next new arc in it, so the cost of an old arc is that of decoding and encoding
-//! it: about 11 ns, without a comparison. Blocks come out as if all arcs had been sorted together, because the writer
-//! alone determines them. Memory: [`Graph::extension_bytes`].
+//! A row is copied as a whole up to the next new arc in it, so an old arc costs only its decoding and encoding: about
+//! 11 ns, without a comparison. Blocks are the same as if all arcs had been sorted together, because the writer alone
+//! determines them. Memory: [`Graph::extension_bytes`].
 //!
 //! Blocks cannot be copied as they are: with 1 % of new edges each has some, and their bounds depend on the number of
 //! nodes.
