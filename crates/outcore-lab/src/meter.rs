@@ -270,8 +270,8 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// Calls that the method does not count are those that the kernel counts; those of other processes, and a run without
-    /// any, are unknown.
+    /// If the method does not count its calls, the kernel's count is used; calls of other processes, and of a run
+    /// without any, are unknown.
     #[test]
     fn the_kernel_counts_reads_and_writes() {
         let mut file = tempfile::tempfile().unwrap();

@@ -38,7 +38,7 @@ const REPEATED_SECONDS: f64 = 0.25;
 pub struct Method<'a> {
     /// Name in the table, unique in its group.
     pub name: String,
-    /// Table of the experiment that it belongs to, where there are several.
+    /// Table that it belongs to, if the experiment has several.
     pub group: String,
     /// State that a run begins in.
     pub state: State,
@@ -337,7 +337,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
         chosen.map(|(at, _)| at).collect()
     }
 
-    /// Returns the runs of the rounds before this one.
+    /// Returns the runs of the rounds before `end`.
     fn measured(self, end: u32) -> Measured {
         let Self { methods, turns, canary, canary_seconds, .. } = self;
         let mut measured =

@@ -14,7 +14,7 @@ pub const AGAIN: &str = "(the first row again)";
 pub struct Row {
     /// Name of the method.
     pub name: String,
-    /// Table that it belongs to, where there are several.
+    /// Table that it belongs to, if the experiment has several.
     pub group: String,
     /// State that its runs began in.
     pub state: State,

@@ -95,7 +95,7 @@ impl<'g> BlockSource<'g> {
         self
     }
 
-    /// Ends the raised budget of [`roomy`](Self::roomy), and frees the cached blocks.
+    /// Ends the raised budget of [`roomy`](Self::roomy), if there is one, and frees its cached blocks.
     pub fn release(&mut self) {
         if self.budget > self.lasting {
             self.kept.fill(None);

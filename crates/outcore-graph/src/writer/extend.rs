@@ -38,8 +38,8 @@ const SCRATCH_BYTES: u64 = 2 << 20;
 pub(crate) type NextArcs<'a> = dyn FnMut(&mut Vec<ArcRecord>) -> Result<bool> + 'a;
 
 impl Graph {
-    /// Returns the memory to read the graph while it is extended, beside what is reserved for the writer: with blocks
-    /// read ahead, and the least possible.
+    /// Returns the memory to read the graph while it is extended, in addition to the writer's: with blocks read ahead,
+    /// and the minimum.
     pub fn extension_bytes(&self) -> (u64, u64) {
         let blocks = 0..self.blocks().len();
         let range_bytes = |block| self.shared().range(block).map_or(0, |(_, bytes)| bytes as u64);

@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// Bytes of a read.
 const READ: usize = 64 << 10;
-/// Distance of the reads that skip, in reads; also the share of the file that is read in random order.
+/// Stride of the reads that skip, in reads; reads in random order also cover only one in this number.
 const EVERY: usize = 4;
 /// Number of reads announced in advance.
 const ANNOUNCED: usize = 16;

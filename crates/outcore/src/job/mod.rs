@@ -255,8 +255,8 @@ impl<'a> Stages<'a> {
         Ok(result)
     }
 
-    /// Records in the manifest that a stage is finished. Not for the write stage, which is the last: the result is then
-    /// in place, and the directory with its manifest is about to be removed.
+    /// Records in the manifest that a stage is finished, except the last one (write): the result is then in place, and
+    /// the directory with its manifest is about to be removed.
     fn record(&mut self, stage: Stage) -> Result<()> {
         let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
         if stage == Stage::Write {
@@ -459,8 +459,8 @@ fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> 
     pool.install(work)
 }
 
-/// Refuses a job for which the system allows too few threads or too little address space; it would otherwise fail in
-/// the middle of its work.
+/// Refuses a job for which the system allows too few threads or too little address space; it would otherwise fail
+/// midway.
 fn check_system(limits: Limits) -> Result<()> {
     /// Largest number of threads for which this process has passed the check.
     static CHECKED: AtomicUsize = AtomicUsize::new(0);

@@ -214,7 +214,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         (self.room / bytes).min(self.job.graph.node_count())
     }
 
-    /// Reserves memory for one number per place; untouched pages stay unused.
+    /// Reserves memory for one number per place; pages are touched only as they are used.
     fn place_values(&self, bytes: u64) -> Vec<AtomicU32> {
         reserve_large_pages(self.places(bytes) as usize)
     }

@@ -30,7 +30,7 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::format_counted;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum share of groups per node; beyond it nothing is examined, since most nodes would be groups of their own:
+/// Maximum number of groups per node; beyond it nothing is examined, since most nodes would be groups of their own:
 /// without stars, nothing holds communities together either.
 const MOST_GROUPS: f64 = 0.75;
 
