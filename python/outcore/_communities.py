@@ -33,7 +33,7 @@ _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stabili
 
 
 def _format_of(path: str) -> str:
-    """Return the format that the ending of a name stands for."""
+    """Return the format that the ending of a name selects."""
     return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
 
 

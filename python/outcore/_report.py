@@ -91,7 +91,7 @@ class Report(_Record):
 
 
 class Plan(_Record):
-    """Estimate of what a job needs, as reported by ``outcore plan``.
+    """Estimated time, memory and disk space of a job, as reported by ``outcore plan``.
 
     In addition to the fields of the JSON it has the property `time`.
     """

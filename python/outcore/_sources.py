@@ -55,7 +55,7 @@ class Nodes:
     rows: range | list[object] | None = None
 
     def recorded(self) -> str | None:
-        """Return what a graph records of the order of the nodes, as JSON: the number of rows that are the names."""
+        """Return the order of the nodes as a graph records it, in JSON: a number of rows if names are row numbers."""
         if self.rows is None:
             return None
         rows = isinstance(self.rows, range) or all(str(name) == str(at) for at, name in enumerate(self.rows))
@@ -63,7 +63,7 @@ class Nodes:
 
 
 def recorded_rows(names: object) -> range | None:
-    """Return the nodes in the order that a graph has recorded; None if results have the order of the file."""
+    """Return the nodes in the order recorded by a graph; None if results have the order of the file."""
     if names is None:
         return None
     if isinstance(names, dict) and "rows" in names:

@@ -198,7 +198,7 @@ fn refuse_verify(arguments: &Inspect) -> Result<()> {
     Err(Error::usage(format_args!("{VERIFY} is for graphs, but `{path}` is not one")))
 }
 
-/// Whether a file begins with a brace, and so may be JSON.
+/// Returns whether a file begins with a brace, and so may be JSON.
 fn begins_with_a_brace(files: &Files, path: &Path) -> Result<bool> {
     let mut first = [0];
     Ok(files.open(path, Mode::Read)?.read_at(0, &mut first)? == 1 && first == *b"{")

@@ -145,7 +145,7 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
     }
 }
 
-/// Whether the reader of the output closed it, because it has read enough (`outcore ... -o - | head`).
+/// Returns whether the reader of the output closed it because it has read enough (`outcore ... -o - | head`).
 fn is_broken_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())

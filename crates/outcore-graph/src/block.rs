@@ -248,7 +248,7 @@ impl Block {
         self.entry.arc_count
     }
 
-    /// Whether any arc has a weight other than 1, so that segments come with weight codes.
+    /// Returns whether any arc has a weight other than 1, so that segments come with weight codes.
     pub fn is_weighted(&self) -> bool {
         self.is_weighted
     }
@@ -285,8 +285,8 @@ impl Block {
         4 * (1 + u64::from(is_weighted)) * arcs + (4 + 8) * (nodes + 1)
     }
 
-    /// Returns the maximum memory of a block of a weighted graph after [`decoded`](Self::decoded) with listed weights, or
-    /// as it is if its weights are too many to be listed.
+    /// Returns the maximum memory of a block of a weighted graph after [`decoded`](Self::decoded) with listed weights;
+    /// of the encoded block if it has too many weights to list.
     pub fn listed_bytes(entry: &BlockEntry) -> u64 {
         let nodes = u64::from(entry.node_count);
         let encoded = entry.bytes + 20 * (nodes + 1) + 4 * TABLE_LEN as u64;
@@ -493,7 +493,7 @@ impl Block {
         if cursor.is_at_end() { Ok(()) } else { Err(self.corrupt()) }
     }
 
-    /// Decodes the next arcs of a node, as many as there are `targets`.
+    /// Decodes the next arcs of a node, one for each of `targets`.
     #[inline]
     fn decode(
         &self,

@@ -76,7 +76,7 @@ fn put_values(values: &[u32], out: &mut Vec<u8>) {
     pack(&rests[..count], rest, out);
 }
 
-/// Width of all values, and of what the larger ones have beyond it: 0 if none is larger.
+/// Width of the low bits of all values, and of the remaining bits of larger ones: 0 if none is larger.
 struct Widths {
     low: u8,
     rest: u8,
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Whether everything is decoded.
+    /// Returns whether everything is decoded.
     #[inline]
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.end
@@ -181,7 +181,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Reads values of which some are larger than a width.
+    /// Reads values some of which exceed the width `low`.
     fn patched(&mut self, low: u8, values: &mut [u32]) -> Option<()> {
         let rest = self.byte()?;
         let mut which = [0; GROUP / 8];
@@ -419,7 +419,7 @@ const INTEGER_LIMIT: u32 = 1 << 30;
 /// Exclusive upper bound of errors, zigzag: sums of repeated edges are off by a few units of the last digit.
 const ERROR_LIMIT: u32 = 16;
 
-/// What the weights of a group are: integers of the block's scheme, codes, or integers with corrections to their codes.
+/// Kinds of weights of a group: integers of the block's scheme, codes, or integers with corrections to their codes.
 const INTEGERS: u64 = 0;
 const CODES: u64 = 1;
 const CORRECTED: u64 = 2;
@@ -602,7 +602,7 @@ mod tests {
             (0..64).map(|at| if at % 16 == 0 { 1 << 20 } else { at % 4 }).collect();
         let mut out = Vec::new();
         put_list(&values, &mut out);
-        // 2 bits each, a bit that tells which are larger, and four times 19 bits.
+        // 2 bits each, a bit mask of the larger ones, and four times 19 bits.
         assert_eq!(out.len(), 2 + 8 + 16 + 10);
     }
 }

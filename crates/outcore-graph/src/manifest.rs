@@ -62,8 +62,7 @@ impl Duplicates {
         }
     }
 
-    /// Returns the combined weight of the arcs so far, whose weights add up to `sum`, and one more; all as
-    /// codes.
+    /// Returns the combined weight of the arcs so far, with the sum `sum`, and one more; weights are codes.
     pub fn combine(self, so_far: u32, sum: &mut f64, code: u32) -> u32 {
         match self {
             Self::Sum => {
@@ -95,13 +94,13 @@ pub struct EdgeRules {
     /// Larger weights were dropped.
     #[serde(skip_serializing_if = "is_default")]
     pub max_weight: Option<f64>,
-    /// Whether weights were divided by self scores of their nodes, which the graph does not have.
+    /// Whether weights were normalized by self scores (the scores are not stored).
     #[serde(skip_serializing_if = "is_default")]
     pub divided_by_self_scores: bool,
 }
 
-/// Meaning of the names of a graph that was made of an object in memory, whose nodes have an order of their own there.
-/// Nodes of a graph have the order of their first appearance instead, so results need this to be put back.
+/// Meaning of the names of a graph made from an object in memory, whose nodes have an order of their own. The graph
+/// orders its nodes by first appearance, so results need this to be put back into that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeNames {
@@ -112,8 +111,8 @@ pub enum NodeNames {
 }
 
 impl NodeNames {
-    /// Returns the meaning of the names of a graph after nodes with other names were added; `None` is that of files, in
-    /// which nodes have no other order.
+    /// Returns the meaning of the names of a graph after nodes with other names were added; `None` is that of files,
+    /// whose nodes have no other order.
     pub fn together(old: Option<Self>, new: Option<Self>) -> Option<Self> {
         match (old, new) {
             (None, None) => None,
@@ -202,13 +201,13 @@ impl BlockTotals {
         self.histograms.add_degree(degree);
     }
 
-    /// Whether the sum of all weights is too large.
+    /// Returns whether the sum of all weights is too large.
     pub(super) fn are_too_heavy(&self) -> bool {
         exponent_of(self.weight_total + 2.0 * self.loop_total) > SUM_EXPONENT_MAX
     }
 }
 
-/// Returns the exponent of the strength of all nodes, if it or that of the arcs' weights is far from that of 1.
+/// Returns the exponent of the total strength, if it or that of the arcs' weights is not ordinary.
 pub(super) fn recorded_exponent(weight_total: f64, loop_total: f64) -> Option<i32> {
     let exponents = [weight_total, weight_total + 2.0 * loop_total].map(exponent_of);
     let is_ordinary = |exponent: &i32| exponent.abs() <= SUM_EXPONENT_ORDINARY;
@@ -366,12 +365,12 @@ impl GraphManifest {
         Ok((manifest, bytes.len() as u64))
     }
 
-    /// Returns the exponent of the strength of all nodes, or of that without loops if both are ordinary.
+    /// Returns the exponent of the total strength, or of that without loops if both are ordinary.
     pub(super) fn strength_exponent(&self) -> i32 {
         self.strength_exponent.unwrap_or_else(|| exponent_of(self.weight_total))
     }
 
-    /// Whether an `arcs` file is the one that the manifest was written with.
+    /// Returns whether an `arcs` file is the one that the manifest was written with.
     pub(super) fn seals(&self, sealed: Sealed) -> bool {
         self.arcs_bytes == sealed.bytes && self.arcs_checksum == format!("{:016x}", sealed.checksum)
     }

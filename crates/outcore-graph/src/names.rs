@@ -8,10 +8,10 @@
 //!    +----------------------------+---------------+--------+
 //! ```
 //!
-//! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions and
-//! addresses come in groups with common beginnings. Memory: two blocks and 40 bytes per block; reading and
-//! writing cost about 10 ns per name. Names may contain any bytes; in the entry of a block, the number of arcs is that of
-//! names that are not UTF-8, so that an output that cannot hold them is refused before the work. Older graphs count none.
+//! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions and addresses come
+//! in groups with common prefixes. Memory: two blocks and 40 bytes per block; reading and writing cost about 10 ns per
+//! name. Names may contain any bytes. The arc count in the entry of a block is the number of names that are not UTF-8,
+//! so that an output that cannot hold them is refused before the work. Older graphs count none.
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::{NAMES_MAGIC, names_path};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Size from which a block ends.
+/// Size at which a block ends.
 const BLOCK_BYTES: usize = 256 << 10;
 /// Number of blocks read ahead.
 const DEPTH: usize = 4;

@@ -96,7 +96,7 @@ impl Graph {
         self.with_shared(Arc::new(self.shared().with_view(view)))
     }
 
-    /// Whether arcs are changed as they are decoded.
+    /// Returns whether arcs are changed as they are decoded.
     pub fn has_view(&self) -> bool {
         self.shared.view.is_some()
     }
@@ -126,7 +126,7 @@ impl Graph {
         self.manifest.rules
     }
 
-    /// Whether this is a part of a larger graph.
+    /// Returns whether this is a part of a larger graph.
     pub fn is_part(&self) -> bool {
         self.manifest.part_of.is_some()
     }
@@ -151,12 +151,12 @@ impl Graph {
         self.manifest.loop_count
     }
 
-    /// Whether an arc may lack its opposite.
+    /// Returns whether an arc may lack its opposite.
     pub fn is_directed(&self) -> bool {
         self.manifest.directed
     }
 
-    /// Whether any weight, of an arc or a loop, is not 1.
+    /// Returns whether any weight, of an arc or a loop, is not 1.
     pub fn is_weighted(&self) -> bool {
         self.manifest.weighted
     }
@@ -167,8 +167,8 @@ impl Graph {
         self.shared.view.as_ref().map_or(total, |view| view.sum_of(total))
     }
 
-    /// Returns the power of two by which weights are multiplied so that the sum of all is from 2^-`most` to 2^`most`,
-    /// for arithmetic with products of sums, which would leave the range of `f64`; 0 for ordinary weights.
+    /// Returns the exponent of the power of two by which weights are multiplied to bring the sum of all into the range
+    /// from 2^-`most` to 2^`most`, so that products of sums stay in the range of `f64`; 0 for ordinary weights.
     ///
     /// # Errors
     /// `BadInput` if the sum is too large for `f64`, in a graph of a version that did not refuse to write it.
@@ -200,7 +200,7 @@ impl Graph {
         &self.shared.entries
     }
 
-    /// Whether a block is a single node whose arcs are streamed.
+    /// Returns whether a block is a single node whose arcs are streamed.
     #[cfg(test)]
     pub(super) fn is_hub_block(&self, block: usize) -> bool {
         self.shared.is_hub(&self.shared.entries[block])
@@ -279,7 +279,7 @@ impl Graph {
         Ok(self.open_names()?.scan())
     }
 
-    /// Whether the graph has names, which are optional.
+    /// Returns whether the graph has names, which are optional.
     pub fn has_names(&self) -> bool {
         self.files.is_regular(&names_path(&self.directory))
     }

@@ -56,7 +56,7 @@ fn write_names(files: &Files, names: &[Vec<u8>], block_bytes: usize) -> Result<N
     writer.finish()
 }
 
-/// Whether the bins of degrees and weights match `arcs`, counted one by one.
+/// Returns whether the bins of degrees and weights match `arcs`, counted one by one.
 fn is_distributed(summary: &GraphSummary, arcs: &[(u32, u32, u32)]) -> bool {
     let degree = |node: u32| arcs.iter().filter(|arc| arc.0 == node).count() as u64;
     let degrees: Vec<u64> = (0..summary.node_count as u32).map(degree).collect();

@@ -70,14 +70,14 @@ impl Graph {
         Error::corrupt(&arcs_path(self.directory()), message)
     }
 
-    /// Whether degrees and weights match the counts in `graph.json`, if it has them.
+    /// Returns whether degrees and weights match the counts in `graph.json`, if it has them.
     fn is_distributed_as(&self, found: &Histograms) -> bool {
         let counted = self.manifest();
         let has_none = counted.degrees.is_empty() && counted.weight_powers.is_empty();
         has_none || counted.degrees == found.degrees() && counted.weight_powers == found.weights()
     }
 
-    /// Whether the recorded exponent of all weights is that of the sums, if there is one.
+    /// Returns whether the recorded exponent of all weights is that of the sums, if there is one.
     fn has_exponent_of(&self, sums: &ArcSums) -> bool {
         let recorded = self.manifest().strength_exponent;
         recorded.is_none() || recorded == recorded_exponent(sums.weight_total, sums.loop_total)
@@ -142,7 +142,7 @@ impl ArcSums {
     }
 }
 
-/// Whether `code` stands for a positive, finite weight.
+/// Returns whether `code` stands for a positive, finite weight.
 fn is_weight(code: u32) -> bool {
     code > 0 && Weight::from_code(code).value().is_finite()
 }

@@ -5,9 +5,9 @@
 //! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
 //! costs a comparison.
 //!
-//! Seeding, sweeps and the closing scan see one graph, and no loop needs to know. The result is that of a graph built
-//! without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for the mean
-//! weight.
+//! Seeding, sweeps and the closing scan see one graph, so their loops have no special cases. The result is that of a
+//! graph built without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for
+//! the mean weight.
 
 use crate::weight::Weight;
 
@@ -34,13 +34,13 @@ impl View {
         self
     }
 
-    /// Exponent of the sum of all weights up to which products of two sums, of which one is a small share of all, are in
-    /// the range of `f64`, as are their reciprocals.
+    /// Maximum exponent of the sum of all weights for which products of two sums, one of them a small share of all
+    /// weights, and the reciprocals of such products are in the range of `f64`.
     pub const PRODUCT_EXPONENT_MAX: i32 = 300;
-    /// Exponent of the sum of all weights up to which all other sums and single weights are, likewise.
+    /// Maximum exponent of the sum of all weights for which all other sums and single weights are, likewise.
     pub const SUM_EXPONENT_MAX: i32 = 900;
 
-    /// Whether the view changes nothing.
+    /// Returns whether the view changes nothing.
     pub fn is_plain(&self) -> bool {
         self.min_code == 0 && self.shift == 0
     }

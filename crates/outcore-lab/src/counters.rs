@@ -1,9 +1,9 @@
 //! Cycles and instructions of a run, as the processor counts them (`perf_event_open`): they show whether a way is slow
 //! because it executes more, or because it waits for memory.
 //!
-//! Counted are the thread that opens the counters and the threads that it starts, in the kernel as well. Virtual machines often
-//! have no such counters, and the system may not permit them (`/proc/sys/kernel/perf_event_paranoid`); rows then have no
-//! such figures.
+//! The counters cover the thread that opens them and the threads that it starts, also in the kernel. Virtual machines
+//! often have no such counters, and the system may not permit them (`/proc/sys/kernel/perf_event_paranoid`); rows then
+//! lack these figures.
 //!
 //! Cost: a few system calls per run, outside its elapsed time.
 
@@ -54,7 +54,8 @@ mod linux {
             self.0.iter_mut().for_each(|counter| _ = counter.disable());
         }
 
-        /// Returns the counts; `None` if the processor did not count all the time, because others use its counters too.
+        /// Returns the counts; `None` if the processor did not count all the time, because other programs use its
+        /// counters too.
         pub fn counts(mut self) -> Option<Counts> {
             let [cycles, instructions] = self.0.each_mut().map(whole);
             Some(Counts { cycles: cycles?, instructions: instructions? })
@@ -71,7 +72,7 @@ mod linux {
         use super::*;
         use perf_event::events::Software;
 
-        /// The kernel's clock of a task, which virtual machines have as well, instead of cycles.
+        /// Uses the kernel's clock of a task, which virtual machines have too, instead of cycles.
         #[test]
         fn work_between_begin_and_end_is_counted() {
             let Ok(mut counters) =
@@ -107,7 +108,7 @@ mod linux {
     }
 }
 
-/// Counters without any value: this system has none.
+/// Type without values: this system has no counters.
 #[cfg(not(target_os = "linux"))]
 pub enum Counters {}
 

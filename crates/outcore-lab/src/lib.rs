@@ -5,10 +5,10 @@
 //!                            |       |
 //!                     state, meter   statistics, claims        tune --> disk profile of the engine
 //! ```
-//! An experiment is a list of methods that do the same work. `rounds` runs them in random order, round by round,
-//! each from a verified file state (`state`), and records what the operating system reports about each run
-//! (`meter`). `statistics` decides which rows differ, and `claims` what is true here of what is said about file I/O. Apart from the engine's `io`, only this crate
-//! depends on the operating system; `unsafe` code is confined to `api`.
+//! An experiment is a list of methods that do the same work. `rounds` runs them in random order, round by round, each
+//! from a verified file state (`state`), and records what the operating system reports about each run (`meter`).
+//! `statistics` decides which rows differ, and `claims` which well-known claims hold here. Apart from the engine's
+//! `io`, only this crate depends on the operating system; `unsafe` code is confined to `api`.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

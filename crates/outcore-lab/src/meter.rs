@@ -58,7 +58,7 @@ pub struct Sample {
     pub times: Option<Times>,
 }
 
-/// What the ways of an experiment are compared by.
+/// Figure by which the ways of an experiment are compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
@@ -197,7 +197,7 @@ pub fn measure<E>(round: u32, work: impl FnOnce() -> Result<Outcome, E>) -> Resu
     let calls = |(after, before): (Transfers, Transfers)| {
         (after.calls - before.calls).saturating_sub(own_calls())
     };
-    // Rings and mappings make system calls of other kinds, so none of these kinds says nothing.
+    // Rings and mappings make system calls of other kinds, so a count of 0 means nothing.
     let counted = transfers.filter(|_| !is_child).map(calls).filter(|&calls| calls > 0);
     let (child_user, child_system) = outcome.child_seconds.unwrap_or_default();
     let own_faults = (after.minor - before.minor, after.major - before.major);
@@ -270,8 +270,8 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// Calls that the method does not count are those that the kernel counts; those of other processes, and a run without
-    /// any, are unknown.
+    /// If the method does not count its calls, the kernel's count is used; calls of other processes, and of a run
+    /// without any, are unknown.
     #[test]
     fn the_kernel_counts_reads_and_writes() {
         let mut file = tempfile::tempfile().unwrap();

@@ -2,13 +2,13 @@
 //!
 //! Interleaving spreads disturbances of the machine evenly over all methods, and a new random order each round makes
 //! runs of equal cost exchangeable, on which [`crate::statistics`] relies. Groups, whose rows are compared, take turns
-//! as a whole, so that what is compared lies close in time and a file seldom changes its state. The first method of each group runs twice per
-//! round: the two rows do the same, so any difference between them is noise.
+//! as a whole, so that compared runs lie close in time and a file seldom changes its state. The first method of each
+//! group runs twice per round: the two rows do the same, so any difference between them is noise.
 //!
-//! A run that the machine disturbed is repeated, judged by a canary, a fixed piece of work before and after it, never by
-//! the time of the run itself: leaving out slow runs would make noisy methods look fast. A run that cannot begin in its
-//! state is put off, first to the end of its round and then to an additional round. A short run is made three times in
-//! each round, and the median counts: one interrupt may take as long as the run.
+//! A run is repeated if the machine disturbed it. The judge is a canary, a fixed piece of work before and after the
+//! run, never the time of the run itself: leaving out slow runs would make noisy methods look fast. A run that cannot
+//! begin in its state is put off, first to the end of its round and then to an additional round. A short run is made
+//! three times in each round, and the median counts: one interrupt may take as long as the run.
 //!
 //! Cost: two canaries of about a tenth of a millisecond per run; at most a fifth of the runs are repeated.
 
@@ -25,11 +25,11 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Number of times that a run is tried in a round before it is left out of it.
+/// Maximum number of attempts of a run in a round.
 const TRIES: u32 = 3;
 /// Maximum number of additional rounds for runs that were left out.
 const ADDITIONAL: u32 = 3;
-/// Ratio of a canary to the usual one from which on the machine counts as disturbed.
+/// Ratio of a canary to the baseline from which on the machine counts as disturbed.
 const DISTURBED: f64 = 1.5;
 /// Maximum seconds of a run that is repeated.
 const REPEATED_SECONDS: f64 = 0.25;
@@ -38,7 +38,7 @@ const REPEATED_SECONDS: f64 = 0.25;
 pub struct Method<'a> {
     /// Name in the table, unique in its group.
     pub name: String,
-    /// Table of the experiment that it belongs to, where there are several.
+    /// Table that it belongs to, if the experiment has several.
     pub group: String,
     /// State that a run begins in.
     pub state: State,
@@ -116,7 +116,7 @@ impl<'a> Method<'a> {
     }
 }
 
-/// Maximum seconds of a run, in its first round, of which the median of three counts.
+/// Maximum seconds of a short run, in its first round; the median of three short runs counts.
 const SHORT_SECONDS: f64 = 0.01;
 
 /// Measurements of an experiment.
@@ -143,8 +143,9 @@ pub struct Ended {
     pub of: u32,
 }
 
-/// Runs all methods `rounds` times. The first method of a group is its baseline. If an error or an interruption ends it after at
-/// least one round, what was measured in whole rounds is returned, and the laboratory ends once that is reported.
+/// Runs all methods `rounds` times. The first method of a group is its baseline. If an error or an interruption ends it
+/// after at least one round, the measurements of whole rounds are returned, and the laboratory ends once they are
+/// reported.
 ///
 /// # Errors
 /// The first error of a method, or `Interrupted`, in the first round.
@@ -237,8 +238,9 @@ impl<'w, 'm> Rotation<'w, 'm> {
         Ok(())
     }
 
-    /// Drops the files of warm runs from the page cache, so that they get other memory in each round: where their pages lie
-    /// may change times by a tenth, and would otherwise be the same throughout a report and another in the next.
+    /// Drops the files of warm runs from the page cache, so that they get other memory in each round: the place of
+    /// their pages may change times by a tenth, and would otherwise be fixed within a report and differ between
+    /// reports.
     fn forget_cached(&self, turns: &[usize]) -> Result<()> {
         let methods = turns.iter().map(|&turn| &self.methods[self.turns[turn].method]);
         let warm = methods.filter(|method| method.state == State::Warm);
@@ -267,7 +269,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
             Ok(sample) => sample,
             Err(reason) => return Ok(Err(reason)),
         }];
-        // Rows that are compared with each other should not differ in this, so their first round decides.
+        // Compared rows should not differ in this, so their first round decides.
         let first = self.turns.iter().find(|turn| turn.method == method);
         let first = first.and_then(|turn| turn.samples.first()).unwrap_or(&runs[0]);
         if first.wall_seconds < SHORT_SECONDS {
@@ -335,7 +337,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
         chosen.map(|(at, _)| at).collect()
     }
 
-    /// Returns the runs of the rounds before this one.
+    /// Returns the runs of the rounds before `end`.
     fn measured(self, end: u32) -> Measured {
         let Self { methods, turns, canary, canary_seconds, .. } = self;
         let mut measured =
@@ -390,7 +392,7 @@ impl Canary {
         seconds
     }
 
-    /// Whether the machine was disturbed before or after the last run.
+    /// Returns whether the machine was disturbed before or after the last run.
     fn shows_disturbance(&self, before: f64) -> bool {
         let from = self.seconds.len().saturating_sub(Self::USUAL);
         let usual = median(&self.seconds[from..]);
@@ -398,7 +400,7 @@ impl Canary {
         before.max(after) > DISTURBED * usual
     }
 
-    /// Counts a repetition if there may be one more.
+    /// Returns whether one more repetition is allowed, and counts it.
     fn may_repeat(&mut self) -> bool {
         let may = self.left > 0;
         if may {

@@ -14,7 +14,7 @@ pub const AGAIN: &str = "(the first row again)";
 pub struct Row {
     /// Name of the method.
     pub name: String,
-    /// Table that it belongs to, where there are several.
+    /// Table that it belongs to, if the experiment has several.
     pub group: String,
     /// State that its runs began in.
     pub state: State,
@@ -92,12 +92,12 @@ impl Row {
         rounds.map(|round| Some(at(self, round)? - at(other, round)?)).collect()
     }
 
-    /// Whether the row differs from the first row of its group.
+    /// Returns whether the row differs from the first row of its group.
     pub fn differs(&self) -> bool {
         self.ratio.is_some_and(|ratio| ratio.differs())
     }
 
-    /// Whether the row is the repetition of the first row of its group.
+    /// Returns whether the row is the repetition of the first row of its group.
     pub fn is_again(&self) -> bool {
         self.name == AGAIN
     }

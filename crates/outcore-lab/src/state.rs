@@ -140,7 +140,7 @@ pub(crate) fn direct_obstacle(path: &Path) -> Result<Option<String>> {
     if cached_share(path)? == Some(0.0) { Ok(None) } else { reason }
 }
 
-/// Drops the file from the page cache, then reads the parts of it that `wanted` lists, in order and apart, and verifies
+/// Drops the file from the page cache, then reads its `wanted` parts, which are in order and disjoint, and verifies
 /// that about this share is in memory.
 ///
 /// # Errors

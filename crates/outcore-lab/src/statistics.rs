@@ -8,9 +8,10 @@
 //! Young, "Resampling-Based Multiple Testing", 1993). The critical value found this way holds for all of them
 //! together. Reports of two machines have no rounds in common; there the rounds change sides instead of signs.
 //!
-//! A verdict needs an interval that lies on one side of what is negligible, or inside it. An interval across the bound is
-//! none: that no difference was shown does not show that there is none (Schuirmann, "A comparison of the two one-sided
-//! tests procedure", 1987). So another run may leave a question open, but it hardly ever contradicts a verdict.
+//! A verdict needs an interval that lies on one side of what is negligible, or inside it. An interval across the bound
+//! gives none: failing to show a difference does not show that there is none (Schuirmann, "A comparison of the two
+//! one-sided tests procedure", 1987). So another run may leave a question open, but it hardly ever contradicts a
+//! verdict.
 //!
 //! Cost: 2,048 flips of each comparison.
 
@@ -18,7 +19,7 @@ use crate::number::three;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// Share of whole runs in which at least one difference is reported that does not exist.
+/// Share of whole runs that report at least one difference that does not exist: the family-wise error rate.
 pub const FALSE_RUNS: f64 = 0.05;
 
 /// Number of families of comparisons in a whole run: one per experiment. They share [`FALSE_RUNS`] equally, so that
@@ -51,7 +52,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// What an interval of a ratio of costs says.
+/// Verdict on a ratio of costs, given its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The cost is higher, by more than what is negligible.
@@ -74,7 +75,7 @@ impl Interval {
         }
     }
 
-    /// Whether a ratio differs from 1 by more than what is negligible.
+    /// Returns whether a ratio differs from 1 by more than what is negligible.
     pub fn differs(&self) -> bool {
         matches!(self.verdict(), Some(Verdict::Higher | Verdict::Lower))
     }
@@ -267,8 +268,8 @@ pub fn between(family: &[(Vec<f64>, Vec<f64>)]) -> Vec<Option<Interval>> {
     family.iter().map(|each| difference(each, critical?)).collect()
 }
 
-/// Returns the statistic of Student after moving the rounds to `places`, of which the first `first` are the first
-/// report's.
+/// Returns Student's statistic after moving the rounds to `places`; the first `first` places belong to the first
+/// report.
 fn contrast((one, two): &(Vec<f64>, Vec<f64>), first: usize, places: &[usize]) -> f64 {
     let (mut left, mut right) = (Vec::with_capacity(one.len()), Vec::with_capacity(two.len()));
     for (number, &place) in places.iter().enumerate() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Significant digits of a time.
 const DIGITS: u8 = 2;
 
-/// Number of operations that have to lie beyond a quantile, so that it is more than the luck of a few of them.
+/// Minimum number of operations beyond a quantile; with fewer, the quantile would depend on the luck of a few of them.
 pub const BEYOND: u64 = 10;
 
 /// Histogram of times in nanoseconds.

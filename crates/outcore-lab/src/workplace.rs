@@ -47,7 +47,7 @@ pub struct Workplace<'a> {
     pub observer: &'a dyn Observer,
     /// Whether runs that the machine disturbed are repeated.
     pub(crate) repeats: bool,
-    /// Error that ended an experiment early, until what was measured is reported.
+    /// Error that ended an experiment early, until the measurements so far are reported.
     ended: RefCell<Option<Error>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Workplace<'a> {
         Ok(Self { scratch, files, foreign, effort, seed, observer, repeats: true, ended })
     }
 
-    /// Ends measuring with an error that is returned once what was measured so far is reported.
+    /// Ends measuring with an error, which is returned after the measurements so far are reported.
     pub(crate) fn end(&self, error: Error) {
         self.ended.borrow_mut().get_or_insert(error);
     }
@@ -156,7 +156,7 @@ impl<'a> Workplace<'a> {
         Ok(path)
     }
 
-    /// Reports the begin of an experiment of `runs` runs.
+    /// Reports the beginning of an experiment of `runs` runs.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -85,7 +85,7 @@ pub struct Chunks {
     keeps_loops: bool,
     /// Minimum code of a weight; lighter arcs are left out.
     min_code: u32,
-    /// Last arc, which equal ones may follow, and the sum of their weights.
+    /// Pending arc, whose duplicates may follow, and the sum of its weights so far.
     pending: Option<(ArcRecord, f64)>,
     chunk: Chunk,
     combined_count: u64,
@@ -147,7 +147,7 @@ impl Chunks {
         Ok(full)
     }
 
-    /// Whether the node `next` belongs to a new chunk: the chunk has enough arcs, or the node is far away.
+    /// Returns whether the node `next` belongs to a new chunk: the chunk has enough arcs, or the node is far away.
     fn is_full(&self, next: u32) -> bool {
         let chunk = &self.chunk;
         let nodes = next.saturating_sub(chunk.first_node) as usize;

@@ -33,7 +33,7 @@ pub struct RoundCounts {
     pub later: u64,
 }
 
-/// State of a part during label propagation.
+/// State of a part during label propagation, saved between rounds.
 #[derive(Debug, Default)]
 pub struct Rounds {
     /// Sweep that `moved` belongs to; 0 for the first labels.
@@ -387,7 +387,7 @@ fn apply(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> R
     Ok(())
 }
 
-/// Returns the nodes whose first label is that of another node, a leader, with these labels.
+/// Returns the nodes whose first label is another node (a leader), with these labels.
 fn first_labels(
     part: &Part,
     seed: u64,

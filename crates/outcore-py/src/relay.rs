@@ -78,7 +78,7 @@ impl Relay {
         };
         match (done, stopped_by) {
             (Ok(done), None) => Ok(done),
-            // The job had completed by the time that it was asked to stop.
+            // The job completed before it could be stopped.
             (Ok(_), Some(raised)) => Err(raised),
             (Err(error), Some(raised)) if error.kind() == ErrorKind::Interrupted => {
                 let interrupted = errors::raised(py, &error);

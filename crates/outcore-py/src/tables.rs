@@ -88,8 +88,8 @@ impl Batches {
     }
 }
 
-/// Returns the communities in a file as batches with the columns `node` and `community`. `rows` is what its lines are:
-/// `node`, `community` or `pair`. `names` is the type of names: `text`, `int64` or `uint64`.
+/// Returns the communities in a file as batches with the columns `node` and `community`. `rows` is the content of its
+/// lines: `node`, `community` or `pair`. `names` is the type of names: `text`, `int64` or `uint64`.
 #[pyfunction]
 pub(crate) fn read_communities(
     py: Python<'_>,
@@ -142,8 +142,8 @@ pub(crate) fn read_rows(
     Ok(Numbers { numbers: Array::Whole(numbers) })
 }
 
-/// Returns the share of the starts in which each node in a file stays with its community, in its order, as one array for
-/// numpy; nothing if the file does not have this.
+/// Returns the share of the starts in which each node in a file stays with its community, in its order, as one array
+/// for numpy; None if the file lacks it.
 #[pyfunction]
 pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<Numbers>> {
     let shares = detached(py, || {
@@ -176,7 +176,7 @@ pub(crate) fn read_pairs(
     Ok(Pairs { reader: Mutex::new(reader), community })
 }
 
-/// Returns what the lines of a file are.
+/// Returns the content of the lines of a file.
 pub(crate) fn rows_of(rows: &str) -> Result<WrittenRows> {
     match rows {
         "node" => Ok(WrittenRows::Nodes),

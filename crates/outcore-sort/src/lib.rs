@@ -393,7 +393,7 @@ impl<R: Record> Sorter<R> {
         Width { workers: self.workers, range_blocks, block_records, window_records, read_bytes }
     }
 
-    /// Runs one pass: merges neighboring runs, as few as lead to one last merge with the full fan-in.
+    /// Runs one pass: merges neighboring runs, only as many as needed for one last merge with the full fan-in.
     fn merge_pass(&mut self, fan_in: usize) -> Result<()> {
         self.summary.pass_count += 1;
         self.summary.fan_in = fan_in as u64;

@@ -14,9 +14,9 @@
 //! about two thirds of the time of a loser tree.
 //!
 //! The key space is divided into ranges at first keys of blocks. Worker threads merge ranges in parallel, and the
-//! ranges are returned in order; so a merge uses all cores, and the result is that of a merge of all at a time. A
-//! range is started only when it is among the next few, which bounds the memory: per worker one block per run, and
-//! the records of the waiting ranges.
+//! ranges are returned in order, so a merge uses all cores, with the same result as a single merge. A range is started
+//! only when it is among the next few, which bounds the memory: per worker one block per run, and the records of the
+//! waiting ranges.
 //!
 //! A worker holds the only sender of its range, so its panic closes the range instead of leaving the caller
 //! waiting forever; the panic is then resumed in the caller.
@@ -90,8 +90,8 @@ impl<R: Record> Lane<R> {
         &self.block[self.at..self.end]
     }
 
-    /// Returns a key below which all records of the run are among the next `step` ones in memory; `None` if all
-    /// that is left is.
+    /// Returns a bound: all records of the run below this key are among the next `step` ones in memory. `None` if all
+    /// remaining records are.
     #[inline]
     fn bound(&self, step: usize) -> Option<R::Key> {
         self.rest().get(step).map(Record::key).or_else(|| self.reader.next_first_key())

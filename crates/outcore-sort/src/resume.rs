@@ -29,7 +29,7 @@ struct RunState {
 }
 
 impl<R: Record> Sorter<R> {
-    /// Whether a run has been written, so that there is something to save.
+    /// Returns whether a run has been written, so that there is something to save.
     pub fn has_runs(&self) -> bool {
         self.next_name > 0
     }

@@ -202,7 +202,7 @@ pub(crate) struct RunReader<R: Record> {
     file: Option<(usize, StoredFile)>,
     loaded: Range<usize>,
     start: usize,
-    /// Bytes per read request, if that many are left.
+    /// Maximum bytes per read request, unless a single block has more.
     read_bytes: u64,
 }
 
@@ -224,7 +224,7 @@ impl<R: Record> RunReader<R> {
         self.loaded = 0..0;
     }
 
-    /// Whether there are no further blocks.
+    /// Returns whether there are no further blocks.
     pub(crate) fn is_at_end(&self) -> bool {
         self.blocks.is_empty()
     }

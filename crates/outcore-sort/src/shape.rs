@@ -37,8 +37,8 @@ pub(super) const RANGE_READS: u64 = 2;
 pub(super) struct Shape {
     /// Memory of a record.
     pub(super) record_bytes: u64,
-    /// Maximum number of records in a run: a part of the budget, since one run is collected while another is
-    /// sorted, not in place, and a third is written.
+    /// Maximum number of records in a run. Only part of the budget: one run is collected while another is sorted, out
+    /// of place, and a third is written.
     pub(super) capacity: usize,
     /// Number of records in each of the first runs.
     pub(super) first_run: usize,
@@ -130,8 +130,7 @@ impl Shape {
         fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
     }
 
-    /// Returns the bytes per read request: the preferred size of the disk, if the memory allows it for so
-    /// many runs.
+    /// Returns the bytes per read request: the preferred size of the disk, if the memory suffices for `runs` runs.
     pub(super) fn read_bytes(&self, runs: usize) -> u64 {
         let most = (self.lanes_bytes / runs.max(1) as u64).saturating_sub(self.block_bytes());
         self.merge_read_bytes.min(most.max(READ_BYTES_MIN))
@@ -145,7 +144,7 @@ pub(super) fn run_size(number: u64, first: u64, most: u64) -> u64 {
     first.saturating_mul(1 << doublings).min(most)
 }
 
-/// Returns the number of neighboring runs in each merge of a pass: as few as lead to one last merge with the
+/// Returns the number of neighboring runs in each merge of a pass: only as many as needed for one last merge with the
 /// full fan-in.
 pub(super) fn merges_of_pass(run_count: usize, fan_in: usize) -> impl Iterator<Item = usize> {
     let (mut left, mut excess) = (run_count, run_count - fan_in);

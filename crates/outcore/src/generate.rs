@@ -391,8 +391,8 @@ struct PlantedEdge {
 /// Communities of a planted partition: community `c` has the positions `starts[c]..starts[c + 1]`.
 struct PlantedCommunities {
     starts: Vec<u32>,
-    /// The positions are divided into as many equal ranges as there are communities. For each range, the community at
-    /// its first position, from which a lookup advances a few steps.
+    /// Positions are divided into equal ranges, one per community. For each range, the community at its first position,
+    /// from which a lookup advances a few steps.
     guide: Vec<u32>,
     nodes: u64,
 }
@@ -449,7 +449,7 @@ impl PlantedCommunities {
         let (start, end) =
             (u64::from(self.starts[community]), u64::from(self.starts[community + 1]));
         let (low, high) = if draw.next() >= mixing { (start, end) } else { (0, self.nodes) };
-        // Any node but the source: one fewer to draw from; targets from the source on move up by one.
+        // Excludes the source: one position fewer to draw from; targets from the source on move up by one.
         let mut target = low + draw.below(high - low - 1);
         if target >= source {
             target += 1;

@@ -25,7 +25,7 @@
 //! # Ok::<(), outcore::Error>(())
 //! ```
 //!
-//! [`job`] has the same with every option.
+//! [`job`] offers the same with every option.
 //!
 //! The parts of a job can also be used on their own: [`input`] parses edge lists, [`sort`] sorts more records than fit
 //! in memory, [`graph`] is the graph on disk, [`cluster`] finds its communities, [`score`] rates them, and all of them

@@ -34,7 +34,7 @@ _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
 def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes], Messages], Labels]) -> None:
     """Find the connected pieces of labels.
 
-    Afterwards each part keeps its labels and ``roots``, and the forest is on its way to it.
+    Afterwards each part keeps its labels and ``roots``, and the forest has been sent to it.
     """
 
     def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
@@ -175,7 +175,7 @@ def _quality(table: DataFrame) -> dict[str, Any]:
 
 
 def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
-    """Send parts the numbers of their communities; they keep one for each node, and ``roots``."""
+    """Send parts the numbers of their communities; they keep the number of each node, and ``roots``."""
     named = sums.select("part", "root").join(numbers.select("root", "number"), "root")
     packed = (
         named.repartition(parts.count, "part")

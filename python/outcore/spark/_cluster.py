@@ -495,7 +495,7 @@ def _is_here(spark: SparkSession) -> bool:
 
 
 def _notifier(progress: ProgressOption) -> Callable[[str, str, bool], None]:
-    """Return a function that reports stages to a function, to the terminal, or to nobody."""
+    """Return a function that reports stages to a function or to the terminal, or ignores them."""
     if callable(progress):
         return lambda stage, text, done: (progress(Progress(stage=stage, detail=text, is_done=done)), None)[1]
     if progress is True or (progress == "auto" and sys.stderr is not None and sys.stderr.isatty()):

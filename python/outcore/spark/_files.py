@@ -33,7 +33,7 @@ from outcore.spark._reading import Reading, refuse_file
 #: Mask for the number of a row within its task: see `monotonically_increasing_id`.
 _WITHIN = (1 << 33) - 1
 _NAME_BYTES_MAX = 64 << 10
-#: Bytes from which the engine detects the layout of a file; four times as many while they do not suffice.
+#: Bytes from which the engine first tries to detect the layout of a file; quadrupled until they suffice.
 _HEAD_BYTES = 64 << 10
 #: Endings of compressed text that Spark does not read.
 _PACKED = (".xz", ".lz4", ".zip", ".7z", ".Z")
@@ -200,7 +200,7 @@ def _scan_tables(spark: SparkSession, paths: list[str], reading: Reading) -> Dat
 
 
 def _escaped(spark: SparkSession, paths: list[str]) -> list[str]:
-    """Return paths that Spark does not take for patterns."""
+    """Return paths, escaped so that Spark does not take them for patterns."""
     java: Any = spark._jvm
     names = [str(java.org.apache.hadoop.fs.Path(java.java.net.URI(path)).toString()) for path in paths]
     return [re.sub(r"([\\*?\[\]{}])", r"\\\1", name) for name in names]

@@ -164,7 +164,7 @@ def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
 
 
 def tasks_for(work: Work, rows: DataFrame) -> int:
-    """Return the number of tasks that sort data of these rows: as many as read them, and at least one per core."""
+    """Return the number of tasks that sort data of these rows: the number that read them, but at least one per core."""
     return max(rows.rdd.getNumPartitions(), work.spark.sparkContext.defaultParallelism)
 
 

@@ -30,7 +30,7 @@ Labels: TypeAlias = tuple[bytes, bytes, bytes]
 #: Step of one part: takes the kept bytes and the messages for it, returns bytes to keep, messages, and a report.
 Step: TypeAlias = Callable[["_outcore.Part", dict[str, bytes], Messages], tuple[dict[str, bytes], Messages, Any]]
 
-#: Maximum number of rounds between two writes: a lost worker costs no more than these.
+#: Maximum number of rounds between two writes, and so the maximum that a lost worker costs.
 _ROUNDS_UNWRITTEN = 24
 #: The first sweeps of local moving end when at most this share of the nodes moves, as in the engine.
 MOVES_ENOUGH = 0.01
@@ -74,7 +74,7 @@ def _is(kind: int, item: Item) -> bool:
 
 @dataclass
 class Parts:
-    """Parts of a graph on the workers, the bytes that they keep, and the messages on their way."""
+    """Parts of a graph on the workers, the bytes that they keep, and the messages in transit."""
 
     work: Work
     arcs: RDD[Item]
@@ -143,7 +143,7 @@ class Parts:
         return self.kept.mapPartitionsWithIndex(row)
 
     def send(self, messages: RDD[tuple[int, bytes]]) -> None:
-        """Send messages to parts, in place of those on their way."""
+        """Send messages to parts, replacing those in transit."""
         self.messages = messages.map(lambda item: (item[0], (MESSAGE, 0, item[1]))).partitionBy(self.count, own)
 
     def save(self, name: str) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from outcore.errors import _made, option
 
-#: Options of tables whose rows have megabytes: writers and readers hold a whole group of rows in memory.
+#: Options of tables with rows of megabytes: small row groups, since writers and readers hold a whole one in memory.
 _PACKED = {
     "parquet.block.size": str(4 << 20),
     "parquet.block.size.row.check.min": "1",

@@ -138,7 +138,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     }
 }
 
-/// Refuses what is no file that can be sampled.
+/// Refuses an input that cannot be sampled, as it is not a file.
 fn check_sampled(files: &Files, path: &Path) -> Result<()> {
     if path == Path::new("-") {
         let message = "`-` is standard input, which can be read only once, so it cannot be sampled";
@@ -353,7 +353,7 @@ fn check_paths(
     output::check(files, report)
 }
 
-/// Whether a report is requested as an HTML page.
+/// Returns whether a report is requested as an HTML page.
 fn is_page(path: &Path) -> bool {
     Written::is_page(path)
 }
@@ -442,7 +442,7 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     let free = free.map_or_else(String::new, |free| {
         format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
     });
-    // If there is room, more is saved to resume a job from.
+    // With free space, more state is saved from which a job can resume.
     let max = match plan.disk_bytes_most > plan.disk_bytes {
         true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
         false => String::new(),

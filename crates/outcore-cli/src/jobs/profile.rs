@@ -21,13 +21,13 @@ pub(crate) fn stored_path(files: &Files, directory: &Path) -> Option<PathBuf> {
     Some(home.join("outcore").join("profiles").join(name))
 }
 
-/// Returns the file of the profile that is given, if one is.
+/// Returns the file of the given profile, if any.
 pub(crate) fn given(resources: &Resources) -> Option<&Path> {
     resources.profile.as_deref().filter(|path| *path != Path::new("none"))
 }
 
-/// Returns `files` with the settings of the profile `given`, or of the one stored for the disk of
-/// `directory`. A stored profile that is invalid causes a warning and is not used.
+/// Returns `files` with the settings of the profile `given`, or else of the one stored for the disk of `directory`. An
+/// invalid stored profile is not used and causes a warning.
 ///
 /// # Errors
 /// `CorruptFile` or `Io` if the given one cannot be read.

@@ -62,7 +62,7 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
     Ok(())
 }
 
-/// Refuses names of the report and of the page that are those of other formats.
+/// Refuses names of the report and of the page that have endings of other formats.
 fn check_endings(report: Option<&Path>, page: Option<&Path>) -> Result<()> {
     report.map_or(Ok(()), |path| Written::JSON.check(&OUTPUT, path))?;
     page.map_or(Ok(()), |path| Written::HTML.check(&HTML, path))

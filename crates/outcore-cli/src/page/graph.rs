@@ -111,7 +111,7 @@ fn drawn_weights(graph: &GraphSummary) -> Markup {
     }
 }
 
-/// Returns at most about [`COLUMNS_MAX`] columns, each of which spans as many powers of two as that takes.
+/// Returns at most about [`COLUMNS_MAX`] columns, each spanning the number of powers of two that this requires.
 fn weight_columns(bins: &[Bin<f64>], ends: u64, edges: u64) -> Vec<Upright> {
     // Weights below all powers of two are counted with the smallest.
     let power =

@@ -4,9 +4,9 @@ use outcore::progress::{Event, Stage};
 use outcore::units::{format_bytes, format_short};
 use std::time::{Duration, Instant};
 
-/// Time for which work must have been measured before the remaining time is shown.
+/// Minimum measured time of work before the remaining time is shown.
 const KNOWN_AFTER: Duration = Duration::from_secs(2);
-/// Share of the work that must have been measured before the remaining time is shown.
+/// Minimum measured share of the work before the remaining time is shown.
 const KNOWN_SHARE: f64 = 0.01;
 
 /// Progress of the running stage.
@@ -16,7 +16,7 @@ pub struct Gauge {
     pub(crate) total: Option<u64>,
     unit: &'static str,
     pub(crate) began: Instant,
-    /// Time of the first advance, and the work done by then, which may be that of an earlier run.
+    /// Time of the first advance, and the work done by then, possibly by an earlier job.
     first: Option<(Instant, u64)>,
     pub(crate) done: u64,
     pub(crate) detail: String,
@@ -74,7 +74,7 @@ impl Gauge {
     }
 }
 
-/// Returns the remaining time of `total` work, of which `done` took `passed`, if that is enough to estimate it.
+/// Returns the remaining time of `total` work, of which `done` took `passed`; `None` if too little is known.
 fn seconds_left(passed: Duration, done: u64, total: Option<u64>) -> Option<f64> {
     let (done, total) = (done as f64, total? as f64);
     let is_known = passed >= KNOWN_AFTER && done > 0.0 && done >= KNOWN_SHARE * total;

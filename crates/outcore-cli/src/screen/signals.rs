@@ -33,7 +33,7 @@ impl Signals {
         Ok(())
     }
 
-    /// Whether a signal was received.
+    /// Returns whether a signal was received.
     pub(crate) fn came(&self) -> bool {
         self.number.load(Ordering::Relaxed) != 0
     }

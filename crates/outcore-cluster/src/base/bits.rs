@@ -91,7 +91,7 @@ impl Bits {
         }
     }
 
-    /// Returns the words that hold `range`, each with the index of its first bit and other bits masked off.
+    /// Returns the words that hold `range`, with other bits masked off, each with the index of its first bit.
     fn words_of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
         let last = range.end.div_ceil(64).max(range.start / 64);
         (range.start / 64..last).map(move |i| {

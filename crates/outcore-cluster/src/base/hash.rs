@@ -14,7 +14,7 @@ pub const SUB: u64 = 0x5355_4252_4f55_4e44;
 pub const ORDER: u64 = 0x424c_4f43_4b4f_5244;
 /// Salt for leaders when communities are refined.
 pub const REFINE: u64 = 0x5245_4649_4e45_4c44;
-/// Salt for the nodes and communities that are loosened when communities are perturbed.
+/// Salt for the choice of nodes and communities that a perturbation loosens.
 pub const LOOSEN: u64 = 0x4c4f_4f53_454e_4544;
 /// Salt that separates the levels of a hierarchy.
 pub const LEVEL: u64 = 0x4c45_5645_4c48_4153;

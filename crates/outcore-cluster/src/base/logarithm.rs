@@ -1,10 +1,9 @@
 //! Binary logarithm with the same result on every machine.
 //!
-//! Libraries differ in the last bit of a logarithm, and one bit can decide between two labels. This
-//! one uses only additions, multiplications and a table computed from them at compile time, whose
-//! rounding IEEE 754 defines exactly. The error is below 4e-16 times the larger of the result and 1;
-//! a call takes about 3 ns. (Method: Tang, "Table-driven implementation of the logarithm function",
-//! 1990.)
+//! Libraries differ in the last bit of a logarithm, and one bit can decide between two labels. This implementation uses
+//! only additions, multiplications and a table computed from them at compile time, whose rounding IEEE 754 defines
+//! exactly. The error is below 4e-16 times the larger of the result and 1; a call takes about 3 ns. (Method: Tang,
+//! "Table-driven implementation of the logarithm function", 1990.)
 
 const TABLE_BITS: u32 = 7;
 const TABLE: [(f64, f64); 1 << TABLE_BITS] = table();

@@ -1,9 +1,8 @@
-//! Progress of a clustering: arcs scanned, out of the arcs of all passes that it is expected to take.
+//! Progress of a clustering: arcs scanned, relative to the expected arcs of all passes.
 //!
-//! The number of passes is not known in advance. The first estimate is that of the plan (`cost`); it is corrected
-//! whenever more is known: after each sweep, at each level, at the closing. When a part of the work takes longer
-//! than expected, no total is reported until the next correction, since a share that stands still would be
-//! misleading.
+//! The number of passes is not known in advance. The first estimate is that of the plan (`cost`); it is refined after
+//! each sweep, at each level, and at the closing. When a part of the work takes longer than expected, no total is
+//! reported until the next estimate, since a share that stands still would be misleading.
 //!
 //! Arcs are counted where blocks are handed out, not in the workers that sweep them. The closing is the last step.
 
@@ -18,7 +17,7 @@ pub struct ClusterProgress<'a> {
     observer: &'a dyn Observer,
     /// Arcs of the blocks scanned so far, on all levels.
     scanned: AtomicU64,
-    /// Locked while the observer is called, which several threads never do at the same time.
+    /// Locked while the observer is called, so that threads call it one at a time.
     expected: Mutex<ExpectedWork>,
 }
 
@@ -42,8 +41,8 @@ impl<'a> ClusterProgress<'a> {
         self.scanned.fetch_add(arcs, Relaxed);
     }
 
-    /// Sets the estimate: the part of the work that begins now takes `part` arcs, and `after` arcs follow it; `None`
-    /// if that is unknown.
+    /// Sets the estimate: `part` arcs for the part of the work that begins now (`None` if unknown), and `after` arcs
+    /// for the rest.
     ///
     /// # Errors
     /// `Interrupted` if the observer asks to stop.
@@ -82,8 +81,8 @@ impl Observer for ClusterProgress<'_> {
     }
 }
 
-/// Predicts the number of remaining sweeps until at most `enough` nodes move, if the number of moved nodes keeps
-/// shrinking as in the last sweep; `None` if it does not shrink.
+/// Extrapolates the number of sweeps until at most `enough` nodes move, assuming that the number of moved nodes shrinks
+/// by the same factor as in the last sweep; `None` if it does not shrink.
 pub fn sweeps_left(before: u64, moved: u64, enough: f64) -> Option<f64> {
     if moved as f64 <= enough {
         return Some(0.0);

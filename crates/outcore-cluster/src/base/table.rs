@@ -115,7 +115,7 @@ impl<S: Sum> LabelTable<S> {
         self.shift = 64 - slots.trailing_zeros();
     }
 
-    /// Adds to the sum of a label, for which the caller has made room.
+    /// Adds to the sum of a label; [`reset`](Self::reset) must have made room for it.
     #[inline]
     pub fn add(&mut self, label: u32, weight: S) {
         let slots = &mut self.slots[..=self.mask];

@@ -1,8 +1,8 @@
-//! Connected components: one scan that connects nodes, and another one for the modularity.
+//! Connected components: one scan for the union-find, another for the modularity.
 //!
-//! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the
-//! union-find, whose array becomes the result, and 8 bytes per component of more than one node while their
-//! strengths are computed, in as many scans as the memory requires.
+//! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the union-find, whose
+//! array becomes the result, and 8 bytes per component of several nodes while their strengths are computed, in several
+//! scans if memory is short.
 
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
@@ -120,9 +120,9 @@ impl ClusterJob<'_> {
         Ok(pieces)
     }
 
-    /// Computes the modularity of components, all of whose weight is inside: 1 minus the sum of the squared
-    /// shares of their strengths. The first `shared` components have more than one node; each scan computes
-    /// the strengths of `window` of them.
+    /// Computes the modularity of components: all weight is inside, so it is 1 minus the sum of the squared shares of
+    /// the strengths. The first `shared` components have several nodes; each scan computes the strengths of `window` of
+    /// them.
     fn expected_inside<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -134,7 +134,7 @@ impl ClusterJob<'_> {
         notify(self.observer, Event::Detail { text: "computing strengths" })?;
         let loop_ends = if self.graph.is_directed() { 1.0 } else { 2.0 };
         let mut node_sums = Vec::new();
-        // Sums of squares are relative to a strength, so that they stay in range.
+        // Strengths are divided by the first one before they are squared, so that squares stay in range.
         let (mut total, mut unit, mut squares) = (0.0, 0.0, 0.0);
         let scans = shared.div_ceil(window.max(1)).max(1) as u64;
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;

@@ -48,23 +48,23 @@ pub(crate) struct Division<'a> {
     pub(crate) class_count: usize,
     /// Number of input nodes in each node; empty if one each.
     pub(crate) counts: &'a [u32],
-    /// Set if only arcs inside communities are to count.
+    /// Counts only arcs inside these communities, if set.
     pub(crate) within: Option<OnlyInside<'a>>,
 }
 
 impl Division<'_> {
-    /// Returns the group of all nodes whose arcs do not count, if there is one.
+    /// Returns the sink group for excluded nodes, if any.
     fn rest(&self) -> Option<u32> {
         self.within.as_ref().map(|_| self.classes.len() as u32 - 1)
     }
 }
 
-/// Communities inside which arcs count. The last group holds all nodes whose arcs do not count at all; it has no class
-/// in common with others.
+/// Communities inside which arcs count. The last group is a sink for excluded nodes, none of whose arcs count; its
+/// class holds no other group.
 pub(crate) struct OnlyInside<'a> {
     /// Community of each node.
     pub(crate) labels: &'a [AtomicU32],
-    /// Strength of all nodes together.
+    /// Total strength of all nodes.
     pub(crate) strength: f64,
 }
 
@@ -87,8 +87,8 @@ pub(crate) struct LevelPlace<'a> {
     pub(crate) sort_bytes: u64,
 }
 
-/// Contracts the groups of a level. If only arcs inside communities count, the strength of each group is still that of
-/// all its arcs: the others become arcs to the last group if the objective counts cuts, and loops if it does not.
+/// Contracts the groups of a level. If only arcs inside communities count, groups still have the strength of all their
+/// arcs: excluded arcs become arcs to the sink group if the objective counts cuts, and loops otherwise.
 ///
 /// # Errors
 /// Those of reading and writing, and of `tick`, which is called for each block or batch.
@@ -141,7 +141,8 @@ fn group_counts(division: &Division<'_>) -> Vec<u32> {
     counts
 }
 
-/// Returns counts by which the last group fills a community limited to the number of groups, and others do not.
+/// Returns counts of 1, except for the last (sink) group: with sizes limited to the number of groups, it fills a
+/// community alone.
 fn unit_counts(groups: usize) -> Vec<u32> {
     let mut counts = vec![1; groups];
     if let Some(last) = counts.last_mut() {
@@ -155,7 +156,7 @@ fn unit_counts(groups: usize) -> Vec<u32> {
 struct Ends {
     /// Inside its group, counted at the later end.
     inside: f64,
-    /// To other communities, and of all arcs, if only arcs inside communities count.
+    /// To other communities, and in total; used only if arcs are restricted to communities.
     outside: f64,
     arcs: f64,
 }
@@ -333,7 +334,7 @@ fn records<S: Sum>(
     filled
 }
 
-/// Like [`records`], for arcs to nodes of the same community; adds the weight of the others, too.
+/// Like [`records`], but only for arcs inside the community; also sums the weight of the other arcs.
 fn records_within<S: Sum>(
     node: u32,
     division: &Division<'_>,
@@ -361,7 +362,7 @@ fn records_within<S: Sum>(
     filled
 }
 
-/// Passes arcs between each group and the last, in both directions, to the sorter.
+/// Passes arcs between each group and the sink group, in both directions, to the sorter.
 fn push_outside(outside: &[f64], rest: u32, sorter: &mut Sorter<ArcRecord>) -> Result<()> {
     let mut records = Vec::with_capacity(4096);
     for (group, &weight) in (0..).zip(outside).filter(|&(_, &weight)| weight > 0.0) {

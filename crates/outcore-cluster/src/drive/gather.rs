@@ -1,14 +1,14 @@
-//! Arcs between groups, gathered in memory group by group: what a sort of all arcs returns, without the sort.
+//! Arcs between groups, gathered in memory group by group: the records that a sort of all arcs would return.
 //!
 //! ```text
 //!  blocks in memory --rows of the group's nodes--> (other group, weight) --sorted--> records of the group
 //! ```
 //!
-//! If the blocks of a level stay in memory, the rows of a group's nodes can be visited one after the other, wherever
-//! they are. Their arcs are few, so they are sorted in the first-level cache. Groups are independent of one another, and
-//! while one batch of them is gathered, the one before is written.
+//! If the blocks of a level stay in memory, the rows of a group's nodes can be visited one after the other. Their arcs
+//! are few, so they are sorted in the first-level cache. Groups are independent of one another: one batch is gathered
+//! while the previous one is written.
 //!
-//! Cost: a random access for each node and 10 to 15 ns per arc and core, where the external sort takes about 40 ns. Memory:
+//! Cost: a random access per node and 10 to 15 ns per arc and core, where the external sort takes about 40 ns. Memory:
 //! 4 bytes per node, 8 per group, and two batches of records.
 //!
 //! Prefetching hides most of the random accesses. A group with more than half a million arcs takes the sort. With
@@ -25,9 +25,9 @@ use std::iter::repeat;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Maximum number of arcs of the groups that are gathered at a time.
+/// Maximum number of arcs in a batch of groups.
 const BATCH_ARCS: u64 = 1 << 19;
-/// Number of nodes whose place, and half of it whose arcs, are fetched early.
+/// Prefetch distance, in nodes: a node's place is fetched at this distance, its arcs at half of it.
 const AHEAD: usize = 16;
 const ONE: u32 = Weight::ONE.code();
 
@@ -35,9 +35,9 @@ const ONE: u32 = Weight::ONE.code();
 pub(crate) struct Gathering<'a> {
     blocks: Vec<Arc<Block>>,
     groups: &'a [u32],
-    /// Number of arcs of the nodes of each group.
+    /// Number of arcs per group.
     arcs: Vec<u32>,
-    /// Positions in `members` where the nodes of each group begin, and where the last ones end.
+    /// Positions in `members` where the nodes of each group begin, and the end of the last group.
     starts: Vec<u32>,
     /// Nodes by group, ascending within each.
     members: Vec<u32>,
@@ -54,7 +54,7 @@ struct GroupSpan {
 #[derive(Default)]
 struct Worker {
     arcs: ArcScratch,
-    /// Other groups, each with the code of a weight.
+    /// Keys of arcs to other groups; see [`key`].
     keys: Vec<u64>,
 }
 

@@ -21,9 +21,9 @@ use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of nodes by which the labels around a node are fetched ahead of their use.
+/// Prefetch distance for the labels around a node, in nodes.
 const NODES_AHEAD: usize = 3;
-/// Number of nodes by which sums are fetched ahead of their use.
+/// Prefetch distance for sums, in nodes.
 const SUMS_AHEAD: usize = 16;
 /// Marker of a node without a leader.
 const ALONE: u32 = u32::MAX;
@@ -64,7 +64,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
-    // Memory is touched only as it is used.
+    // Reserves the maximum; pages are touched only as they are used.
     let mut sums = O::empty(rule, node_count);
     let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
     let most = O::most(rule).filter(|_| classes.is_none());
@@ -116,7 +116,8 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
 }
 
 /// Divides the communities with `examined` labels into stars: leaders, and the nodes that follow them inside their
-/// community. Returns the group of each node, and the group of all nodes of other communities, which is the last.
+/// community. Returns the group of each node, and the number of the last group, which holds all nodes of other
+/// communities.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
@@ -180,8 +181,8 @@ pub(crate) fn stars_inside<S: Sum>(
     Ok((groups, next))
 }
 
-/// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them,
-/// with twice that of loops, from one scan. Marks the nodes with more weight to other communities than to their own, if
+/// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them, with
+/// loops counted twice, from one scan. Marks the nodes with more weight to other communities than to their own, if
 /// `doubted` is given.
 ///
 /// # Errors
@@ -228,7 +229,7 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
     Ok((sums, inside))
 }
 
-/// Fetches the sums of a node that is added soon: they are accessed at random, and one thread adds them all.
+/// Prefetches the sums of a later node: access is random, and a single thread adds them all.
 #[inline]
 fn fetch_ahead(sums: &impl Sums, found: &[Contribution], local: usize) {
     if let Some(later) = found.get(local + SUMS_AHEAD) {
@@ -258,7 +259,7 @@ fn contribution<S: Sum>(
     Ok((Contribution { label, arcs, earlier }, own.value()))
 }
 
-/// Numbers the leaders; other nodes have no label yet.
+/// Numbers the leaders; the other nodes remain unlabeled.
 fn leader_labels(leads: &Bits, node_count: usize) -> (Vec<AtomicU32>, u32) {
     let mut labels: Vec<AtomicU32> = reserve_large_pages(node_count);
     labels.resize_with(node_count, || AtomicU32::new(ALONE));

@@ -15,10 +15,10 @@ use std::path::Path;
 /// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
 const SMALL_SIZE: u64 = 1 << 15;
 const MEDIUM_SIZE: u64 = 3 << 20;
-/// Arcs of a level below which a search takes less time than to start a thread.
+/// Number of arcs of a level below which a search takes less time than starting a thread.
 const PARALLEL_ARCS: u64 = 1 << 12;
 
-/// Bounds of working memory and of the classes of sizes; tests change them.
+/// Limits of working memory and of size classes; tests change them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScratchLimits {
     pub(crate) large_degree: u64,
@@ -30,7 +30,7 @@ pub(crate) struct ScratchLimits {
     pub(crate) parallel_arcs: u64,
 }
 
-/// Class of a graph by its size, which determines how much may be tried on it; independent of memory.
+/// Class of a graph by its size, which determines the number of starts; independent of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeClass {
     /// Every start is tried on the graph itself.
@@ -54,7 +54,7 @@ impl Default for ScratchLimits {
 }
 
 impl ScratchLimits {
-    /// Returns the number of searches to run in parallel on a level, by its number of arcs, if memory allows `most`.
+    /// Returns the number of parallel searches on a level with `arcs` arcs, if memory allows `most`.
     pub(crate) fn width(&self, tasks: usize, threads: usize, arcs: u64, most: u64) -> usize {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         if arcs < self.parallel_arcs { 1 } else { tasks.min(threads).min(most).max(1) }
@@ -84,7 +84,7 @@ pub(crate) struct ClusterJob<'a> {
 }
 
 impl ClusterJob<'_> {
-    /// Returns the blocks of the graph, of which `kept_bytes` bytes are cached.
+    /// Returns the blocks of the graph; up to `kept_bytes` bytes of them are cached.
     pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
         let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
         source.paced(self.observer)

@@ -64,8 +64,8 @@ impl Fit {
     }
 }
 
-/// Returns the part of the memory beyond a level's needs that its decoded blocks may take until it is contracted: the
-/// rest arranges its nodes by groups.
+/// Returns the part of `rest`, the memory beyond a level's needs, for its decoded blocks until it is contracted: the
+/// remainder serves to arrange its nodes by groups.
 pub(crate) fn roomy(rest: u64) -> u64 {
     rest / 8 * 7
 }

@@ -184,8 +184,8 @@ impl ClusterOptions {
         }
     }
 
-    /// Like [`node_bytes`](Self::node_bytes), with as much as possible on disk, if no node has more arcs than a
-    /// block or `hub_arcs`.
+    /// Like [`node_bytes`](Self::node_bytes), with labels on disk where possible, if no node has more arcs than a block
+    /// or `hub_arcs`.
     pub(crate) fn min_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
         let in_memory = self.node_bytes(node_count, directed);
         let given_count = self.files().count() as u64;

@@ -95,7 +95,7 @@ impl ClusterOptions {
         self.max_sweeps.unwrap_or(SWEEPS)
     }
 
-    /// Returns the maximum number of visits of a node, if there can be more.
+    /// Returns the maximum number of visits of a node, if the limit has an effect.
     fn most_visits(&self, graph: &Graph) -> Option<u16> {
         let most = self.propagation.max_visits.most(graph.max_degree())?;
         // A node is visited once per sweep, so a limit of at least the number of sweeps has no effect.

@@ -1,7 +1,7 @@
-//! From swept labels to communities: separates those that are not well-connected, if that is asked for, and closes.
+//! From swept labels to communities: separates those that are not well-connected, if requested, and closes.
 //!
-//! A large community may turn out to need more memory than there is. The results of the sweeps are then saved, so that the
-//! same command with more memory resumes there.
+//! If a large community turns out to need more memory than available, the results of the sweeps are saved, so that the
+//! same command resumes there with more memory.
 
 use super::job::ClusterJob;
 use super::memory::Fit;
@@ -29,7 +29,7 @@ struct SavedResults {
     scans: u64,
 }
 
-/// Most memory that a job holds beside its clustering: the program, and what the allocator has not returned.
+/// Upper bound of a job's memory beside its clustering: the program, and memory that the allocator has not returned.
 const BESIDE_BYTES: u64 = 32 * MIB;
 
 /// Key that only these checkpoints have.

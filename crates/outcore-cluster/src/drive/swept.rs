@@ -1,4 +1,4 @@
-//! Results of sweeps in checkpoints: of rules that have been solved, and of all sweeps while communities are separated.
+//! Results of sweeps in checkpoints: of rules that have been solved, and of all sweeps during the separation.
 
 use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;

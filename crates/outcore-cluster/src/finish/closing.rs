@@ -53,7 +53,7 @@ pub(crate) struct Finish<'a> {
     pub(crate) scratch: &'a Path,
     /// Whether to compute the code length of the map equation.
     pub(crate) counts_cuts: bool,
-    /// Whether to compute the modularity expected by chance: if the degrees are always in memory.
+    /// Whether to compute the modularity expected by chance, for which all degrees must be in memory.
     pub(crate) expects_chance: bool,
 }
 
@@ -249,10 +249,11 @@ impl FinalCommunities {
     }
 }
 
-/// Returns the modularity that can be found in a random graph with these degrees: about 0.97 times the mean of their roots,
-/// over their mean (Reichardt and Bornholdt, "When are networks truly modular?", 2006). That holds for large degrees; the
-/// correction for small ones is fitted to random graphs of 1,000 to 20,000 nodes with mean degrees of 5 to 40, equal and
-/// Pareto-distributed, and is within 6 % of what is found there. `None` for smaller and sparser graphs.
+/// Returns the modularity that can be found in a random graph with these degrees: about 0.97 times the mean of their
+/// roots, over their mean (Reichardt and Bornholdt, "When are networks truly modular?", 2006). That holds for large
+/// degrees; the correction for small ones is fitted to random graphs of 1,000 to 20,000 nodes with mean degrees of 5 to
+/// 40, equal and Pareto-distributed, and is within 6 % of the modularity found there. `None` for smaller and sparser
+/// graphs.
 fn chance(degrees: &[f64]) -> Option<f64> {
     const LEAST_NODES: usize = 1000;
     const LEAST_DEGREE: f64 = 4.0;

@@ -27,8 +27,7 @@ pub struct Communities {
     pub largest: u64,
     /// Number of communities that were not connected and have been split.
     pub split_count: u64,
-    /// Number of communities that were not well-connected and have been split, and of their parts, if that was asked
-    /// for.
+    /// Number of communities that were not well-connected and have been split, and of their parts, if requested.
     pub separated: Option<Separated>,
     /// Modularity of the result.
     pub modularity: f64,
@@ -51,7 +50,8 @@ pub struct Communities {
     pub trial_losses: Vec<f64>,
     /// Mean share of nodes that stay with the communities of the best start in another one; `None` with one start.
     pub trial_agreement: Option<f64>,
-    /// Modularity that can be found in a random graph with these degrees; for graphs without weights that are large and not sparse.
+    /// Modularity that can be found in a random graph with these degrees; only for large, unweighted graphs that are
+    /// not sparse.
     pub chance_modularity: Option<f64>,
     /// Bits per step of a random walk with all nodes in one community, if the map equation was the objective.
     pub undivided_length: Option<f64>,
@@ -59,7 +59,7 @@ pub struct Communities {
     pub stability: Option<Stability>,
     /// Number of levels above the graph.
     pub levels: u64,
-    /// The first sweeps, as many as reports list, including those of an earlier process.
+    /// First sweeps, up to the number that reports list, including those of an earlier process.
     pub sweeps_reported: Vec<Sweep>,
     /// Whether the sweeps ended because few enough nodes changed.
     pub converged: bool,

@@ -1,8 +1,7 @@
 //! Final numbers of communities: the largest is 0; among equal sizes, the one with the smallest node is first.
 //!
-//! There are few different sizes (their sum is at most the number of nodes, so there are fewer than
-//! sqrt(2n)). Communities are therefore counted by size and numbered in one pass, without sorting.
-//! Memory: 8 bytes per node, including the result.
+//! There are few distinct sizes: fewer than sqrt(2n), as their sum is at most the number of nodes. Communities are
+//! therefore counted by size and numbered in one pass, without sorting. Memory: 8 bytes per node, including the result.
 
 use crate::base::bits::Bits;
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! Stability: how often nodes stay with their communities in other divisions of the same graph.
 //!
-//! A community is found again in another division as the label that most of its nodes have there; a node stays if it has
+//! In another division, a community corresponds to the label that most of its nodes have there; a node stays if it has
 //! that label. Bootstrap studies of clusters use the same matching (Hennig, "Cluster-wise assessment of cluster
 //! stability", 2007). Cost: a sort of the members of each community for each division. Memory: 18 bytes per node at
 //! most; divisions are read from disk one at a time.
@@ -71,7 +71,7 @@ fn for_each_that_stays(
             let alike = || members.chunk_by(|&a, &b| label(a) == label(b));
             let size =
                 |nodes: &[u32]| nodes.iter().map(|&node| u64::from(count(node))).sum::<u64>();
-            // Of equally large shares, the one with the smallest label.
+            // Of equally large parts, the one with the smallest label.
             let most = alike().map(size).max();
             let largest = alike().find(|nodes| Some(size(nodes)) == most);
             largest.into_iter().flatten().for_each(|&node| stays(node));

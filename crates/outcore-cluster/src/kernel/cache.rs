@@ -1,20 +1,20 @@
-//! Blocks in order: from memory as far as the budget reaches, the rest from the file.
+//! Blocks in order: from memory within the budget, the rest from the file.
 //!
-//! A clustering scans the graph several times. If all blocks fit decoded, they stay so, with their weights listed if they
-//! fit only so; otherwise the first blocks read stay encoded, and every scan reads the rest again, ahead of its use. A
-//! [roomy](BlockSource::roomy) cache holds decoded blocks in memory that is needed only later. The cache never changes
-//! a result.
+//! A clustering scans the graph several times. If all blocks fit decoded, they stay decoded, with listed weights if
+//! they would not fit otherwise; else the first blocks read stay encoded, and every scan reads the rest again, ahead of
+//! its use. A [roomy](BlockSource::roomy) cache holds decoded blocks in memory that is needed only later. The cache
+//! never changes a result.
 //!
-//! Decoded blocks take 4 bytes per arc instead of about 2, 8 with weights. On 50 million edges, the map equation
-//! takes 18 % less processor time in 4 GiB, label propagation 16 % in 1 GiB. Listed weights make 6 bytes, for blocks
-//! of at most 16,384 different weights; three digits, and sums of repeated edges, are some thousands, so one byte
-//! would not do. A view changes arcs as they are decoded, so its blocks stay encoded.
+//! Decoded blocks take 4 bytes per arc instead of about 2, 8 with weights. On 50 million edges, the map equation takes
+//! 18 % less processor time in 4 GiB, label propagation 16 % in 1 GiB. Listed weights take 6 bytes, for blocks of at
+//! most 16,384 distinct weights; weights of three digits, and sums of repeated edges, have some thousands of values, so
+//! one byte would not do. A view changes arcs as they are decoded, so its blocks stay encoded.
 //!
 //! On levels, half of the memory beyond the state of the nodes is for blocks, half for the sort of the next level.
-//! Until a level is contracted, its decoded blocks may take seven eighths; then they are dropped, and the two or
-//! three scans that remain read the file again. On 50 million edges and 5 million nodes in 1 GiB, this and the
-//! shortlist (`propose`) take 16 and 19 % less processor time (64.5 to 54.2 s and 66.5 to 54.1 s, two pairs on a busy
-//! machine), and 75 MB more memory.
+//! Until a level is contracted, its decoded blocks may take seven eighths; then they are dropped, and the two or three
+//! scans that remain read the file again. On 50 million edges and 5 million nodes in 1 GiB, this and the shortlist
+//! (`propose`) take 16 and 19 % less processor time (64.5 to 54.2 s and 66.5 to 54.1 s, two pairs), and 75 MB more
+//! memory.
 
 use crate::base::pace::ClusterProgress;
 use outcore_graph::{Block, BlockEntry, Graph};
@@ -41,11 +41,11 @@ impl BlockForm {
         decoded.filter(|_| !graph.has_view()).unwrap_or(Self::Encoded)
     }
 
-    /// Returns an upper bound of the memory of all blocks, and of what decoding one takes meanwhile.
+    /// Returns an upper bound of the memory of all blocks, and of decoding one of them.
     fn bytes(self, graph: &Graph) -> u64 {
         let entries = graph.blocks().iter();
         match self {
-            // Tables of nodes and weights of a block are smaller than its arcs, or than this.
+            // Tables of nodes and weights of a block are smaller than its arcs or this constant.
             Self::Encoded => {
                 entries.map(|entry| 2 * entry.bytes + 32 * u64::from(entry.node_count) + 4096).sum()
             }
@@ -76,7 +76,7 @@ pub struct BlockSource<'g> {
 }
 
 impl<'g> BlockSource<'g> {
-    /// Creates a source that caches the first blocks read, as many as fit into `budget` bytes.
+    /// Creates a source that caches the first blocks read, up to `budget` bytes.
     pub fn new(graph: &'g Graph, budget: u64) -> Self {
         let budget = budget.min(graph.files().cramped().kept_bytes);
         let kept = vec![None; if budget > 0 { graph.blocks().len() } else { 0 }];
@@ -95,7 +95,7 @@ impl<'g> BlockSource<'g> {
         self
     }
 
-    /// Frees the cached blocks if they take more than the budget that lasts.
+    /// Ends the raised budget of [`roomy`](Self::roomy), if there is one, and frees its cached blocks.
     pub fn release(&mut self) {
         if self.budget > self.lasting {
             self.kept.fill(None);
@@ -156,7 +156,7 @@ impl<'g> BlockSource<'g> {
         }
     }
 
-    /// Returns the most bytes that blocks may take in the cache.
+    /// Returns the maximum number of bytes of cached blocks.
     pub fn budget(&self) -> u64 {
         self.budget
     }
@@ -195,7 +195,7 @@ impl<'g> BlockSource<'g> {
             order.clone().filter(|&index| !self.is_kept(index) && wanted(&entries[index]));
         let mut planned: Vec<usize> = planned.collect();
         if planned.len() == 1 {
-            // Threads that read ahead would take longer than the block.
+            // Starting threads to read ahead would take longer than reading the block.
             planned.clear();
         }
         self.scan(planned, &mut { order }, &wanted, &mut visit)

@@ -1,9 +1,9 @@
 //! State of nodes during a sweep: labels, active nodes, and nodes that may move.
 //!
-//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from
-//! a late sweep on, a node that has moved often enough stays. [`Rules`] holds these limits.
+//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from a late sweep
+//! on, frequent movers stay where they are. [`Rules`] holds these limits.
 //!
-//! Nor do directed graphs. In both cases, a node that has moved eight times stays from sweep 20 on.
+//! Directed graphs define no potential either. In both cases, a node that has moved eight times stays from sweep 20 on.
 
 use super::objective::Choice;
 use crate::base::bits::Bits;

@@ -31,9 +31,9 @@ pub const ALONE: u32 = u32::MAX - 1;
 pub struct Visit {
     /// Present label.
     pub present: u32,
-    /// Number of nodes of the input in it.
+    /// Number of input nodes in the node.
     pub count: u32,
-    /// Weight of its arcs to other nodes with this label.
+    /// Weight of its arcs to other nodes with the present label.
     pub own: f64,
     /// Weight of all its arcs, without loops. Zero if the objective does not need it.
     pub arcs: f64,
@@ -75,13 +75,13 @@ pub trait Objective: Sync {
     fn ceiling(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
         0.0
     }
-    /// Returns an upper bound of the rates of all labels to which arcs of this total weight lead, or of a smaller
-    /// one, up to rounding.
+    /// Returns an upper bound of the rates of all labels to which arcs of at most this total weight lead, up to
+    /// rounding.
     #[inline]
     fn best_rate(&self, _visit: &Visit, _at: &Self::Leaving, _ceiling: f64, _weight: f64) -> f64 {
         f64::INFINITY
     }
-    /// Rates being alone; negative infinity if that is not an option.
+    /// Rates a community of this node alone; negative infinity if the objective has no such option.
     #[inline]
     fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
         f64::NEG_INFINITY
@@ -130,14 +130,14 @@ pub trait Sums: Objective + Sized + Send {
     fn complete(&mut self);
     /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
     fn free_below(&mut self, _count: usize) {}
-    /// Returns the strength of all nodes together.
+    /// Returns the total strength of all nodes.
     fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
     /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is
-    /// better. `inside` is the weight of the arcs inside communities, with twice that of loops.
+    /// better. `inside` is the weight of the arcs inside communities, with loops counted twice.
     fn quality(&self, inside: f64) -> f64;
-    /// Returns the scale of a quality, on a graph with `nodes` nodes, with which differences are compared.
+    /// Returns the scale for comparing differences of quality, on a graph with `nodes` nodes.
     fn scale(quality: f64, _nodes: u64) -> f64 {
         quality.abs()
     }
@@ -282,8 +282,8 @@ impl<'a, O: Objective> Election<'a, O> {
         Self { objective, visit, leaving, ceiling, largest, best: None }
     }
 
-    /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay where they are,
-    /// and the weights of their other labels already tell so.
+    /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay, and the weights
+    /// of their other labels suffice to decide that.
     #[inline]
     pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
         rates.clear();
@@ -312,8 +312,8 @@ impl<'a, O: Objective> Election<'a, O> {
         }
     }
 
-    /// Returns whether a label of this weight may be better than the present one. Rounding of the bound cannot matter:
-    /// a label must be better by more than it.
+    /// Returns whether a label of this weight may be better than the present one. Rounding of the bound is harmless: a
+    /// label must be better by more than that.
     #[inline]
     pub fn may_win(&self, weight: f64) -> bool {
         self.objective.best_rate(&self.visit, &self.leaving, self.ceiling, weight) > 0.0

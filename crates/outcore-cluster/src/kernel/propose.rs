@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Maximum number of members whose labels are fetched together.
 const BATCH_MEMBERS: usize = 512;
-/// Number of members by which the arcs of a member are fetched ahead of their use, and the places of the arcs.
+/// Prefetch distances, in members: for the arcs of a member, and for the places of its arcs.
 const ARCS_AHEAD: usize = 6;
 const PLACES_AHEAD: usize = 12;
 /// Upper bound of the bytes of a candidate, whose type depends on the objective.
@@ -194,7 +194,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             let election = Election::new(objective, self.visit(local, own.value(), all));
             let rest = if O::RESTRICTS { open } else { all }.value() - own.value();
             if !election.may_win(rest) {
-                // Not even if all other arcs led to the same label.
+                // It would stay even if all its other arcs led to the same label.
                 plans[at].choice = election.choice();
                 continue;
             }
@@ -429,7 +429,7 @@ fn sum_up<S: Sum>(sums: &mut LabelTable<S>, labels: &[u32], codes: &[u32]) {
     S::for_each(labels, codes, |label, weight| sums.add(label, weight));
 }
 
-/// Returns the weight codes of these arcs; none if there are none at all.
+/// Returns the weight codes of these arcs; none in a graph without codes.
 #[inline]
 fn part(codes: &[u32], arcs: Range<usize>) -> &[u32] {
     if codes.is_empty() { &[] } else { &codes[arcs] }

@@ -33,7 +33,7 @@ const GROUPS: u8 = 4;
 const RESTS: u8 = GROUPS;
 /// Role of a node about to move in its group.
 const MOVES: u8 = GROUPS + 1;
-/// Number of members by which the data of labels is fetched ahead of a commit: it was last used by another thread.
+/// Prefetch distance of commits, in members: the data of labels was last used by another thread.
 const COMMITS_AHEAD: usize = 16;
 /// Degree above which nodes share one large table, so that each thread needs only a small one.
 pub const LARGE_DEGREE: u64 = 1 << 16;
@@ -223,7 +223,7 @@ fn group_nodes<O, L: ?Sized>(
     bounds
 }
 
-/// Determines which contested movers do have a moving neighbor.
+/// Determines which contested movers have a moving neighbor.
 fn confirm(
     block: &Block,
     roles: &[u8],

@@ -50,7 +50,7 @@ impl Default for WellConnected {
 }
 
 impl WellConnected {
-    /// Returns the number of edges that must not suffice to divide a community of `nodes` nodes.
+    /// Returns the bound for `nodes` nodes: to divide the community, more edges must be cut.
     pub fn bound(&self, nodes: u64) -> u64 {
         let count = nodes.max(1);
         let value = match self.growth {

@@ -21,8 +21,8 @@ pub struct ClusterOptions {
     pub resolution: Vec<f64>,
     /// Maximum number of cycles of multilevel methods.
     pub cycles: u32,
-    /// Number of restarts of the methods with several levels; the best one is refined. If `None`, as many as suit the
-    /// size of the graph: 10 to 5.
+    /// Number of restarts of the methods with several levels; the best one is refined. `None` chooses 10 to 5, by the
+    /// size of the graph.
     #[serde(default)]
     pub trials: Option<u32>,
     /// Whether to return how often each node stays with its community in other starts; for multilevel methods.
@@ -319,7 +319,7 @@ impl ClusterOptions {
         self.method.takes(MethodOption::Resolution)
     }
 
-    /// Returns the view that every graph is clustered through.
+    /// Returns the view through which every graph is clustered.
     pub(crate) fn view(&self) -> View {
         View::default().with_least_weight(self.min_weight)
     }

@@ -1,19 +1,18 @@
 //! Modularity and the constant Potts model: the weight inside communities, minus the weight that a null
 //! model expects there.
 //!
-//! The rate of a label is the weight of the node's arcs to it, minus `factor` x the node's mass x the mass
-//! of the community without the node. In modularity (Reichardt and Bornholdt, "Statistical mechanics
-//! of community detection", 2006) the mass is the strength and the factor is resolution / total strength.
-//! In the constant Potts model (Traag, Van Dooren and Nesterov, "Narrow scope for resolution-limit-free
-//! community detection", 2011) the mass is the number of nodes and the factor is the resolution x the mean
-//! weight of an arc. Memory: 8 bytes per community, and 4 for one that has lost its nodes.
+//! The rate of a label is the weight of the node's arcs to it, minus `factor` x the node's mass x the mass of the
+//! community without the node. In modularity (Reichardt and Bornholdt, "Statistical mechanics of community detection",
+//! 2006) the mass is the strength and the factor is resolution / total strength. In the constant Potts model (Traag,
+//! Van Dooren and Nesterov, "Narrow scope for resolution-limit-free community detection", 2011) the mass is the number
+//! of nodes and the factor is the resolution x the mean weight of an arc. Memory: 8 bytes per community, and 4 per
+//! empty one.
 //!
-//! A node of the constant Potts model may leave its community wherever there is a free label, which the number of
-//! nodes shows, also after a contraction and from given communities; small levels are contracted as long as any node
-//! moves. Graphs with a dense core need it: without, wiki-vote reached 0.946 to 0.97 of leidenalg's objective, and a
-//! core of 400 nodes among 3,600 others could end as 400 stars (0.13 of it). There, a start from one community at a
-//! resolution that rises in four steps finds the core, since the nodes with the fewest neighbors leave first.
-//! Modularity did not need it.
+//! In the constant Potts model, a node may leave its community wherever a label is free, which node counts show, also
+//! after a contraction and from given communities; small levels are contracted as long as any node moves. Graphs with a
+//! dense core need this: without it, wiki-vote reached 0.946 to 0.97 of leidenalg's objective, and a core of 400 nodes
+//! among 3,600 others could end as 400 stars (0.13 of it). There, a start from one community at a resolution that rises
+//! in four steps finds the core, since the nodes with the fewest neighbors leave first. Modularity did not need it.
 
 use crate::kernel::objective::{Objective, Revert, Sums, Visit};
 use outcore_graph::weight::RELATIVE_TOLERANCE;

@@ -10,7 +10,7 @@ pub trait NodeLabels: Sync {
     /// Prefetches a node's label.
     #[inline]
     fn prefetch(&self, _node: u32) {}
-    /// Returns the name of a label by which equally good labels are ordered.
+    /// Returns the name of a label, by which ties are broken.
     #[inline]
     fn name(&self, label: u32) -> u32 {
         label

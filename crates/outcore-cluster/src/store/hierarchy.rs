@@ -4,11 +4,10 @@
 //!  nodes --0--> groups --1--> groups of these --2--> ...      (file k: for each node of level k its group)
 //! ```
 //!
-//! On its way up, a multilevel method divides each level into groups, which are the nodes of the next
-//! level. The groups wait on disk until the next level is solved; then every node takes the community of
-//! its group. Each cycle replaces the groups of the one before, so only those of the last cycle remain;
-//! which cycle is the last is known only afterwards. Disk: 4 bytes per node of each level. Memory:
-//! buffers of less than 1 MiB.
+//! On its way up, a multilevel method divides each level into groups, which are the nodes of the next level. The groups
+//! wait on disk until the next level is solved; then every node takes the community of its group. Each cycle replaces
+//! the groups of the previous one, since the last cycle is known only afterwards. Disk: 4 bytes per node of each level.
+//! Memory: buffers of less than 1 MiB.
 
 use outcore_io::error::{Error, Result};
 use outcore_io::{Files, SCRATCH_HINT, WordReader, WordWriter};
@@ -64,7 +63,7 @@ impl Hierarchy {
         Self::new(&self.files, prefix, self.groupings.clone())
     }
 
-    /// Returns another one on top of this for a while, with files of its own.
+    /// Returns a temporary hierarchy on top of this one, with its own files.
     pub(crate) fn lent(&self, prefix: PathBuf) -> Self {
         Self::new(&self.files, prefix, self.groupings.clone())
     }

@@ -101,8 +101,7 @@ impl Saves {
         }
     }
 
-    /// Like [`open`](Self::open), if the counters have a field of this name; otherwise leaves the checkpoint for
-    /// that.
+    /// Like [`open`](Self::open) if the counters have a field of this name; otherwise leaves the checkpoint for `open`.
     ///
     /// # Errors
     /// Those of [`Journal::open`].

@@ -117,7 +117,7 @@ fn of(method: Method, text: &str) -> ClusterOptions {
     ClusterOptions { method, resolution, well_connected, trials: None, ..plain() }
 }
 
-/// Returns a graph of which a limited number of edges of a community is in memory.
+/// Returns the graph with a limit on the edges of a community in memory.
 fn cramped(graph: &Graph, community_edges: usize) -> Graph {
     let cramped = Cramped { community_edges, kept_bytes: 0, ..graph.files().cramped() };
     Graph::open(&graph.files().with_cramped(cramped), graph.directory()).unwrap()

@@ -52,7 +52,7 @@ pub(crate) fn as_size(size: SizeClass) -> ScratchLimits {
     ScratchLimits { small_size, medium_size, parallel_arcs: 0, ..ScratchLimits::default() }
 }
 
-/// Edges as the specification takes them.
+/// Conversion of edges to the input of the oracle.
 pub(crate) trait Specified {
     fn oracle(&self, graph: &Graph, options: &ClusterOptions) -> Oracle;
     fn oracle_from(&self, graph: &Graph, options: &ClusterOptions, given: GivenLabels) -> Oracle;

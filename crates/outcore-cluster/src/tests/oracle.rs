@@ -152,7 +152,7 @@ impl Oracle {
         OracleState { labels, hops, changing: 0.0 }
     }
 
-    /// Returns the given labels of nodes as far as there is room, with fixed nodes first.
+    /// Returns the given labels of nodes within the size limit; fixed nodes come first.
     fn all_given(&self) -> Vec<Option<u32>> {
         let n = self.arcs.len();
         let mut labels = vec![u32::MAX; n];

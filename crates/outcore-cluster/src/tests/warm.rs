@@ -1,4 +1,4 @@
-//! Tests of clusterings that start from given communities: what changed is found, and the rest stays.
+//! Tests of clusterings that start from given communities: changes are found, and the rest stays.
 
 use super::prelude::*;
 use crate::base::hash::mix;
@@ -41,7 +41,7 @@ impl Observer for Warnings {
     }
 }
 
-/// Clusterings from scratch say so.
+/// A clustering that starts over from scratch emits a warning.
 #[test]
 fn only_labels_far_from_any_solution_are_warned_of() {
     let edges = planted(3, 6);
@@ -66,7 +66,7 @@ fn find_in(
     one(POOLS[1].install(find))
 }
 
-/// Returns limits as for a large graph, of which only some communities are examined.
+/// Returns limits that make a graph count as large, so that only some communities are examined.
 fn large() -> ScratchLimits {
     as_size(SizeClass::Large)
 }
@@ -110,7 +110,7 @@ fn planted(outside: u32, seed: u64) -> Edges {
     Edges::new(nodes, edges.collect::<Vec<_>>())
 }
 
-/// Returns the communities of another seed, with a node in another community here, and without one there.
+/// Returns the communities of another seed, with some nodes moved to another community and some without one.
 pub(crate) fn disturbed(edges: &Edges, options: &ClusterOptions) -> GivenLabels {
     let options = ClusterOptions { seed: options.seed + 1, trials: Some(1), ..options.clone() };
     let found = super::find(edges, &options);

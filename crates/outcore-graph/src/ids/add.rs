@@ -1,7 +1,7 @@
 //! Names added in bulk: those of a graph, which are distinct, in the order of their indexes.
 //!
-//! Nothing is looked up, and the tables have their final size from the start. Together with reading the name and writing
-//! it again, it takes about 150 ns, less than half of what a new name of an edge takes.
+//! Nothing is looked up, and the tables have their final size from the start. Including reading and rewriting the name,
+//! this takes about 150 ns, less than half the time of a new name of an edge.
 
 use super::name::{EdgeChunk, NameRef};
 use super::table::{Hasher, OVERFLOW, Spot, Table};
@@ -10,20 +10,20 @@ use outcore_io::error::Result;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What came of adding names.
+/// Outcome of adding names.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Added {
     /// All are added.
     All,
-    /// One of them was there already; the index cannot be used further.
+    /// A name occurs twice; the index cannot be used further.
     Repeated,
-    /// None is added: this many bytes are needed.
+    /// None is added: this number of bytes is needed.
     Needs(u64),
 }
 
 impl NodeIndex {
-    /// Adds the names of `chunks`, none of which it has, if its tables stay within `room_bytes`. `expected` is the number
-    /// of names that are to be added in all.
+    /// Adds the names of `chunks`, none of which it has, if its tables stay within `room_bytes`. `expected` is the
+    /// total number of names to be added.
     ///
     /// # Errors
     /// `TooManyNodes`.
@@ -80,7 +80,7 @@ impl NodeIndex {
             if let Some(largest) = largest.filter(|&largest| largest < most) {
                 return within(self.bytes_up_to(largest));
             }
-            // Both tables exist for a while.
+            // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }

@@ -44,7 +44,7 @@ use table::{Hasher, SPARSE_PART, Slot, Spot, Table, find, fingerprint_of_number,
 
 /// Number of lookups in flight.
 const GROUP: usize = 32;
-/// Number of names by which prefetching is ahead of inserting.
+/// Prefetch distance of insertions, in names.
 const INSERTS_AHEAD: usize = 16;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
@@ -128,8 +128,8 @@ pub struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// Creates an empty index for `threads` threads, with addresses reserved for `max_bytes` of memory, a part of which
-    /// it takes for the sake of speed.
+    /// Creates an empty index for `threads` threads, with addresses reserved for `max_bytes` of memory. For speed,
+    /// tables stay sparse while they take a small part of it.
     pub fn new(threads: usize, max_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
         // A table may be one step of growth ahead of the others. Beyond its reservation it would be moved, which takes
@@ -172,7 +172,7 @@ impl NodeIndex {
         bytes.map(|bytes| bytes as u64).sum()
     }
 
-    /// Lets tables become dense before they grow; returns whether they were not to.
+    /// Lets tables become dense before they grow; returns whether this is new.
     pub fn make_dense(&mut self) -> bool {
         let homes =
             self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.table.sparse_homes));
@@ -240,7 +240,7 @@ impl NodeIndex {
                     return Ok(misses);
                 }
             }
-            // Both tables exist for a while.
+            // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }

@@ -13,6 +13,8 @@ const SPARSE_BYTES_A_NODE: f64 = 41.0;
 /// Memory and disk of the names of an input; those that do not fit in memory spill to disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NamesSize {
+    /// Number of names in the index.
+    pub indexed_count: u64,
     /// Memory of the index.
     pub index_bytes: u64,
     /// Memory of names while most edges are sorted.
@@ -43,8 +45,10 @@ impl NamesSize {
         let names = nodes.min(known);
         let sparse = ((memory_bytes / SPARSE_PART as u64) as f64).min(names * SPARSE_BYTES_A_NODE);
         let index_bytes = (names * INDEX_BYTES_A_NODE).max(sparse) as u64;
+        let indexed_count = names as u64;
         if nodes <= known {
             return Self {
+                indexed_count,
                 index_bytes,
                 held_bytes: index_bytes,
                 spills: false,
@@ -62,6 +66,7 @@ impl NamesSize {
         let (refs, weights) = (4.0 * after, 2.0 * after);
         let written = refs + weights + unknown * (name + 8.0) + new * (name + 4.0);
         Self {
+            indexed_count,
             index_bytes,
             held_bytes: if before < after { BUFFER_BYTES } else { index_bytes },
             spills: true,

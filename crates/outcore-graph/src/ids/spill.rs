@@ -36,13 +36,13 @@ use std::path::{Path, PathBuf};
 const SHARE: u32 = MISS - 255;
 /// Number of shares of a level.
 const SHARES: std::ops::RangeInclusive<u64> = 4..=32;
-/// Number of shares of a share that does not fit.
+/// Number of shares into which a share that does not fit is divided.
 const PARTS: usize = 8;
 /// Maximum memory of buffers.
 pub(crate) const BUFFER_BYTES: u64 = SORT_BYTES_MIN;
 /// Minimum number of names that fit in a table.
 const LEAST_NAMES: usize = 16;
-/// Number of names that are moved at a time.
+/// Number of names moved at a time.
 const PART_NAMES: usize = 4096;
 /// Number of names between prefetching a slot and looking it up.
 const AHEAD: usize = 8;
@@ -90,7 +90,7 @@ impl NameRoom {
         shares.clamp(*SHARES.start(), *SHARES.end()) as usize
     }
 
-    /// Returns the size of a buffer, if each share has a dozen.
+    /// Returns the buffer size, assuming 12 buffers per share.
     fn block_bytes(self, shares: usize) -> usize {
         let bytes = self.buffer_bytes / (12 * shares as u64 + 12);
         bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_multiple_of(4096) as usize
@@ -646,7 +646,7 @@ impl SpilledEdges {
         self.node_count
     }
 
-    /// Returns how many of the names before the edges were not distinct.
+    /// Returns the number of names before the edges that repeat an earlier one.
     pub fn repeated_earlier(&self) -> u64 {
         self.repeated_earlier
     }

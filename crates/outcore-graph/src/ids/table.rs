@@ -1,4 +1,4 @@
-//! A table from fingerprints to indexes, and where a name lies in it.
+//! Table from fingerprints to indexes, and the place of a name in it.
 //!
 //! Open addressing with linear probing, 20 bytes per slot. Slots are in the order of their places, so the table grows in
 //! place in one pass from end to end. It grows by an eighth at 85 % load: 23.5 to 26.5 bytes per name. While it takes at
@@ -134,7 +134,7 @@ pub(super) struct Table {
     pub(super) slots: Vec<Slot>,
     pub(super) homes: usize,
     pub(super) used: usize,
-    /// Number of homes up to which many are left unused, for the sake of speed.
+    /// Number of homes below which the table stays sparse, for speed.
     pub(super) sparse_homes: usize,
 }
 

@@ -6,9 +6,9 @@
 //!  sorted new arcs --------------'
 //! ```
 //!
-//! A row is copied as a whole up to the next new arc in it, so the cost of an old arc is that of decoding and encoding
-//! it: about 11 ns, without a comparison. Blocks come out as if all arcs had been sorted together, because the writer
-//! alone determines them. Memory: [`Graph::extension_bytes`].
+//! A row is copied as a whole up to the next new arc in it, so an old arc costs only its decoding and encoding: about
+//! 11 ns, without a comparison. Blocks are the same as if all arcs had been sorted together, because the writer alone
+//! determines them. Memory: [`Graph::extension_bytes`].
 //!
 //! Blocks cannot be copied as they are: with 1 % of new edges each has some, and their bounds depend on the number of
 //! nodes.
@@ -38,8 +38,8 @@ const SCRATCH_BYTES: u64 = 2 << 20;
 pub(crate) type NextArcs<'a> = dyn FnMut(&mut Vec<ArcRecord>) -> Result<bool> + 'a;
 
 impl Graph {
-    /// Returns the memory to read the graph while it is extended, beside what is reserved for the writer: with blocks
-    /// read ahead, and the least possible.
+    /// Returns the memory to read the graph while it is extended, in addition to the writer's: with blocks read ahead,
+    /// and the minimum.
     pub fn extension_bytes(&self) -> (u64, u64) {
         let blocks = 0..self.blocks().len();
         let range_bytes = |block| self.shared().range(block).map_or(0, |(_, bytes)| bytes as u64);
@@ -77,7 +77,7 @@ impl OldBlocks<'_> {
     }
 }
 
-/// New arcs in order, of which the next one can be looked at.
+/// New arcs in order, of which the next one can be peeked at.
 struct NewArcs<'a> {
     next: &'a mut NextArcs<'a>,
     arcs: Vec<ArcRecord>,

@@ -40,7 +40,7 @@ pub struct GraphWriter {
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
-    /// Last record, which equal ones may follow, and the sum of their weights.
+    /// Pending record, whose duplicates may follow, and the sum of its weights so far.
     pending: Option<ArcRecord>,
     pending_sum: f64,
     raw: RawBlock,

@@ -57,9 +57,9 @@ impl Drop for Touched {
     }
 }
 
-/// Touches `bytes` of memory and frees it: these pages are the next ones that the system hands out, so what follows does
-/// not depend on whether the host of a virtual machine had reclaimed them. Large pages make this fast. At most a quarter
-/// of the free memory is touched.
+/// Touches `bytes` of memory and frees it. The system hands out these pages next, so the following work does not depend
+/// on whether the host of a virtual machine had reclaimed them. Large pages make this fast. At most a quarter of the
+/// free memory is touched.
 pub(crate) fn recycle(bytes: usize) {
     let free = outcore::io::available_memory_bytes().unwrap_or(u64::MAX);
     let mut memory = AlignedBuffer::new(bytes.min((free / 4) as usize));

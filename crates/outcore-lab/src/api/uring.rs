@@ -204,7 +204,7 @@ mod linux {
             }
         }
 
-        /// Returns the next completion: slot and result. Its buffer is ours again.
+        /// Returns the next completion: slot and result. Its buffer is free again.
         fn next_done(&mut self) -> Option<(usize, i32)> {
             let done: cqueue::Entry = self.ring.completion().next()?;
             self.in_flight -= 1;
@@ -242,7 +242,7 @@ mod linux {
         }
     }
 
-    /// Creates a ring with as few interruptions as the kernel supports (6.1), or a plain one.
+    /// Creates a ring that avoids interruptions where the kernel supports that (6.1), or a plain one.
     fn build(depth: u32) -> io::Result<IoUring> {
         let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(depth);
         match lean {
@@ -328,7 +328,7 @@ mod linux {
     }
 }
 
-/// Ring without any value: there is no `io_uring` here.
+/// Type without values: this system has no `io_uring`.
 #[cfg(not(target_os = "linux"))]
 pub enum Ring {}
 

@@ -1,5 +1,5 @@
-//! Claims about file I/O that this field quotes, as data: who said what of which machine, which rows decide, by which
-//! rule, and why it may be so.
+//! Well-known claims about file I/O, as data: who said what of which machine, which rows decide, by which rule, and the
+//! mechanism.
 //!
 //! A claim is about a ratio of times. It holds if the whole interval of the ratio on this machine obeys the rule, it
 //! differs if none of the interval does, and otherwise it stays open. The interval holds together with those of
@@ -65,15 +65,15 @@ pub enum Rule {
 /// Rows whose times decide a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deciding {
-    /// The first pair of rows that exist, in an experiment and a group; a name that ends in `*` is that of any row that
-    /// begins so.
+    /// The first pair of rows that exist, in an experiment and a group; a name that ends in `*` matches any row with
+    /// this prefix.
     Rows(&'static str, &'static str, &'static [(&'static str, &'static str)]),
-    /// All rows of an experiment and a group whose names begin alike and contain a word, against those with the other
+    /// All rows of an experiment and a group whose names have a prefix and contain a word, against those with the other
     /// word in its place.
     Words(&'static str, &'static str, &'static str, (&'static str, &'static str)),
 }
 
-/// What a machine says of a claim.
+/// Verdict of a machine on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -115,7 +115,7 @@ pub struct Judged {
     pub rule: String,
     /// Ratio of their times here.
     pub ratio: Option<Interval>,
-    /// What this machine says of the claim.
+    /// Verdict of this machine on the claim.
     pub judgement: Judgement,
     /// Mechanism, or the reason why it stays open.
     pub because: String,
@@ -124,7 +124,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Returns the claim in a sentence: what was measured here beside what the source says, and why.
+    /// Returns the claim in a sentence: the ratio here, the ratio in the source, and the reason.
     pub fn sentence(&self) -> String {
         let here = self.ratio.map_or("?".into(), |ratio| three(ratio.middle));
         let ((subject, object), Self { source, original, because, .. }) = (&self.words, self);

@@ -1,9 +1,9 @@
 //! Cached share: what does it cost if a part of the file is not in memory?
 //!
-//! A file that grows beyond the page cache is in memory in part only. Growing a file that far takes more time and disk than
-//! an experiment may; here, instead, chosen parts of a small file are in memory, the rest is not, and that is verified. A
-//! read that has to wait for the disk takes a hundred times as long as one that does not, so a small missing part is most of
-//! the time: the cliff.
+//! A file that grows beyond the page cache is only partly in memory. Growing a file that far takes more time and disk
+//! than an experiment may use; instead, chosen parts of a small file are in memory and the rest is not, which is
+//! verified. A read that waits for the disk takes a hundred times as long as one that does not, so even a small missing
+//! part takes most of the time: the cliff.
 
 use super::MIB;
 use super::compare::{cost, row, rows};
@@ -100,7 +100,7 @@ fn fail(path: &Path) -> impl Fn(std::io::Error) -> Error {
     move |e| Error::io("read", path, e)
 }
 
-/// Returns the ranges of the file that are in memory if `percent` of it are missing: which, is random.
+/// Returns the ranges of the file to keep in memory, chosen at random, if `percent` of it is missing.
 fn kept(bytes: u64, percent: f64, seed: u64) -> Vec<Range<u64>> {
     let parts = bytes / PART;
     let mut order: Vec<u64> = (0..parts).collect();
@@ -168,7 +168,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: &CachedShareParameters) -> Res
         .limit(large);
     for row in &mut experiment.rows {
         let of = points.iter().find(|(group, name, _)| *group == row.group && *name == row.name);
-        // All and nothing are lines across the chart.
+        // Rows with nothing or everything missing are lines across the chart.
         let percent = of.map(|(.., percent)| *percent).filter(|at| *at > 0.0 && *at < 100.0);
         row.point = percent.map(|percent| ("part of it missing".to_owned(), percent));
     }
@@ -202,7 +202,7 @@ fn name(percent: f64) -> String {
     }
 }
 
-/// Describes what the smallest missing part costs, and from which part on most of the time is spent waiting.
+/// Describes the cost of the smallest missing part, and the part from which on most of the time is spent waiting.
 fn finding(experiment: &Experiment) -> String {
     let sentences = [AT_RANDOM, IN_ORDER].into_iter().filter_map(|group| {
         let all = row(experiment, group, &name(0.0))?;

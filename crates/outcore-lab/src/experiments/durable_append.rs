@@ -1,4 +1,4 @@
-//! Durable append: what does a record cost that must survive a loss of power, and how many may share a sync?
+//! Durable append: what does a record that must survive a loss of power cost, and how many records may share a sync?
 //!
 //! Databases and journals append small records and sync after each, or after several (group commit). A sync waits for the
 //! disk to empty its cache; one that returns within microseconds was answered by a cache that may or may not have power of
@@ -24,7 +24,8 @@ use std::path::Path;
 /// Bytes of a record.
 const RECORD: usize = 4096;
 
-/// Microseconds of a sync below which a cache answers: no disk empties its cache so fast, and a hard disk does not even turn.
+/// Microseconds of a sync below which a cache answers: no disk empties its cache that fast, and a hard disk does not
+/// even turn.
 const CACHE_MICROSECONDS: f64 = 200.0;
 
 /// Amount of measurement.
@@ -86,7 +87,7 @@ impl Durable {
         options.open(path)
     }
 
-    /// Whether there is a sync after record `number`, counted from 1.
+    /// Returns whether a sync follows record `number`, counted from 1.
     fn syncs(self, number: u32, records: u32) -> bool {
         match self {
             Self::Sync(every) | Self::Data(every) => {
@@ -184,7 +185,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: DurableAppendParameters) -> Re
     Ok(experiment)
 }
 
-/// Describes the cost of a record that is durable at once, the cheapest way to it, and what sharing a sync saves.
+/// Describes the cost of a record that is durable immediately, the cheapest way to it, and the gain from sharing a
+/// sync.
 fn finding(experiment: &Experiment) -> String {
     let Some(each) = row(experiment, "", EACH) else { return String::new() };
     let microseconds = |row: &Row| three(cost(experiment, row) * 1e6);

@@ -1,7 +1,7 @@
-//! Overlap: how much of the time of reading disappears behind computing, if the next block is requested before it is needed?
+//! Overlap: how much of the reading time does computing hide if the next block is requested before it is needed?
 //!
-//! Source: the chapter for HP-UX that recommends POSIX asynchronous I/O for this. The work on each block is chosen so that
-//! computing takes about as long as reading does; then overlap can halve the time, and no more.
+//! Source: the chapter for HP-UX that recommends POSIX asynchronous I/O for this. The work on each block is chosen so
+//! that computing takes about as long as reading; overlap can then at most halve the time.
 //!
 //! ```text
 //!  in turns   read 1 | compute 1 | read 2 | compute 2
@@ -34,7 +34,7 @@ use std::time::Instant;
 
 /// Bytes of a block.
 const BLOCK: usize = MIB;
-/// Number of blocks that are requested at the same time.
+/// Number of blocks in flight.
 const IN_FLIGHT: usize = 2;
 /// Maximum number of passes of the work over a block, for slow disks.
 const PASSES_MAX: u32 = 200;
@@ -90,7 +90,8 @@ const WAYS: [(&str, OverlapWay); 6] = [
     ("mmap, advised", OverlapWay::Map(&[Advice::Sequential, Advice::WillNeed])),
 ];
 
-/// Returns the result of the work on a block. Each word waits for the one before, so its time is that of the processor.
+/// Returns the result of the work on a block. Each word depends on the previous one, so its time is that of the
+/// processor.
 fn compute(block: &[u8], passes: u32) -> u64 {
     let (words, _) = black_box(block).as_chunks::<8>();
     (0..passes).fold(0, |state, _| {
@@ -179,7 +180,7 @@ fn second_thread(input: &OverlapInput, mut each: impl FnMut(&[u8])) -> Result<()
     let (give, taken) = sync_channel::<AlignedBuffer>(IN_FLIGHT);
     let (give_back, free) = channel::<AlignedBuffer>();
     for _ in 0..IN_FLIGHT {
-        // The receiver is still here.
+        // Cannot fail: the receiver still exists.
         let _ = give_back.send(AlignedBuffer::new(BLOCK));
     }
     let reading = move || -> Result<()> {
@@ -334,7 +335,7 @@ fn reading<'a>(input: &'a OverlapInput, name: &str) -> Method<'a> {
     })
 }
 
-/// Describes, for each group, the fastest way, and how much of what could be hidden it hides.
+/// Describes, for each group, the fastest way, and the share of the possible overlap that it achieves.
 fn finding(experiment: &Experiment) -> String {
     let sentences = [
         ("cold", "reading, cold", "Through the page cache"),

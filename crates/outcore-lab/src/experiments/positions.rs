@@ -32,8 +32,8 @@ pub struct PositionParameters {
     pub warm_count: usize,
     /// Number of runs of each method.
     pub rounds: u32,
-    /// Maximum seconds of all cold rows together; if a probe shows that the disk is too slow for that, there are
-    /// fewer positions, for all rows.
+    /// Maximum seconds of all cold rows together; if a probe shows that the disk is too slow for that, all rows get
+    /// fewer positions.
     pub seconds: f64,
 }
 
@@ -61,8 +61,8 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    /// Chooses the positions of the warm rows and of the cold rows, without overlap, in the file at `path`, which has
-    /// the size given by the parameters; as many as `cold_rows` rows can afford.
+    /// Chooses disjoint positions for the warm rows and for the cold rows in the file at `path`, which has the size
+    /// given by the parameters; their number is limited by the time of `cold_rows` rows.
     ///
     /// # Errors
     /// `Io`.

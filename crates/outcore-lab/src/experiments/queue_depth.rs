@@ -1,8 +1,8 @@
 //! Queue depth: how many concurrent reads can the disk serve, and at what latency?
 //!
-//! Direct reads of pages at random positions, by a ring with a number of reads in flight, by as many threads with one read
-//! each, and by two threads with a ring each. More reads at a time raise the rate until the disk is busy; from there on
-//! only the time of each read grows (Little, "A proof for the queuing formula L = λW", 1961).
+//! Direct reads of pages at random positions: by a ring with a given number of reads in flight, by this number of
+//! threads with one read each, and by two threads with a ring each. More concurrent reads raise the rate until the disk
+//! is saturated; beyond that only the latency grows (Little, "A proof for the queuing formula L = λW", 1961).
 
 use super::compare::{cost, rows};
 use super::positions::{OperationClock, PAGE, value};
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// Maximum number of threads.
 const THREADS_MAX: u32 = 32;
-/// Rate above which more reads in flight only wait longer, as a share of the best one.
+/// Share of the best rate above which more reads in flight only wait longer.
 const ENOUGH: f64 = 0.9;
 
 /// Amount of measurement.
@@ -232,7 +232,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Describes the fewest reads at a time that come close to the best rate, and what waiting for them costs.
+/// Describes the fewest concurrent reads that come close to the best rate, and their latency.
 fn finding(experiment: &Experiment) -> String {
     let rate = |row: &Row| 1.0 / cost(experiment, row);
     let most = rows(experiment, "").map(rate).fold(0.0, f64::max);

@@ -323,7 +323,7 @@ fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// Describes from which share of the pages on a scan is faster, if time grows linearly with the number of reads.
+/// Describes the share of the pages from which on a scan is faster, if time grows linearly with the number of reads.
 fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
     let begins =
         |begin: &'static str| fastest(experiment, "cold", move |row| row.name.starts_with(begin));

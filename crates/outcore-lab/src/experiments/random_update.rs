@@ -4,8 +4,8 @@
 //! Source: A. Lakshman, "fseek" (2024), timed by `clock()` and without making the updates durable; here every row ends
 //! with a sync, reported in its own column.
 //!
-//! Rows past the page cache read and write the page of each update: what an update costs in a file far larger than memory, of
-//! which no page stays there.
+//! Direct rows read and write the page of each update: the cost of an update in a file far larger than memory, none of
+//! whose pages stays there.
 //!
 //! All runs update one file; warm and cold runs use separate positions. The checksum of a run is the sum of the values
 //! read minus the increments of earlier runs, so it is the same for all runs as long as no update is lost. The values

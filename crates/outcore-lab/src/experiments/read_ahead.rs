@@ -1,7 +1,7 @@
 //! Read-ahead: what does the system read before it is asked to, and does advice (`posix_fadvise`) help?
 //!
-//! Cold reads of 64 KiB in three patterns, each without advice and with each kind of it. The bytes that the disk delivered
-//! beside those that were used show what the system did with the advice.
+//! Cold reads of 64 KiB in three patterns, each without advice and with each kind of it. The bytes that the disk
+//! delivered, compared with those that were used, show how the system responded to the advice.
 
 use super::compare::{rows, seconds};
 use super::positions::value;
@@ -20,9 +20,9 @@ use std::path::Path;
 
 /// Bytes of a read.
 const READ: usize = 64 << 10;
-/// Distance of the reads that skip, in reads; also the share of the file that is read in random order.
+/// Stride of the reads that skip, in reads; reads in random order also cover only one in this number.
 const EVERY: usize = 4;
-/// Number of reads that are announced before they are made.
+/// Number of reads announced in advance.
 const ANNOUNCED: usize = 16;
 
 /// Amount of measurement.
@@ -46,7 +46,7 @@ impl ReadAheadParameters {
     }
 }
 
-/// What the program says of its reads.
+/// Advice that the program gives about its reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     Nothing,
@@ -54,7 +54,7 @@ enum Said {
     Random,
     /// The whole file will be needed.
     Whole,
-    /// Each read, some reads before it.
+    /// Each read, announced some reads ahead.
     Each,
 }
 

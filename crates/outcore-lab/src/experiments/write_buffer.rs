@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Memory that is touched before a run: what most files and the buffers of a writer take.
+/// Memory to touch before a run: enough for most files and the buffers of a writer.
 const POOL_BYTES: usize = 16 << 20;
 
 /// Amount of measurement.

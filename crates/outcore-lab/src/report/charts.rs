@@ -19,10 +19,10 @@ const SPANS_MAX: usize = 40;
 /// Maximum number of lines in a chart of a distribution: as many as there are colors.
 const DISTRIBUTIONS_MAX: usize = 8;
 
-/// Returns the charts of an experiment, each for every group of rows, or for all if groups are the sizes on its axis; bars
-/// of the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get two more, with
-/// their quantiles and with their distribution. All show the limits of the machine that concern them. The last chart shows how
-/// steady the machine was.
+/// Returns the charts of an experiment, each for every group of rows, or for all rows if groups are the sizes on its
+/// axis; bars of the elapsed time if the experiment specifies no chart. Rows whose single operations were timed get two
+/// more charts, of their quantiles and of their distribution. All charts show the limits of the machine that concern
+/// them. The last chart shows how steady the machine was.
 pub fn charts(experiment: &Experiment) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for (group, rows) in panels(experiment) {
@@ -168,8 +168,8 @@ fn quantiles(title: &str, rows: &[&Row], levels: &[Level]) -> Option<Drawing> {
     spans(title, &rows.collect::<Vec<_>>(), words, levels)
 }
 
-/// Draws the share of the operations that take longer than a time, for the first row and others, from the fastest to the
-/// slowest, as far as there are enough operations for a share to mean something.
+/// Draws the share of the operations that take longer than a time, for the first row and others from the fastest to the
+/// slowest; shares of too few operations are left out.
 fn distribution(of: &str, rows: &[&Row], uprights: &[Level]) -> Option<Drawing> {
     let mut timed: Vec<&Row> =
         rows.iter().copied().filter(|row| row.times.is_some() && !row.is_again()).collect();
@@ -216,8 +216,8 @@ fn shares(row: &Row, name: String) -> Option<Series> {
     (!points.is_empty()).then_some(Series { name, points })
 }
 
-/// Draws what a fixed piece of work and the first row of each group took in each round: where all of them rise, something else
-/// was using the machine; where one drifts, its runs are not alike.
+/// Draws the times of a fixed piece of work and of the first row of each group by round: if all of them rise, something
+/// else was using the machine; if one drifts, its runs are not alike.
 fn by_round(experiment: &Experiment) -> Option<Drawing> {
     let canary = (1..).map(f64::from).zip(experiment.canary_seconds.iter().copied());
     let mut series = vec![relative("a fixed piece of work".into(), canary.collect())];

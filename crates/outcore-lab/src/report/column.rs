@@ -61,7 +61,8 @@ pub enum Column {
     Amplification,
     /// Bytes that the program read or wrote.
     Bytes,
-    /// Cost over that of the first row, with its interval; `=` if they were shown to be the same, `?` if neither was.
+    /// Cost over that of the first row, with its interval; `=` if they were shown to be the same, `?` if that stays
+    /// open.
     Ratio,
     /// Cost of the first row over that of this row.
     Speedup,

@@ -1,8 +1,8 @@
 //! Comparison of two reports: which rows became significantly faster or slower.
 //!
-//! Rows are compared by the cost of an operation or a byte, or by any other figure, so that machines of different speed
-//! can be compared, whose experiments adapt the number of operations. The runs of two reports have no rounds in common:
-//! the test is whether the division of all rounds into these two reports is an extreme one.
+//! Rows are compared by the cost of an operation or a byte, or by any other figure, since experiments adapt the number
+//! of operations to the speed of the machine. The runs of two reports have no rounds in common: the test is whether the
+//! division of all rounds into these two reports is an extreme one.
 
 use super::column::Column;
 use super::experiment::{Experiment, LabReport};
@@ -96,7 +96,7 @@ pub fn compare(first: &LabReport, second: &LabReport, by: Option<Column>) -> Com
     }
 }
 
-/// Whether a fact changes from call to call on the same machine; such facts are no difference.
+/// Returns whether a fact changes from call to call on the same machine; such facts are no difference.
 fn is_passing(name: &str) -> bool {
     ["load average", "pressure", "disk space free", "memory available"]
         .iter()
@@ -178,7 +178,7 @@ fn values(row: &Row, cost: Cost, by: Option<Column>) -> Vec<f64> {
     }
 }
 
-/// Returns the sizes and counts that differ; the number of rounds is none of them.
+/// Returns the sizes and counts that differ, except the number of rounds.
 fn unlike(first: &Experiment, second: &Experiment) -> Vec<String> {
     let names: BTreeSet<&String> =
         first.parameters.keys().chain(second.parameters.keys()).collect();

@@ -57,7 +57,7 @@ pub struct Experiment {
     pub parameters: BTreeMap<String, String>,
     /// Columns of its table, in order, after name and state.
     pub columns: Vec<Column>,
-    /// What its rows are compared by.
+    /// Figure by which its rows are compared.
     pub cost: Cost,
     /// Rows; the first one is the baseline of all ratios within its group.
     pub rows: Vec<Row>,
@@ -183,14 +183,15 @@ impl Experiment {
         ratios.map(|ratio| ratio.middle.max(1.0 / ratio.middle)).max_by(f64::total_cmp)
     }
 
-    /// Returns the names of rows that differ from rows that do the same: then other differences mean nothing either.
+    /// Returns the names of rows that differ from rows that do the same; if there are any, other differences mean
+    /// nothing.
     pub fn unequal(&self) -> Vec<&str> {
         let differs = |control: &&Control| control.ratio.is_some_and(|ratio| ratio.differs());
         self.controls.iter().filter(differs).map(|control| control.name.as_str()).collect()
     }
 }
 
-/// Whether the runs of both rows returned one checksum.
+/// Returns whether the runs of both rows returned one checksum.
 fn agree(first: &Row, row: &Row) -> bool {
     let mut sums = first.samples.iter().take(1).chain(&row.samples).map(|sample| sample.checksum);
     let sum = sums.next();

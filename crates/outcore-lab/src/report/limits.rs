@@ -23,7 +23,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-/// Number of measurements, of which the median counts.
+/// Number of measurements; their median counts.
 const TIMES: usize = 15;
 /// Number of measurements of the disk.
 const DISK_TIMES: usize = 3;
@@ -34,7 +34,7 @@ const DISK_PAGES: u64 = 512;
 /// Bytes of a large read.
 const LARGE: usize = 1 << 20;
 
-/// Value that rows are seen against.
+/// Limit of the machine, to compare rows with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// What was measured.
@@ -43,7 +43,7 @@ pub struct Limit {
     pub column: Column,
     /// Its value, in this unit.
     pub value: f64,
-    /// Groups of rows that it is a limit of; all if there are none.
+    /// Groups of rows that it limits; all groups if empty.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub groups: Vec<String>,
 }
@@ -64,7 +64,7 @@ impl Limit {
         Self::rate(name, bytes as f64 / seconds)
     }
 
-    /// Measures the rate of copying a file of `bytes` bytes in memory, or as much of it as exceeds the caches.
+    /// Measures the rate of copying a file of `bytes` bytes in memory, or a part of it that exceeds the caches.
     pub(crate) fn copy_of_file(bytes: u64) -> Self {
         Self::copy(bytes.min(FILE_BYTES) as usize)
     }
@@ -165,8 +165,8 @@ fn common(rows: &[&Row], figure: impl Fn(&Sample) -> f64) -> Option<f64> {
     (first > 0.0 && figures.all(|other| other == first)).then_some(first)
 }
 
-/// Reads the ranges past the page cache, `depth` at a time, or where that is impossible one after the other; returns a name
-/// for that, and the seconds.
+/// Reads the ranges past the page cache, `depth` at a time, or one after the other if that is impossible; returns the
+/// name of the way used, and the seconds.
 fn read(path: &Path, ranges: &[(u64, u32)], depth: u32) -> Result<(String, f64)> {
     let largest = ranges.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0) as usize;
     let options = RingOptions { depth, buffer_bytes: largest, direct: true, registered: false };

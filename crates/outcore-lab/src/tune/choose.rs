@@ -8,7 +8,7 @@ const AS_GOOD: f64 = 0.95;
 /// Maximum relative difference between two measurements of one setting; beyond it there is too much noise.
 const NOISE: f64 = 0.1;
 
-/// Maximum width of an interval, relative to its middle, of a fitted figure that is trusted.
+/// Maximum width of the interval of a trusted fitted figure, relative to its middle.
 const WIDTH: f64 = 0.2;
 
 /// Setting of a run: block size, depth and whether it is direct.
@@ -19,7 +19,7 @@ pub(super) struct Setting {
     pub(super) direct: bool,
 }
 
-/// Settings, the first of which is the default, and their rates: one per round.
+/// Settings and their rates, one per round; the first setting is the default.
 pub(super) struct Options {
     pub(super) settings: Vec<Setting>,
     pub(super) samples: Vec<Vec<f64>>,

@@ -1,9 +1,9 @@
-//! The setting that is derived from a rate and a time, the reads of a merge, and the table that is printed.
+//! Derives the size of a merge's reads from a rate and a latency, and makes the printed table.
 
 use outcore::io::{Confidence, DerivedSettings, DiskProfile, Figure, TransferProfile, Tuning};
 use outcore::units::format_bytes;
 
-/// Bounds of the reads of a merge: no larger, since every run has such a buffer.
+/// Range of the size of a merge's reads; bounded above, since every run has such a buffer.
 const MERGE_BYTES: std::ops::RangeInclusive<f64> = 262_144.0..=4_194_304.0;
 
 /// Multiplies `one` by `two` to the power of `power`.

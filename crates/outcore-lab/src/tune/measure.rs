@@ -124,7 +124,7 @@ impl<'a> Bench<'a> {
         Ok(Self { files, scratch, read_path, is_direct, amount, clock, observer, runs })
     }
 
-    /// Whether the file system supports direct I/O.
+    /// Returns whether the file system supports direct I/O.
     pub(super) fn is_direct(&self) -> bool {
         self.is_direct
     }
@@ -173,8 +173,8 @@ impl<'a> Bench<'a> {
         ((bytes / setting.block as f64) as u64).max(2 * setting.depth as u64)
     }
 
-    /// Whether `setting` is significantly faster than `than` by more than 5 %. A buffered read reaches the disk only
-    /// if these bytes have not been read before, so each round reads different ones; written data must be durable.
+    /// Returns whether `setting` is significantly faster than `than` by more than 5 %. A buffered read reaches the disk
+    /// only if these bytes have not been read before, so each round reads different ones; written data must be durable.
     pub(super) fn is_clearly_better(
         &self,
         kind: MeasureKind,

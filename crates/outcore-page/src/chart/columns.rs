@@ -82,7 +82,7 @@ fn column(each: &Upright, (x, y): (f64, f64), (width, bottom): (f64, f64)) -> Ma
     }
 }
 
-/// Draws as many of the labels below the columns as there is room for.
+/// Draws the labels below the columns for which there is room.
 fn labels<'c>(places: impl Iterator<Item = (f64, &'c Upright)>, right: f64, bottom: f64) -> Markup {
     let mut free = f64::NEG_INFINITY;
     let has_room = |(x, each): &(f64, &Upright)| {

@@ -56,7 +56,7 @@ impl From<f64> for Range {
 pub struct Axes<'a> {
     /// Label below the chart.
     pub x: &'a str,
-    /// What the marks of the horizontal axis are.
+    /// Marks of the horizontal axis.
     pub marks: Marks,
     /// Label above the chart.
     pub y: &'a str,
@@ -160,7 +160,7 @@ impl Plot {
         svg(title, self.layout, self.bottom + 42.0 + legend, &inside)
     }
 
-    /// Draws vertical lines at the marks, as many as there is room for.
+    /// Draws vertical lines at the marks for which there is room.
     fn sizes(&self, series: &[Series], marks: Marks) -> Markup {
         let points = series.iter().flat_map(|each| each.points.iter().map(|point| point.x));
         let mut sizes: Vec<f64> = match marks {
@@ -277,7 +277,7 @@ impl Plot {
     }
 }
 
-/// Moves places, which ascend, apart: each has its height for itself, from `top` on, and none ends below `bottom` if there
+/// Moves ascending places apart, from `top` on, so that their heights do not overlap; none ends below `bottom` if there
 /// is room for all.
 fn apart(wanted: &[f64], heights: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut free = top;

@@ -1,4 +1,4 @@
-//! Jobs in one line: an input, what differs from the defaults, and where the result goes.
+//! Jobs in one line: an input, options that differ from their defaults, and the path of the result.
 
 use super::{JobOptions, Limits, PresentOptions, Report, Source};
 use super::{build, cluster_and_present};
@@ -9,11 +9,11 @@ use crate::io::{Files, available_memory_bytes};
 use crate::progress::{Observer, Silent};
 use std::path::{Path, PathBuf};
 
-/// Memory limit where the system does not report how much is free.
+/// Memory limit if the system does not report free memory.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Job with defaults for all but its input: half of the free memory, all processors, temporary files next to the
-/// result.
+/// Job on an input, with defaults for everything else: half of the free memory, all processors, temporary files next to
+/// the result.
 ///
 /// ```
 /// use outcore::{Job, cluster::Method, input::Header};
@@ -87,7 +87,7 @@ impl Job {
         self
     }
 
-    /// Changes how the input is read: columns, weights, header and the like.
+    /// Changes how the input is read: columns, weights, header and others.
     pub fn input(mut self, change: impl FnOnce(&mut InputOptions)) -> Self {
         change(&mut self.input);
         self

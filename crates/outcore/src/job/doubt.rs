@@ -1,12 +1,13 @@
-//! Reasons to doubt communities: other starts give others, one community would do as well, or so would chance.
+//! Reasons to doubt communities: starts disagree, a single community would score just as well, or chance would.
 
 use crate::cluster::{ClusterOptions, Communities, LevelSpec};
 
-/// Mean share of nodes that stay with their communities below which starts disagree.
+/// Starts disagree if a smaller mean share of nodes stays with their communities.
 const AGREE: f64 = 0.7;
-/// Ratio up to which a modularity is no better than that expected in a random graph: by trying, somewhat more is found.
+/// Maximum ratio of a modularity to the expected one of a random graph at which it is no better: a search finds
+/// somewhat more than expected.
 const CHANCE: f64 = 1.05;
-/// Relative difference of code lengths that is rounding.
+/// Maximum relative difference of code lengths that is due to rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// Returns the reasons to doubt a result, as phrases for the user.

@@ -48,7 +48,7 @@ impl Stages<'_> {
         Ok(given)
     }
 
-    /// Reads a file with a directory of its own, while the caller holds some bytes.
+    /// Reads a file of labels, with a directory of its own; the caller holds `held_bytes` meanwhile.
     fn read_labels(
         &mut self,
         graph: &Graph,

@@ -115,10 +115,11 @@ pub struct JobOptions {
     pub work_dir: PathBuf,
     /// Whether to ignore the saved progress of an earlier job and start from scratch.
     pub restart: bool,
-    /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It is not changed: the result is another.
+    /// Graph to which [`build`] adds the edges; see [`JobOptions::adopt`]. It stays unchanged: the result is a new
+    /// graph.
     pub append: Option<PathBuf>,
-    /// Meaning of the names, if the edges are those of an object in memory whose nodes have an order. The graph records
-    /// it, for those who put results back into this order.
+    /// Meaning of the names, if the edges come from an object in memory whose nodes have an order. The graph records
+    /// it, so that results can be put back into this order.
     pub names: Option<NodeNames>,
 }
 
@@ -254,8 +255,8 @@ impl<'a> Stages<'a> {
         Ok(result)
     }
 
-    /// Records in the manifest that a stage is finished. Not for the write stage, which is the last: the result is then
-    /// in place, and the directory with its manifest is about to be removed.
+    /// Records in the manifest that a stage is finished, except the last one (write): the result is then in place, and
+    /// the directory with its manifest is about to be removed.
     fn record(&mut self, stage: Stage) -> Result<()> {
         let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
         if stage == Stage::Write {
@@ -458,8 +459,8 @@ fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> 
     pool.install(work)
 }
 
-/// Refuses a job for which the system allows too few threads or too little address space; it would otherwise fail in
-/// the middle of its work.
+/// Refuses a job for which the system allows too few threads or too little address space; it would otherwise fail
+/// midway.
 fn check_system(limits: Limits) -> Result<()> {
     /// Largest number of threads for which this process has passed the check.
     static CHECKED: AtomicUsize = AtomicUsize::new(0);
@@ -522,7 +523,7 @@ pub fn build(
     build_paths(options, graph).check(files)?;
     options.check_rejects()?;
     if files.is_taken(graph) {
-        // If another process holds it now, that process removes it.
+        // If another process holds the directory now, that process removes it.
         let _ = discard_left(files, &options.work_dir, graph);
         let parent = grows_in(files, &options.work_dir, graph);
         if parent != options.work_dir && files.entry(&parent.join(scratch_name(graph))).is_ok() {

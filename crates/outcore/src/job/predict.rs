@@ -10,7 +10,7 @@ use crate::input::{self, InputSample};
 use crate::io::{Files, Tuning, Watch};
 use crate::plan::{self, Clustering, InputSize, Plan};
 
-/// Minimum edges of a sample from all over the input for a reliable estimate.
+/// Minimum number of edges for a reliable estimate, in a sample from all over the input.
 const SOUND_EDGES: u64 = 10_000;
 
 /// Predicts memory, disk space and time from a sample of the input, including a clustering of its graph
@@ -75,8 +75,8 @@ pub(crate) fn input_size(
         return Err(input::has_no_weights(path, &option));
     }
     let nodes = sample.nodes();
-    // An estimate from many names, from all over the input or repeated, is trusted to within a twentieth; otherwise,
-    // only what was seen counts.
+    // The estimate is trusted to within a twentieth if many edges are from all over the input, or many names repeat;
+    // otherwise, only the names that were seen count.
     let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
     let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { nodes } else { sample.nodes_of_edges_at_least() / 20 * 19 };
@@ -85,7 +85,7 @@ pub(crate) fn input_size(
     // The beginning of a file says nothing about a node's share of the rest.
     let is_alike = sample.is_whole || sample.is_spread;
     let alike = if is_alike { distinct } else { distinct.min(sample.sampled_edges) };
-    // Quotients of weights have all digits.
+    // Quotients of weights use all digits.
     let is_divided = options.normalize == Normalize::SelfScore;
     Ok(InputSize {
         text_bytes: sample.text_bytes,

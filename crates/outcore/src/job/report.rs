@@ -111,7 +111,7 @@ pub struct CommunitiesReport {
     /// Maximum community size, if there was a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_size: Option<u32>,
-    /// Separation of communities that were not well-connected, if that was asked for.
+    /// Separation of communities that were not well-connected, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub well_connected: Option<WellConnectedReport>,
     /// File of initial labels, if there was one.
@@ -157,7 +157,7 @@ pub struct CommunitiesReport {
     pub trial_losses: Vec<f64>,
     /// Mean share of nodes that stay with the communities of the best start in another one.
     pub trial_agreement: Option<f64>,
-    /// Modularity expected in a random graph with these degrees; for graphs without weights that are large and not sparse.
+    /// Modularity expected in a random graph with these degrees; only for large, unweighted graphs that are not sparse.
     pub chance_modularity: Option<f64>,
     /// Code length with all nodes in one community, if the code length is reported.
     pub undivided_length: Option<f64>,
@@ -170,7 +170,7 @@ pub struct CommunitiesReport {
     pub converged: bool,
     /// Number of arcs visited by all sweeps.
     pub visited_arc_count: u64,
-    /// Presentation of the communities, if they are not presented as they were found.
+    /// Presentation of the communities, if it changes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presented: Option<PresentReport>,
 }
@@ -250,7 +250,7 @@ pub struct WellConnectedReport {
 /// Presentation of a result.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct PresentReport {
-    /// Minimum size; smaller communities were too small.
+    /// Minimum size of a community that is not small.
     pub min_size: u32,
     /// Treatment of the nodes of small communities.
     pub small: Small,

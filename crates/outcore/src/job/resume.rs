@@ -114,7 +114,7 @@ pub(crate) enum Saved {
     Graph(Box<GraphState>),
 }
 
-/// A complete graph, and what the report says about building it.
+/// A complete graph, and the parts of the report about building it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GraphState {
     /// Checksum of the graph, to detect that another job has replaced it.
@@ -167,7 +167,7 @@ impl Saved {
             | ErrorKind::DiskFull
             | ErrorKind::DiskTooSmall
             | ErrorKind::MemoryTooSmall => true,
-            // A fault in the input would be met again.
+            // A fault in the input would occur again.
             _ => !matches!(self, Self::Reading(_)),
         }
     }
@@ -261,7 +261,7 @@ fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
     match saved {
         Saved::Reading(_) => None,
         Saved::Runs(state) => {
-            // Nothing reads them before the graph is complete, so damage would stay in it.
+            // Nothing else reads the names before the graph is complete, so damage would get into it.
             let read = || {
                 let names = Names::open(files, graph)?;
                 let mut scan = names.scan();
@@ -322,7 +322,7 @@ impl Stages<'_> {
         self.continues = saved.is_some();
         self.report.resumed = self.continues;
         if !self.continues {
-            // First of all: no job may resume from files that are about to be removed.
+            // Must come first: no job may resume from files that are about to be removed.
             records.withdraw()?;
         }
         scratch.begin(&manifest.to_bytes(), names)?;
@@ -418,7 +418,7 @@ impl Stages<'_> {
         Err(error.kept(self.reported("the sweeps so far", &[directory])))
     }
 
-    /// Describes what is kept, where it is, and what to do with it.
+    /// Describes what is kept, where it is, and how to resume or restart.
     fn reported(&self, what: &str, places: &[PathBuf]) -> Text {
         let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
         let places: Vec<String> =
@@ -438,8 +438,8 @@ impl Stages<'_> {
     }
 }
 
-/// Returns whether the next job can be recognized as one for the same result, which must be a file: a stream or a
-/// device has no name to recognize.
+/// Returns whether the next job can recognize the result as its own: it must be a file, since a stream or a device has
+/// no name to recognize.
 fn is_named(files: &Files, result: &Path) -> bool {
     let is_there = result == Path::new("-") || files.entry(result).is_ok();
     !is_there || files.is_regular(result)

@@ -74,7 +74,7 @@ pub struct ScoreReport {
     pub unknown_count: u64,
     /// Quality of the communities by the graph.
     pub quality: Quality,
-    /// Share of communities that are well-connected, if that was asked for.
+    /// Share of communities that are well-connected, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub well_connected: Option<Connectedness>,
     /// Comparison with other communities, if there are any.

@@ -43,15 +43,15 @@ const NAMES_BYTES: usize = 1 << 20;
 const ROWS_MAX: usize = 1 << 16;
 /// Chunks of a table that are read ahead.
 const CHUNKS: usize = 4;
-/// Columns of the first line that are looked at: more than any graph has levels.
+/// Maximum number of columns read from the first line: more than any graph has levels.
 const COLUMNS_MAX: usize = 256;
-/// Digits that fit into 63 bits, as other languages have them.
+/// Digits that fit into 63 bits, the positive numbers of languages without unsigned ones.
 const DIGITS_MAX: usize = 18;
-/// First and last bytes of Parquet and of Arrow files. Both count: the first node may be named `PAR1`.
+/// First and last bytes of Parquet and of Arrow files. Both must match: the first node may be named `PAR1`.
 const TABLES: [(&[u8], &[u8]); 2] = [(b"PAR1", b"PAR1"), (b"ARROW1\0\0", b"ARROW1")];
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What the lines of a file are.
+/// Content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WrittenRows {
     /// A node and its community, perhaps with more columns.
@@ -88,7 +88,7 @@ impl WrittenBatch {
         })
     }
 
-    /// Returns how often each node stays with its community, if the file has this.
+    /// Returns the share of the starts in which each node stays with its community, if the file has it.
     pub fn stability(&self) -> impl Iterator<Item = f64> {
         self.rows.iter().map(|row| row.stability)
     }
@@ -149,7 +149,7 @@ impl WrittenFile {
         if is_json {
             return Ok(Self { form: WrittenForm::Objects(lines()?) });
         }
-        // With a tab in the first line, it is text as under any other name.
+        // With a tab in the first line, the file is tab-separated text despite its name.
         let has_tab = || -> Result<bool> {
             Ok(matches!(
                 FieldReader::open(files, path, b'\t')?.next(&mut Vec::new()),
@@ -169,12 +169,11 @@ impl WrittenFile {
         Ok(Self { form })
     }
 
-    /// Whether the file may have the share of the starts in which each node stays with its community. Those of tables are
-    /// not read.
+    /// Returns whether the file may have the stability of nodes. That of tables is not read.
     pub fn has_stability(&self) -> bool {
         match &self.form {
             WrittenForm::Nodes(_, columns) => columns.count == 0 || columns.stability.is_some(),
-            // Each object shows.
+            // Each object shows whether it has one.
             WrittenForm::Objects(_) => true,
             WrittenForm::Communities(..)
             | WrittenForm::Pairs(..)
@@ -260,7 +259,8 @@ impl WrittenColumns {
             );
             return Err(other_forms(error));
         }
-        // Stability is the last column, with three decimals; weights have them by chance, but are not shares for long.
+        // Stability is the last column, with three decimals. Weights may look like shares in the first line, but hardly
+        // in all.
         let stability = (count > 2 && is_share(&first[count - 1])).then(|| count - 1);
         fields.rewind();
         fields.skip(MARK)?;
@@ -322,7 +322,7 @@ impl WrittenColumns {
     }
 }
 
-/// Adds to an error how the other forms of text are read.
+/// Adds the hint how to read the other forms of text.
 fn other_forms(error: Error) -> Error {
     error.hint(format_args!(
         "use {} if each line has all nodes of a community, {} if it has a representative and a node",
@@ -355,7 +355,7 @@ fn community_of(text: &[u8]) -> Option<u64> {
     parts.all(|part| number(part).is_some()).then_some(community)
 }
 
-/// Whether this is a share as it is written: with three decimals, from 0 to 1.
+/// Returns whether this is a share as written by `output`: with three decimals, from 0 to 1.
 fn is_share(text: &[u8]) -> bool {
     matches!(text, [b'0', b'.', digits @ ..] if digits.len() == 3 && digits.iter().all(u8::is_ascii_digit))
         || text == b"1.000"

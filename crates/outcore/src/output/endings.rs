@@ -1,11 +1,11 @@
-//! Endings of the names of outputs: each is obeyed, or refused with what to do instead. A name without an ending, or with
-//! one that is none of a format, gets the text or JSON that the output is.
+//! Endings of the names of outputs: each selects a format, or is refused with a hint. A name without an ending, or with
+//! an unknown one, selects the output's text or JSON.
 
 use crate::error::opt::{LEVELS, REPORT};
 use crate::error::{Error, Opt, Result, Text};
 use std::path::Path;
 
-/// Format that an ending is the name of.
+/// Format that an ending selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// Columns separated by tabs.
@@ -18,9 +18,9 @@ pub(super) enum Ending {
     Html,
     /// Tree of Infomap.
     Tree,
-    /// Text, packed by this program.
+    /// Text compressed by this program.
     Packed(&'static str),
-    /// Format that is not written: what it is, and what to do instead.
+    /// Unsupported format: its name, and what to do instead.
     Other(&'static str, &'static str),
 }
 use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};
@@ -93,7 +93,7 @@ const ENDINGS: [(Ending, &[&str]); 26] = [
     ),
 ];
 
-/// Formats of an output, and how its messages put them.
+/// Formats of an output, and their description in messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Written {
     formats: &'static [Ending],
@@ -116,10 +116,10 @@ impl Written {
         Self { formats: &[Json, Html], what: "JSON or an HTML page", usual: ".json or .html" };
     /// Report as JSON.
     pub const JSON: Self = Self { formats: &[Json], what: "JSON", usual: ".json" };
-    /// Page.
+    /// HTML page.
     pub const HTML: Self = Self { formats: &[Html], what: "an HTML page", usual: ".html" };
 
-    /// Whether a report of this name is a page.
+    /// Returns whether a report of this name is an HTML page.
     pub fn is_page(path: &Path) -> bool {
         Ending::of(path) == Some(Html)
     }
@@ -152,7 +152,7 @@ impl Written {
         Err(Error::usage(message).hint(hint))
     }
 
-    /// Returns how to pack the output.
+    /// Returns the hint how to compress the output.
     fn pack(path: &Path, program: &str, option: &Opt) -> String {
         let plain = path.with_extension("");
         let is_streamed = matches!(Ending::of(&plain), None | Some(Tabs | Json));
@@ -168,7 +168,7 @@ impl Written {
 }
 
 impl Ending {
-    /// Returns the format that the ending of a name is that of.
+    /// Returns the format that the ending of a name selects.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         let mut all = ENDINGS.iter();

@@ -28,7 +28,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 pub(crate) use table::{check_names, refuse_absent};
 
-/// Number of buffers, of which one is filled while the others are written.
+/// Number of buffers: one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
 /// Bytes of lines collected before they are written to the sink; few enough to stay in the processor's cache.
 const LINES_BYTES: usize = 32 << 10;
@@ -218,7 +218,7 @@ impl LineWriter {
         self
     }
 
-    /// Writes buffered text to the sink if there is much of it, even within a line.
+    /// Writes the buffered text to the sink once it is long enough, even within a line.
     fn flush_if_full(&mut self) -> Result<()> {
         if self.buffer.len() < LINES_BYTES { Ok(()) } else { self.flush() }
     }
@@ -249,13 +249,13 @@ impl LineWriter {
     }
 }
 
-/// Whether the ending of `path` selects a table.
+/// Returns whether the ending of `path` selects a table.
 pub(crate) fn is_table(path: &Path) -> bool {
     use Ending::{Arrow, Csv, JsonLines, Parquet};
     matches!(Ending::of(path), Some(Parquet | Arrow | JsonLines | Csv))
 }
 
-/// Whether the columns of an output with this ending have names anyway, and not in a line of text.
+/// Returns whether the format of this ending always names its columns, and not in a line of text.
 pub(crate) fn has_names(path: &Path) -> bool {
     is_table(path) && Ending::of(path) != Some(Ending::Csv)
 }
@@ -293,7 +293,7 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) number: N,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
-    /// How often each node stays with its community, if that is written.
+    /// Stability of each node, if it is written.
     pub(crate) stability: Option<StabilityScan<'a>>,
     /// Appends the groups of the next node to an empty list; called for each node in order.
     pub(crate) groups: G,

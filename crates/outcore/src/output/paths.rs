@@ -7,8 +7,8 @@
 //! | work directory | around inputs and outputs | an input or output, in a graph, in an output |
 //!
 //! Paths are compared by the place that they lead to ([`Location`]), through links and for files that do not exist yet.
-//! Standard input and output that are redirected are the files that they are redirected to. One exception: the result
-//! may replace the earlier one that its numbers match, which has been read by then.
+//! Redirected standard input and output count as the files behind them. One exception: the result may replace the
+//! earlier one that its numbers match, which has been read by then.
 //!
 //! Nothing is opened. Cost: a few system calls for each path, and one for each file in an input graph.
 
@@ -46,7 +46,7 @@ struct Used {
     path: PathBuf,
 }
 
-/// Paths of a job. Where a path is not named by an option, that is `None`.
+/// Paths of a job. The option is `None` for a path that no option names.
 #[derive(Debug, Clone, Default)]
 pub struct Paths {
     all: Vec<Used>,
@@ -139,7 +139,7 @@ impl Used {
         !matches!(self.role, Role::Input | Role::Graph)
     }
 
-    /// Returns how a message names the path: by its option if it has one.
+    /// Returns the name of the path in a message: its option, if it has one.
     fn shown(&self) -> Text {
         match &self.option {
             Some(option) => option.clone().into(),
@@ -147,7 +147,7 @@ impl Used {
         }
     }
 
-    /// Returns the path to look for: that of the file behind a standard stream.
+    /// Returns the path to locate: for a standard stream, the file behind it.
     fn real_path(&self) -> &Path {
         match self.role {
             _ if self.path != Path::new(STREAM) => &self.path,
@@ -183,7 +183,7 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     fn of(files: &'a Files, all: &'a [Used]) -> Self {
         let locator = Locator::new(files);
-        // What is on a server is never written.
+        // Paths on servers are never written.
         let local = all.iter().filter(|used| !files.is_read_only(&used.path));
         let place = |used: &'a Used, path: &Path, is_whole| {
             let at = locator.locate(path);
@@ -259,7 +259,7 @@ impl<'a> Places<'a> {
         for (at, output) in outputs.iter().enumerate() {
             let path = &output.used.path;
             let is_twice = |other: &&&PlacedPath<'_>| {
-                // Where everything disappears, nothing is replaced.
+                // The null device discards everything, so nothing is replaced.
                 let is_stream = [path, &other.used.path].map(|path| path == Path::new(STREAM));
                 let is_nowhere = output.at.finds(&self.nowhere) && is_stream != [true; 2];
                 // A directory in place of a file is refused when the file is created.

@@ -1,5 +1,5 @@
-//! Writers of rows: a node and its community, a community and its representative, or the nodes of a community; as text, or
-//! as a table where the name of the file says so.
+//! Writers of rows: a node and its community, a community and its representative, or the nodes of a community; as text,
+//! or as a table if the ending of the file's name selects one.
 
 use super::table::{OutputColumn, TableWriter, Value, ValueKind, path_of};
 use super::{LineWriter, put_name};
@@ -121,7 +121,7 @@ impl OutputRows {
 /// Writer of one line per node, in the order of the calls.
 pub(super) struct CommunityWriter {
     lines: LineWriter,
-    /// Groups in each row, if all rows have the same columns because these have names.
+    /// Number of groups to which rows are padded, if columns have names; otherwise 0.
     groups: usize,
 }
 
@@ -304,7 +304,7 @@ mod tests {
         has_header: false,
     };
 
-    /// Returns what is written as `path` for two nodes, of which one has no second group.
+    /// Returns the text written to `path` for two nodes, one of which has no second group.
     fn written(path: &str, shape: OutputShape) -> String {
         let files = Files::new(Arc::new(Sim::default()));
         let mut rows = OutputRows::create(&files, Path::new(path), shape).unwrap();

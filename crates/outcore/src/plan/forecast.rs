@@ -69,9 +69,12 @@ const COSTS: [MethodCost; 5] = {
 };
 
 /// Graphs with at most this number of arcs have no level on disk.
-const SMALL_ARCS: u64 = 1 << 18;
+const SMALL_ARCS: f64 = 262_144.0;
+/// Share of the first level in all levels; runs of all levels, relative to those of the first.
+const FIRST_LEVEL: f64 = 0.72;
+const FURTHER_RUNS: f64 = 1.3;
 /// Scans of a level that does not stay in memory.
-const LEVEL_SCANS: f64 = 6.0;
+const LEVEL_SCANS: f64 = 4.0;
 /// Share of all levels that are on disk at a time, as a level is removed once the next one is complete; and number of
 /// levels in a result that names them.
 const LEVELS_DISK: f64 = 0.9;
@@ -232,7 +235,7 @@ impl<'a> Forecast<'a> {
             seconds: decompressed * DECOMPRESS_BYTE * 1e-9,
         };
         let nanoseconds = input.edge_count as f64 * READ_EDGE
-            + input.node_count as f64 * NEW_NAME
+            + names.indexed_count.saturating_sub(input.old_nodes()) as f64 * NEW_NAME
             + input.old_nodes() as f64 * OLD_NAME
             + names.write_bytes as f64 * SPILLED_BYTE;
         self.row(row, nanoseconds)
@@ -333,7 +336,7 @@ impl<'a> Forecast<'a> {
         };
         let (trial_count, work) = starts(options, graph);
         let levels = if is_multilevel {
-            self.levels(cost, needed.node_bytes, rest - cache.bytes)
+            self.levels(cost, needed.node_bytes, &cache, rest - cache.bytes)
         } else {
             Part::default()
         };
@@ -341,10 +344,14 @@ impl<'a> Forecast<'a> {
             Some(_) => self.separated(rest - cache.bytes),
             None => Part::default(),
         };
-        let scans =
-            options.scans() as f64 * work + f64::from(u8::from(options.well_connected.is_some()));
+        let cut_scans = f64::from(u8::from(options.well_connected.is_some()));
+        let again = match cache.is_released {
+            // The last sweep and the closing follow.
+            true => work + (work * 2.0 * cost.cycles - 1.0) * (1.0 - cache.share),
+            false => (options.scans() as f64 * work + cut_scans - 1.0) * (1.0 - cache.share),
+        };
         let mut part = Part {
-            read_bytes: graph.bytes as f64 * (1.0 + (scans - 1.0) * (1.0 - cache.share)),
+            read_bytes: graph.bytes as f64 * (1.0 + again),
             nanoseconds: graph.arc_count as f64 * cost.arc[usize::from(!cache.is_decoded)],
             ..Part::default()
         };
@@ -363,7 +370,7 @@ impl<'a> Forecast<'a> {
         part.disk_bytes = levels.disk_bytes.max(cuts.disk_bytes);
         part.nanoseconds = part.nanoseconds * work + cuts.nanoseconds;
         part.memory_bytes += levels.memory_bytes.max(cuts.memory_bytes) + cache.bytes;
-        if cache.share < 1.0 {
+        if cache.share < 1.0 && !is_multilevel {
             // The remaining memory keeps blocks, up to the last one that fits.
             part.memory_bytes = self.limits.memory_bytes;
         }
@@ -379,20 +386,26 @@ impl<'a> Forecast<'a> {
     /// Returns the cost of the levels above the graph, with `spare` bytes for their sorts and blocks: each is sorted,
     /// written and scanned, while the groups of the level below wait on disk. A level has a fifth of the nodes of the one
     /// below, so its blocks take the memory of the others.
-    fn levels(&self, cost: &MethodCost, node_bytes: u64, spare: u64) -> Part {
+    fn levels(&self, cost: &MethodCost, node_bytes: u64, cache: &Cache, spare: u64) -> Part {
         let graph = &self.graph;
         let (nodes, arcs) = (graph.node_count.max(1) as f64, graph.arc_count as f64);
         let between = (arcs * cost.between) as u64;
         let mut sorted = self.sorted(between, spare / 2);
         let groups = 5.0 * nodes;
-        let mut levels = 0.0;
-        if graph.arc_count > SMALL_ARCS {
-            let dense = (1.0 + USUAL_DEGREE / DENSE_DEGREE) / (1.0 + arcs / nodes / DENSE_DEGREE);
-            levels = graph.bytes as f64 * cost.levels * dense.min(1.0);
-        }
+        let dense = (1.0 + USUAL_DEGREE / DENSE_DEGREE) / (1.0 + arcs / nodes / DENSE_DEGREE);
+        let shrunk = cost.levels * dense.min(1.0);
+        let levels = match graph.arc_count as f64 {
+            arcs if arcs <= SMALL_ARCS => 0.0,
+            // Only the first of several levels is on disk.
+            arcs if arcs * shrunk <= SMALL_ARCS => graph.bytes as f64 * shrunk * FIRST_LEVEL,
+            _ => graph.bytes as f64 * shrunk,
+        };
         let scans = if 3.0 * levels < spare as f64 { 1.0 } else { LEVEL_SCANS };
-        sorted.read_bytes = cost.cycles * (sorted.read_bytes + groups + levels * scans);
-        sorted.write_bytes = cost.cycles * (sorted.write_bytes + groups + levels);
+        // Decoded blocks are gathered by groups; the disk still has room for a group that is too large for that.
+        let is_gathered = cache.is_decoded || cache.is_released;
+        let runs = if is_gathered { 0.0 } else { cost.cycles * FURTHER_RUNS };
+        sorted.read_bytes = runs * sorted.read_bytes + cost.cycles * (groups + levels * scans);
+        sorted.write_bytes = runs * sorted.write_bytes + cost.cycles * (groups + levels);
         sorted.disk_bytes = sorted.disk_bytes + groups + LEVELS_DISK * levels;
         let blocks = (8.0 * arcs * cost.levels).min(spare as f64 + 0.4 * node_bytes as f64);
         let others = node_bytes / 5 * 4;
@@ -473,21 +486,24 @@ struct Cache {
     share: f64,
     bytes: u64,
     is_decoded: bool,
+    /// Whether all blocks are kept, decoded, until the first level is complete.
+    is_released: bool,
 }
 
 impl Cache {
-    /// Returns the blocks that fit in `room`: decoded, if all fit, or else as they are. Decoded blocks that fit in `most`
-    /// take it for some time.
+    /// Returns the blocks that fit in `room`: decoded, if all fit, or else as they are. Until they are released, decoded
+    /// blocks may take `most`.
     fn of(graph: &GraphSize, room: u64, most: u64) -> Self {
         let GraphSize { node_count, arc_count, is_weighted, .. } = *graph;
         let decoded = Block::decoded_arc_bytes(node_count, arc_count, is_weighted);
         if decoded <= room {
-            return Self { share: 1.0, bytes: decoded, is_decoded: true };
+            return Self { share: 1.0, bytes: decoded, is_decoded: true, is_released: false };
         }
         let encoded = (graph.bytes + 8 * node_count).max(1);
         let share = (room as f64 / encoded as f64).min(1.0);
-        let bytes = if decoded <= most { decoded } else { encoded.min(room) };
-        Self { share, bytes, is_decoded: false }
+        let is_released = decoded <= most;
+        let bytes = if is_released { decoded } else { encoded.min(room) };
+        Self { share, bytes, is_decoded: false, is_released }
     }
 }
 

@@ -171,7 +171,7 @@ impl Divider<'_> {
         Ok(followed)
     }
 
-    /// Splits groups that are not inside one parent, and numbers them. Returns `None` if that divides no parent.
+    /// Splits groups at the bounds of their parents, and numbers them. Returns `None` if no parent is divided.
     fn split(
         &mut self,
         parents: &Parents,

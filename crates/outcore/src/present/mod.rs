@@ -81,7 +81,7 @@ pub enum RowForm {
 /// Presentation options of communities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentOptions {
-    /// Minimum size; smaller communities are too small.
+    /// Minimum size of a community that is not small.
     pub min_size: u32,
     /// Treatment of the nodes of small communities.
     pub small: Small,

@@ -1,10 +1,10 @@
 //! Closing of a run with labels on disk: pieces of communities, interval by interval.
 //!
-//! The piece of each node is identified by its smallest node, which is stored on disk per node. An interval joins
-//! the pieces of its nodes and of their neighbors before them: the pieces met are numbered by a set with ranks and
-//! joined in memory by union-find; the joined pieces are then written for all nodes up to the end of the interval.
-//! Thus every arc is visited once, for any shape of the pieces. Cost: each interval reads everything before it
-//! twice, and rewrites the parts that change.
+//! The piece of each node is identified by its smallest node, which is stored on disk per node. An interval joins the
+//! pieces of its nodes and of their neighbors before them: these pieces are numbered by a set with ranks and joined in
+//! memory by union-find; the joined pieces are then written for all nodes up to the end of the interval. Thus every arc
+//! is visited once, for any shape of the pieces. Cost: each interval reads everything before it twice, and rewrites the
+//! parts that change.
 
 use super::number::{Numbering, expected_inside};
 use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};

@@ -111,7 +111,7 @@ struct IntervalRun<'j, 'a, 's> {
     files: &'a Files,
     directory: PathBuf,
     source: BlockSource<'s>,
-    /// Bytes for data per place.
+    /// Budget for data per place.
     room: u64,
     scans: u64,
 }
@@ -130,7 +130,7 @@ impl ClusterJob<'_> {
         let (files, directory) = (self.graph.files(), self.scratch.join("labels"));
         files.create_directory(&directory)?;
         let mut run = IntervalRun { job: self, files, directory, source, room, scans: 0 };
-        // Also when sweeps are resumed, since the intervals depend on the memory of this process.
+        // Also needed when sweeps are resumed, since the intervals depend on the memory of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
         let begun = match saved {
             Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
@@ -214,7 +214,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         (self.room / bytes).min(self.job.graph.node_count())
     }
 
-    /// Reserves memory for one number per place, which is touched only as far as it is used.
+    /// Reserves memory for one number per place; pages are touched only as they are used.
     fn place_values(&self, bytes: u64) -> Vec<AtomicU32> {
         reserve_large_pages(self.places(bytes) as usize)
     }
@@ -309,7 +309,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 let begun = (number, history.arcs + swept.arcs);
                 let (objective, workshop) = (objective(), &mut workshop);
                 let of_interval = if intervals.len() == 1 {
-                    // Places are nodes, so no rank is looked up.
+                    // Here places are node indexes, so no rank is looked up.
                     self.sweep(interval, begun, &values[..], &active, objective, workshop)?
                 } else {
                     let placed = ScopedLabels { scope: &scope, labels: &values };
@@ -335,7 +335,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok(history)
     }
 
-    /// Sweeps an interval; `number` is that of the sweep, and `done` the number of arcs visited before.
+    /// Sweeps an interval in sweep number `number`; `done` is the number of arcs visited before.
     fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,

@@ -1,8 +1,7 @@
 //! Final numbers and modularity of communities on disk, computed by windows.
 //!
-//! A window holds the data of as many communities as fit in memory while the nodes are scanned, so everything
-//! is read sequentially, once per window. The numbers are those of `number`, and sums are added in the order of
-//! `tally`.
+//! A window holds the data of the communities that fit in memory while the nodes are scanned, so everything is read
+//! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `tally`.
 
 use crate::base::bits::Bits;
 use crate::finish::number::{CountsBySize, SizeCount};
@@ -117,8 +116,8 @@ fn at(window: &Range<u64>, of: u32) -> usize {
     u64::from(of).checked_sub(window.start).map_or(usize::MAX, |at| at as usize)
 }
 
-/// Computes the share of the weight that chance would put inside communities of several nodes, which are the
-/// first `shared`; also adds the nodes to `totals`.
+/// Computes the share of the weight that chance would put inside communities of several nodes (the first `shared`
+/// ones); also adds the nodes to `totals`.
 pub(super) fn expected_inside(
     numbering: &mut Numbering<'_>,
     communities: &WordColumn,

@@ -8,12 +8,12 @@
 //! Cost: a scan of the blocks with nodes of examined communities for the stars, another for the contraction, and
 //! small levels; if a community has parts, one or two scans to measure them. Memory: like a refinement.
 //!
-//! For the map equation, arcs that leave the community lead to one node that no group can join, so that exits have
-//! their price. On 800,000 nodes and 10 million edges, examining every community takes as long as all other steps
+//! For the map equation, arcs that leave the community lead to one node that no group can join, so that exits keep
+//! their cost. On 800,000 nodes and 10 million edges, examining every community takes as long as all other steps
 //! together: 47 % of the time of a fresh clustering instead of 25 % (20 % since the first sweep leaves out nodes with
 //! most of their weight inside their community). It changes one community in ten thousand by the map equation, and
-//! makes modularity move 6 % of the communities for 0.002 % more modularity. So in graphs of more than a million
-//! edges only communities with signs of a division are examined. The choice depends on graph and labels alone.
+//! makes modularity move 6 % of the communities for 0.002 % more modularity. So in graphs of more than a million edges
+//! only communities with signs of a division are examined. The choice depends on graph and labels alone.
 
 use super::{
     Aside, Bits, LABEL_BYTES, Level, LevelState, Multilevel, Progress, Starts, Sums, Upper,
@@ -30,8 +30,8 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::format_counted;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// If more than this share of the nodes would be groups of their own, nothing is examined: without stars, there is
-/// nothing to hold communities together either.
+/// Maximum number of groups per node; beyond it nothing is examined, since most nodes would be groups of their own:
+/// without stars, nothing holds communities together either.
 const MOST_GROUPS: f64 = 0.75;
 
 /// Communities after some of them were divided.
@@ -82,7 +82,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(Divided { state, nodes, node_count })
     }
 
-    /// Returns the part of each node of the examined communities; other nodes have one of another number.
+    /// Returns the part of each node; parts of examined communities are distinct from that of all other nodes.
     fn parts(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -112,12 +112,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if count as f64 > MOST_GROUPS * level.node_count() as f64 {
             return Ok(None);
         }
-        // If the arcs to the rest count, no group may join it.
+        // If arcs to the sink group count, no group may join it.
         let rule = match O::COUNTS_CUTS {
             true => O::limited(self.rule, Some(count as u32)),
             false => self.rule,
         };
-        // Room for the communities, whose labels and perhaps sums are in memory meanwhile.
+        // Reserves room for the communities, whose labels and possibly sums stay in memory meanwhile.
         let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
         let held = held.min((level.memory - level.needed) / 2);
         level.memory -= held;
@@ -155,8 +155,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 }
 
-/// Returns labels of which each part of an examined community has its own, and the nodes of communities with several
-/// parts, if there are any.
+/// Gives each part of an examined community a label of its own. Returns the labels, and the nodes of communities with
+/// several parts; `None` if there are none.
 fn relabeled(
     labels: &[AtomicU32],
     parts: Vec<u32>,

@@ -1,12 +1,12 @@
 //! The way up: communities of a level are divided into connected groups, which become the nodes of the next level.
 //!
 //! A node joins a group only if that raises the objective among the nodes of its own community, as in the refinement of
-//! Leiden. Cost: one sweep of the level, and its contraction. Memory: labels, groups and classes of the nodes, and the sums
-//! of the groups; the sums of the communities wait on disk if both do not fit.
+//! Leiden. Cost: one sweep of the level, and its contraction. Memory: labels, groups and classes of the nodes, and the
+//! sums of the groups; the sums of the communities wait on disk if both do not fit.
 //!
-//! In a star nearly every leaf is a community, and then a group: 5 million leaves take 245 MiB instead of 349. The
-//! sums move bit for bit, so the result is the same, and the plan of all other graphs is spared 24 bytes per node of
-//! the map equation. Where both fit, nothing is written.
+//! In a star nearly every leaf is a community, and then a group: with sums on disk, 5 million leaves take 245 MiB
+//! instead of 349. Sums are moved bit for bit, so the result is the same; for other graphs, the plan reserves 24 bytes
+//! per node less for the map equation. If both fit, nothing is written.
 
 use super::LEVEL_SHRINKS;
 use super::{Level, LevelState, Multilevel, NextStep, Progress, Upper};
@@ -30,7 +30,7 @@ pub(super) struct Groupings {
     pub(super) class_count: usize,
 }
 
-/// Sums that are not needed for a while, stored exactly.
+/// Sums set aside while they are not needed, stored exactly.
 pub(super) enum Aside<O> {
     InMemory(O),
     OnDisk(PathBuf),
@@ -143,7 +143,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         }
     }
 
-    /// Divides every community into connected groups; `None` if there are hardly fewer groups than nodes.
+    /// Divides every community into connected groups; `None` if there are nearly as many groups as nodes.
     pub(super) fn refine(
         &mut self,
         level: &mut Level<'_, '_>,

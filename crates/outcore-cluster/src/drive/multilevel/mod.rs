@@ -64,9 +64,10 @@ const POLISH_SWEEPS: u32 = 2;
 /// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
 /// A large level is the last one if at most this share of its nodes moves in its first sweep although most of its
-/// communities are single nodes, which were free to merge. On others, a few large nodes among many single ones may still merge.
+/// communities are single nodes, which were free to merge. On other levels, a few large nodes among many single ones
+/// may still merge.
 const SETTLED: f64 = 0.005;
-/// A level has at most this share of the nodes of a large one below; otherwise it would be almost the same.
+/// Maximum number of nodes of a level relative to a large one below; with more, it would be almost the same.
 const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if polishing the result on a large graph moves more than this share of the nodes.
 const CYCLE_TOLERANCE: f64 = 0.02;
@@ -99,7 +100,7 @@ impl<'g> Level<'_, 'g> {
         self.graph().node_count() as usize
     }
 
-    /// Returns whether it costs too much time for few moves.
+    /// Returns whether further sweeps cost too much time for few moves.
     fn is_large(&self, job: &ClusterJob<'_>) -> bool {
         let (nodes, arcs) = (self.graph().node_count(), self.graph().arc_count());
         job.limits.size_class(nodes, arcs) == SizeClass::Large
@@ -124,7 +125,7 @@ struct Progress {
     moved: u64,
     first_moved: u64,
     active: Bits,
-    /// Whether nodes move among groups inside communities.
+    /// Whether nodes move among groups inside communities (refinement).
     refines: bool,
 }
 
@@ -161,20 +162,20 @@ struct Multilevel<'a, 'j, O: Sums> {
     rule: O::Rule,
     history: History,
     hierarchy: Hierarchy,
-    /// Level whose communities are wanted: its sweeps continue after the levels above are solved.
+    /// Level whose communities are sought: its sweeps continue after the levels above are solved.
     base: u64,
-    /// Number of scans of the base when solving of the levels above began.
+    /// Number of scans of the base before the levels above were solved.
     scans: u64,
     /// Rules that wait for level 1, and the results of other rules.
     waiting: Vec<O::Rule>,
     found: Vec<SweptLabels>,
     /// Other starts to try.
     starts: Starts,
-    /// Number of searches that have begun in parallel, each with another seed.
+    /// Number of parallel searches begun, each with its own seed.
     searches: u64,
-    /// Beginning of the names of its files.
+    /// Prefix of file names.
     prefix: String,
-    /// Labels on the graph from each start, if they are requested.
+    /// Labels on the graph from each start, if requested.
     divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
     max_cycles: u32,
@@ -337,7 +338,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         mut state: LevelState<O>,
         mut progress: Progress,
     ) -> Result<LevelState<O>> {
-        // Moving a few nodes more takes a scan of a large graph; an updated one should stay as it was.
+        // A few more moves cost a scan of a large graph; communities of an updated graph should stay as they were.
         let is_costly = self.job.size_class() == SizeClass::Large || self.step.is_some();
         let is_large = level.number == 0 && is_costly;
         let share = |share: f64| (share * state.labels.len() as f64) as u64;

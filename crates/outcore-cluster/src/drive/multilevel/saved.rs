@@ -1,8 +1,8 @@
 //! Checkpoints of multilevel methods between sweeps.
 //!
 //! A checkpoint holds the current level: labels, active nodes, the number of input nodes in each node, and the exact
-//! sums of the communities (computing them again would round differently). Of the levels below, only the groups are
-//! still needed. Small levels are in memory and take little time, so nothing is saved there.
+//! sums of the communities (recomputed sums would round differently). Of the levels below, only the groups are still
+//! needed. Small levels are in memory and take little time, so they are not saved.
 
 use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Nodes move from the given communities. In a large graph the first sweep leaves out nodes that have most of their
-//! weight inside their community; later sweeps visit only the surroundings of what moved. Then
-//! communities that may have come apart are divided where that is better (`divide`), and the graph is contracted to
-//! whole communities, so that some of them can merge; this takes one contraction instead of several. At the end
-//! only nodes of merged communities are visited again. Every step improves the objective, so the result is at
-//! least as good as what was given.
+//! weight inside their community; later sweeps visit only the surroundings of what moved. Then communities that may
+//! have come apart are divided where that is better (`divide`), and the graph is contracted to whole communities, so
+//! that some of them can merge; this takes one contraction instead of several. At the end only nodes of merged
+//! communities are visited again. Every step improves the objective, so the result is at least as good as the given
+//! communities.
 //!
 //! If the first sweep moves a large share of the nodes, or most nodes are in communities that come apart, the
 //! labels are far from any good solution: the graph is clustered from scratch, and the better of both remains.
@@ -50,7 +50,7 @@ pub(super) enum WarmStep {
     Moving,
     /// Nodes of divided communities move.
     Divided,
-    /// Whole communities may merge, and what follows.
+    /// Whole communities may merge; the remaining steps follow.
     Merging,
 }
 
@@ -100,8 +100,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.continue_from(level, state, progress, Some(warm))
     }
 
-    /// Returns the nodes that the first sweep visits: all of a small graph, or if a node can be better off alone. In a
-    /// larger graph, those with more weight to other communities, and those of communities so large that even their
+    /// Returns the nodes that the first sweep visits: all nodes if the graph is small or a node can be better off
+    /// alone. Otherwise, nodes with more weight to other communities, and all nodes of communities so large that even
     /// other members may be better off elsewhere.
     fn first_active(&self, level: &Level<'_, '_>, warm: &Warm) -> Bits {
         let nodes = level.node_count();

@@ -160,7 +160,7 @@ fn push_large(
 pub(super) enum EdgeBatch<'a> {
     /// All edges of some communities.
     Whole(&'a [InsideEdge]),
-    /// Edges of a community with more than fit at a time follow, until the end of it.
+    /// Edges of a community too large for one batch follow, until its end.
     Begin(u32),
     More(&'a [InsideEdge]),
     End,

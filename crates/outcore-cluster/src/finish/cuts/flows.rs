@@ -1,5 +1,5 @@
 //! Smallest cut of a network by flows, for networks whose orderings join few nodes: ladders, meshes, and others whose
-//! nodes have hardly more edges than the cut.
+//! nodes have few edges more than the cut.
 //!
 //! Nodes join a root one after the other. A node joins if `least` disjoint paths lead from it to the root; otherwise, what
 //! it reaches beside its paths is one side of a smaller cut. If all nodes join, there is none: the first node to join
@@ -16,13 +16,13 @@ use crate::base::hash::mix;
 /// Flows from one node at a time to the root.
 pub(super) struct Flows<'n> {
     net: &'n Network,
-    /// Link back, and flow, of each link.
+    /// Reverse link of each link, and its flow.
     reverse: Vec<usize>,
     flow: Vec<i64>,
     /// Links with a flow.
     used: Vec<usize>,
     is_root: Vec<bool>,
-    /// Search that saw a node last, and the link that led to it.
+    /// Last search that saw each node, and the link that led to it.
     seen: Vec<u32>,
     by: Vec<usize>,
     search: u32,
@@ -81,7 +81,8 @@ impl<'n> Flows<'n> {
         &self.queue
     }
 
-    /// Searches for the root along links with room, breadth first; returns the node of the root that it meets.
+    /// Searches for the root breadth first, along links with residual capacity; returns the node of the root that it
+    /// meets.
     fn find_root(&mut self, from: u32, gone: &[bool]) -> Option<u32> {
         self.search = self.search.wrapping_add(1);
         if self.search == 0 {
@@ -112,7 +113,7 @@ impl<'n> Flows<'n> {
         None
     }
 
-    /// Adds flow along the path that the last search has found, as much as it has room for.
+    /// Augments the flow along the path that the last search found, by its residual capacity and at most `most`.
     fn push(&mut self, from: u32, end: u32, most: u64) -> u64 {
         let mut room = most as i64;
         let mut node = end;

@@ -1,11 +1,12 @@
-//! Large community: all of its edges if they fit in memory, otherwise as many of them as show every small cut.
+//! Large community: all of its edges if they fit in memory, otherwise a subset that preserves every small cut.
 //!
-//! Then each edge goes to the first of `known` forests in which it closes no cycle, or is left out. A cut of fewer than `known`
-//! edges keeps all of them: a forest that lacks one of its edges has another (Nagamochi and Ibaraki, "A linear-time
-//! algorithm for finding a sparse k-connected spanning subgraph of a k-connected graph", 1992). What two nodes connects
-//! in a forest connects them in those before it, so the forest of an edge is found by bisection.
+//! A subset is built from forests: each edge goes to the first of `known` forests in which it closes no cycle, or is
+//! left out. A cut of fewer than `known` edges keeps all of them: a forest that lacks one of its edges has another
+//! (Nagamochi and Ibaraki, "A linear-time algorithm for finding a sparse k-connected spanning subgraph of a k-connected
+//! graph", 1992). Two nodes that a forest connects are also connected in those before it, so the forest of an edge is
+//! found by bisection.
 //!
-//! Memory: 112 bytes per node, and 68 per edge, or for each node and forest, with that of the search for cuts.
+//! Memory, including the search for cuts: 112 bytes per node, and 68 per edge or, with forests, per node and forest.
 
 use super::edges::InsideEdge;
 use super::sets::Sets;
@@ -16,21 +17,21 @@ use outcore_io::error::Result;
 
 const NODE_BYTES: u64 = 112;
 const FOREST_BYTES: u64 = 68;
-/// More forests than necessary, in units of those that are, let one examination find more parts.
+/// Maximum number of forests relative to the necessary one: more forests let one examination find more parts.
 const AMPLE: u64 = 4;
 
 /// Large community, edge by edge.
 pub(super) struct Large {
     piece: CommunityPiece,
-    /// Number of edges that fit in memory, and of forests if there are more.
+    /// Number of edges that fit in memory, and of forests if there are more edges.
     max_edges: usize,
     fitting: u64,
     forests: Vec<Sets>,
 }
 
 impl Large {
-    /// Begins a community within `room` bytes, with a maximum number of edges without forests; refills `members` with its nodes. If not even one forest fits in memory,
-    /// no edge is kept.
+    /// Begins a community within `room` bytes; forests replace more than a maximum number of edges. Refills `members`
+    /// with its nodes. If not even one forest fits in memory, no edge is kept.
     ///
     /// # Errors
     /// Those of `members`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  labels --edges--> edges inside each community, sorted --split--> well-connected parts --> labels
-//!                                   `--large--> as many of them as show every small cut --'
+//!                                   `--large--> subset that preserves every small cut ----'
 //! ```
 //!
 //! A community is well-connected if its smallest edge cut, without weights and directions, has more edges than a bound
@@ -30,9 +30,9 @@ use outcore_io::units::MIB;
 use outcore_sort::SORT_BYTES_MIN;
 use split::CommunityPiece;
 
-/// Bytes of an edge of a community while it is examined, if it has two nodes of its own.
+/// Bytes per edge of a community under examination, in the worst case of two nodes per edge.
 const EDGE_BYTES: u64 = 256;
-/// Bytes of an edge in a small graph: a record that is sorted, and its examination.
+/// Bytes per edge in a small graph: a record to sort, and its examination.
 const SMALL_EDGE_BYTES: u64 = 36 + EDGE_BYTES;
 /// Minimum memory for the examination of communities.
 const EXAMINED_BYTES: u64 = 8 * MIB;
@@ -56,7 +56,7 @@ impl CutMemory {
         small.min(SORT_BYTES_MIN + EXAMINED_BYTES)
     }
 
-    /// Divides this memory, which is at least the minimum.
+    /// Divides `bytes`, which are at least the minimum, between the sort and the examination.
     pub(crate) fn within(bytes: u64) -> Self {
         // A small graph does not fill it.
         let spare = bytes.saturating_sub(SORT_BYTES_MIN + EXAMINED_BYTES);
@@ -64,7 +64,7 @@ impl CutMemory {
         Self { sort_bytes, examined_bytes: EXAMINED_BYTES + spare - spare / 3 }
     }
 
-    /// Returns the memory in which a community gets `examined_bytes`.
+    /// Returns the total memory with which a community gets `examined_bytes`.
     pub(crate) fn bytes_for(examined_bytes: u64) -> u64 {
         let spare = examined_bytes.saturating_sub(EXAMINED_BYTES);
         SORT_BYTES_MIN + EXAMINED_BYTES + spare + spare.div_ceil(2)

@@ -1,10 +1,10 @@
-//! Multigraph of a community in memory, whose nodes are contracted until a cut shows or none is left.
+//! Multigraph of a community in memory, whose nodes are contracted until a small cut is found or no node is left.
 //!
 //! Memory: 8 bytes per end of an edge, 28 per node.
 
 use super::sets::Sets;
 
-/// Marks what does not exist.
+/// Marker of an absent number.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Neighbor, and the number of edges to it.
@@ -22,7 +22,7 @@ pub(super) struct Network {
     degrees: Vec<u64>,
     /// Edges of each node, including those to nodes that have been left out.
     whole: Vec<u64>,
-    /// A node of the community in each node.
+    /// For each node, a node of the community that it contains.
     members: Vec<u32>,
 }
 
@@ -90,7 +90,7 @@ impl Network {
         }
     }
 
-    /// Returns whether a node is marked; nothing is if `gone` is empty.
+    /// Returns whether a node is marked in `gone`; an empty slice marks none.
     #[inline]
     pub(super) fn is_gone(&self, gone: &[bool], node: u32) -> bool {
         gone.get(node as usize).copied().unwrap_or(false)
@@ -167,8 +167,8 @@ impl Network {
         Self { starts: vec![0], links, degrees, whole, members: Vec::new() }
     }
 
-    /// Takes out nodes with fewer than `least` edges, one after the other, and marks them in `gone`; returns how many.
-    /// A node whose `whole` edges reach `known` stays: not all of its edges are in the network.
+    /// Peels off nodes with fewer than `least` edges, one after the other, and marks them in `gone`; returns their
+    /// number. A node whose `whole` edges reach `known` stays: not all of its edges are in the network.
     pub(super) fn peel(&mut self, least: u64, known: u64, gone: &mut [bool]) -> usize {
         let nodes = 0..self.count() as u32;
         let is_loose =

@@ -38,8 +38,8 @@ impl Buckets {
     }
 }
 
-/// Joins nodes that no cut of fewer than `least` edges separates. All nodes that are not `gone` should have at least `least`
-/// edges. Returns the number of joins, at least one.
+/// Joins nodes that no cut of fewer than `least` edges separates. All nodes that are not `gone` should have at least
+/// `least` edges. Returns the number of joins, at least one.
 pub(super) fn join_by_order(net: &Network, least: u64, gone: &[bool], sets: &mut Sets) -> usize {
     const VISITED: u32 = u32::MAX;
     let least = u32::try_from(least).map_or(VISITED - 1, |least| least.min(VISITED - 1));

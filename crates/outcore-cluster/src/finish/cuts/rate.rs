@@ -74,7 +74,7 @@ fn well_connected(edges: &[InsideEdge], sizes: &[u32], rule: WellConnected) -> W
     let each = communities.into_par_iter().map(|edges| {
         let piece = CommunityPiece::new(edges, 0);
         let nodes = piece.nodes.len() as u64;
-        // Other nodes have no edge inside.
+        // Missing nodes have no edge inside the community.
         let is_whole = nodes == u64::from(sizes[edges[0].community as usize]);
         match is_whole && cut_of(&piece, rule) > rule.bound(nodes) {
             true => WellCount { communities: 1, nodes },

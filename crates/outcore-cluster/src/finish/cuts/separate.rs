@@ -35,13 +35,13 @@ pub struct Separated {
 pub(crate) struct Separation {
     /// Whether the first round, which examines all communities, is over.
     is_begun: bool,
-    /// Parts to examine in the next round, in order, each with the fewest edges that may divide it.
+    /// Parts to examine in the next round, in order.
     #[serde(skip)]
     waiting: Vec<WaitingPart>,
     counts: Separated,
 }
 
-/// Label of a part, and the fewest edges that may divide it.
+/// Label of a part, and its floor: a cut of fewer edges separates it, whatever the bound.
 type WaitingPart = (u32, u32);
 
 /// Resources of a round.
@@ -53,7 +53,7 @@ pub(crate) struct CutRound<'a, 'g> {
     pub(crate) room: CutMemory,
     /// Called for each block and batch.
     pub(crate) tick: &'a dyn Fn() -> Result<()>,
-    /// Error: a community needs this number of bytes to be examined.
+    /// Creates the error that examining a community needs this number of bytes.
     pub(crate) too_little: &'a dyn Fn(u64) -> Error,
 }
 
@@ -73,13 +73,13 @@ impl Separation {
         self.is_begun && self.waiting.is_empty()
     }
 
-    /// Saves the parts that wait, which the serialized form leaves out.
+    /// Saves the waiting parts, which the serialized form omits.
     pub(crate) fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array(self.waiting.iter().map(|part| part.0))?;
         to.array(self.waiting.iter().map(|part| part.1))
     }
 
-    /// Loads the parts that wait.
+    /// Loads the waiting parts.
     pub(crate) fn load(&mut self, from: &mut StateReader, node_count: u64) -> Result<()> {
         let (labels, floors) = (from.numbers::<u32>()?, from.numbers::<u32>()?);
         let are_nodes = labels.iter().all(|&label| u64::from(label) < node_count);
@@ -143,12 +143,12 @@ impl Separation {
     }
 }
 
-/// Returns the fewest edges that may divide a part, 0 for a community.
+/// Returns the floor of a part; 0 for a community.
 fn floor(floors: &[WaitingPart], label: u32) -> u64 {
     floors.binary_search_by_key(&label, |part| part.0).map_or(0, |at| floors[at].1.into())
 }
 
-/// Gives nodes, which are in order, the label of a community.
+/// Labels sorted nodes with the first of them.
 fn label(next: &[AtomicU32], nodes: &[u32]) {
     nodes.iter().for_each(|&node| next[node as usize].store(nodes[0], Relaxed));
 }

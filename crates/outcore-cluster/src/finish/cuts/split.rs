@@ -1,4 +1,4 @@
-//! Smallest cut of a community, and its parts that no cut so small divides.
+//! Smallest cut of a community, and its parts that no cut of that size divides.
 //!
 //! - [`min_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
 //!   degree met on the way is the cut (Nagamochi, Ono and Ibaraki, 1994; see `order`).
@@ -26,9 +26,9 @@ pub(super) struct CommunityPiece {
     /// Nodes of the graph, by their number in the edges.
     pub(super) nodes: Vec<u32>,
     pub(super) edges: Vec<[u32; 2]>,
-    /// Parts that fewer edges divide are to be separated, whatever the bound.
+    /// A cut of fewer edges separates the piece, whatever the bound.
     pub(super) floor: u64,
-    /// Nodes with this number of edges may have more than are listed.
+    /// Nodes that list this number of edges may have more.
     pub(super) known: u64,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Verdict {
     /// It is well-connected.
     Keep,
     Divide(CutParts),
-    /// So many edges of each node have to be known.
+    /// This number of edges per node must be known.
     Unknown(u64),
 }
 
@@ -151,8 +151,8 @@ fn least_by_flows(mut net: Network, bound: u64) -> u64 {
     })
 }
 
-/// Divides a network by cuts of fewer than `least` edges, of which there must be one; returns a node of its part for each
-/// node.
+/// Divides a network by cuts of fewer than `least` edges, of which there must be at least one. Returns for each node a
+/// node that represents its part.
 fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
     let mut members = Sets::new(net.count());
     let mut of_node: Vec<u32> = (0..net.count() as u32).collect();
@@ -189,7 +189,7 @@ fn divide_by_flows(
         }
         if has_root && flows.paths(node, least, gone) < least {
             let side = flows.side();
-            // Nodes with more edges than are known may belong to either side: then none is separated here.
+            // Nodes with more edges than are known may belong to either side, so none is separated here.
             if net.whole_edges(side) < known {
                 net.join_members(side.iter().copied(), members);
                 side.iter().for_each(|&node| gone[node as usize] = true);

@@ -161,7 +161,7 @@ impl OracleLevels {
         }
     }
 
-    /// Returns the labels from the first communities on, which are those of the best of several starts.
+    /// Solves a level from its first communities, or from the best of several starts; returns the labels.
     fn begin(&mut self, level: &OracleLevel, number: u64, seed: u64) -> Vec<u32> {
         let mut labels = self.first_groups(level, seed ^ LEAD, None);
         if !self.starts[0].is_empty() {
@@ -209,7 +209,7 @@ impl OracleLevels {
         self.cycles_of(level, number, seed, labels, active)
     }
 
-    /// Runs the cycles, of which the first begins with the active nodes.
+    /// Runs the cycles; the first one begins with the active nodes.
     fn cycles_of(
         &mut self,
         level: &OracleLevel,

@@ -23,7 +23,7 @@ impl Start {
 type Found = (f64, Vec<u32>);
 
 impl OracleLevels {
-    /// Divides the starts, the usual one not counted, among the graph and a level.
+    /// Divides the additional starts among the graph and a level.
     pub(super) fn share_starts(&mut self, level: &OracleLevel) {
         let rising = (self.method == Method::Cpm).then_some(Start::Rising);
         let densities = [2.0, 0.0, 4.0, 0.5, 8.0, 1.0].map(Start::at);
@@ -157,7 +157,7 @@ impl OracleLevels {
         round.remove(0)
     }
 
-    /// Returns the best after it has met each of the starts, if there are more than two.
+    /// Combines the best with each of the starts, if there are more than two; returns the best result.
     fn met_by_all(
         &mut self,
         at: (&OracleLevel, u64, u64),
@@ -185,7 +185,7 @@ impl OracleLevels {
         if quality > better.0 + 1e-9 { (quality, found) } else { better.clone() }
     }
 
-    /// Returns the labels found from the groups that two have in common, if these are few but not whole communities.
+    /// Returns the labels found from the groups common to two starts, if these are few but not whole communities.
     fn combination(
         &mut self,
         (level, number, seed): (&OracleLevel, u64, u64),

@@ -21,8 +21,7 @@ use outcore::units::format_bytes;
 use std::cell::RefCell;
 use ways::{ENGINE, ENGINE_DIRECT, ReadInput, ReadWay, WAYS};
 
-/// Microseconds of the first touch of a page above which the memory must first be obtained from the host of a virtual
-/// machine.
+/// Microseconds of the first touch of a page above which the host of a virtual machine must have reclaimed the memory.
 const RECLAIMED_MICROSECONDS: f64 = 3.0;
 
 /// Group of the rows in memory that a host had reclaimed.
@@ -60,7 +59,7 @@ pub fn run(workplace: &Workplace<'_>, parameters: SequentialReadParameters) -> R
     let path = blocks::make(workplace, "sequential-read", parameters.blocks)?;
     let program = workplace.foreign().program("sequential.cpp")?;
     let input = ReadInput::new(path, parameters.blocks, workplace.files(), program)?;
-    // First of all: everything that runs uses memory, and used memory is no longer reclaimed by the host.
+    // Must run first: every run uses memory, and used memory is no longer reclaimed.
     let mut reclaimed = reclaimed(workplace, &input, parameters)?;
     let mut measured = main(workplace, &input, parameters)?;
     measured.rows.append(&mut reclaimed.rows);
@@ -181,7 +180,7 @@ fn reclaimed(
     rounds::run(workplace, methods, parameters.rounds)
 }
 
-/// Whether so much memory can be held without evicting what others need.
+/// Returns whether `bytes` of memory can be held without evicting what others need.
 fn enough(bytes: usize) -> bool {
     outcore::io::available_memory_bytes().is_none_or(|free| free > 4 * bytes as u64)
 }

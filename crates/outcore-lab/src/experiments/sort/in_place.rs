@@ -56,7 +56,7 @@ fn pass(file: &File, ends: &mut Vec<u64>, fan_in: usize, is_last: bool) -> io::R
     Ok(moved)
 }
 
-/// Merges adjacent runs, of which the first begins at the edge `begin`; returns the bytes read and written.
+/// Merges adjacent runs, the first of which begins at the edge `begin`; returns the bytes read and written.
 fn merge_runs(file: &File, begin: u64, ends: &[u64], is_last: bool) -> io::Result<u64> {
     let free = RefCell::new(Vec::new());
     let mut at = begin;
@@ -121,7 +121,7 @@ impl Blocks<'_> {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        // As many slots have been read as blocks are full, and those of each run that are being merged.
+        // Some slot is free: one has been read for each full block, and one more for each run that is being merged.
         let slot = self.free.borrow_mut().pop().expect("more slots are read than blocks written");
         self.file.write_all_at(&self.block, slot * SLOT_BYTES as u64)?;
         self.slots.push(slot - self.first);
@@ -167,7 +167,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Reads a slot, of which the last one of a file may be shorter.
+/// Reads a slot; the last one of a file may be shorter.
 fn read_slot(file: &File, at: u64, block: &mut [u8]) -> io::Result<()> {
     let mut read = 0;
     while read < block.len() {

@@ -23,7 +23,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use ways::{Buffers, TransferInput, TransferWay, WAYS};
 
-/// Bytes of the copy that is a limit of all transfers: they fit into a cache, as buffers do.
+/// Bytes of the copy that bounds all transfers: they fit into a cache, as buffers do.
 const LIMIT_BYTES: usize = 256 << 10;
 
 /// Amount of measurement.

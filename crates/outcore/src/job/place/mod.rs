@@ -26,7 +26,7 @@ pub(super) fn discard_left(files: &Files, work_dir: &Path, graph: &Path) -> Resu
     let directory = work_dir.join(scratch_name(graph));
     let mut left = match JobManifest::read(files, &directory) {
         Ok(Some(left)) => left,
-        // The manifest is removed first.
+        // Its removal was interrupted: the manifest is removed first.
         Ok(None) if files.entry(&directory).is_ok() => {
             return Scratch::take(files, work_dir, &scratch_name(graph)).map(drop);
         }
@@ -50,8 +50,8 @@ pub(super) fn beside(graph: &Path) -> &Path {
     graph.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the parent of the temporary directory in which a graph is built. A graph can be renamed into place from
-/// there, wherever the work directory is.
+/// Returns the parent of the temporary directory in which a graph is built: next to the graph, wherever the work
+/// directory is, so that the graph can be renamed into place.
 pub(super) fn grows_in<'a>(files: &Files, work_dir: &'a Path, graph: &'a Path) -> &'a Path {
     if files.is_same(work_dir, beside(graph)) { work_dir } else { beside(graph) }
 }
@@ -62,7 +62,7 @@ pub(super) fn grows_at(files: &Files, work_dir: &Path, graph: &Path) -> PathBuf 
 }
 
 /// Locks the temporary directory in which the graph is built, if it is not in the work directory, so that jobs with
-/// different work directories exclude each other. Nothing in it is changed until it is known what can be reused.
+/// different work directories exclude each other. Its contents stay unchanged until it is known what can be reused.
 pub(super) fn hold_place(files: &Files, work_dir: &Path, graph: &Path) -> Result<Option<Scratch>> {
     let parent = grows_in(files, work_dir, graph);
     if parent == work_dir {

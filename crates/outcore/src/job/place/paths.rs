@@ -54,7 +54,7 @@ pub fn score_paths(options: &ScoreOptions) -> Paths {
 }
 
 impl JobOptions {
-    /// Refuses a name of the rejects that is that of another format.
+    /// Refuses a name of the rejects that has the ending of another format.
     pub(in crate::job) fn check_rejects(&self) -> Result<()> {
         let rejects = self.input.rejects.as_deref();
         rejects.map_or(Ok(()), |path| Written::TEXT.check(&REJECTS, path))

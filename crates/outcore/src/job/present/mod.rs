@@ -122,7 +122,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Refuses names of columns where there is no place for them, or where they are anyway.
+    /// Refuses names of columns if the output has no place for them, or has them anyway.
     fn check_header(&self) -> Result<()> {
         let PresentOptions { rows, output_header, .. } = *self.options;
         let mut all = self.outputs.iter().chain(&self.representatives);
@@ -252,7 +252,7 @@ impl Stages<'_> {
         self.limits.memory_left(held).max(least.min(self.limits.memory_bytes))
     }
 
-    /// Returns the budget of sorts that run alongside `bytes` of further memory, at least `least`.
+    /// Returns the budget of sorts that run alongside `bytes` of other memory, at least `least`.
     fn sort_budget(&self, bytes: u64, least: u64) -> u64 {
         self.memory_for(bytes + least).saturating_sub(bytes).max(least)
     }

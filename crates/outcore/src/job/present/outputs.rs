@@ -1,4 +1,4 @@
-//! Output paths: the file given, or, if there are several results, a file for each with a name derived from it.
+//! Output paths: the given file or, for several results, one file each, with a name derived from it.
 
 use crate::cluster::ClusterOptions;
 use crate::error::{Error, ErrorKind, Result};

@@ -6,13 +6,13 @@
 //!                          `--> merged with the new arcs (`graph::extend`) <--------------'
 //! ```
 //! Old names come first, so they keep their numbers, and the result is the graph of all edges. The old graph is read
-//! twice, front to back, and never changed. What it does not record would make the result another one, so it is refused:
-//! its rules (`EdgeRules`) must be known, and be those of the new edges.
+//! twice, front to back, and never changed. A graph is refused if the result would depend on facts that it does not
+//! record: its rules (`EdgeRules`) must be known, and equal to those of the new edges.
 //!
-//! What the result cannot know is the unrounded sums of the old graph's repeated edges, and which of its nodes had
-//! loops that were dropped. Self scores are another such thing, so graphs divided by them are refused. Old names fill
-//! the index in bulk: they are distinct, and in the order of their numbers. Adding 1 % of 20 million edges takes 13 %
-//! of the processor time of a build from all (`evals/ingest/append.py`).
+//! The result cannot recover the unrounded sums of the old graph's repeated edges, nor which of its nodes had loops
+//! that were dropped. Self scores cannot be recovered either, so graphs divided by them are refused. Old names fill the
+//! index in bulk: they are distinct, and in the order of their numbers. Adding 1 % of 20 million edges takes 13 % of
+//! the processor time of a build from all (`evals/ingest/append.py`).
 
 use super::rules::{self, open_graph};
 use super::{NamesOf, Reading};
@@ -151,7 +151,7 @@ impl Old {
 }
 
 impl JobOptions {
-    /// Refuses to add edges to a graph where there is to be no graph.
+    /// Refuses to add edges in a job that writes no graph.
     pub(crate) fn refuse_append(&self) -> Result<()> {
         match &self.append {
             None => Ok(()),

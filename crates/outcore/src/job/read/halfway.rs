@@ -1,9 +1,9 @@
 //! State of a read stage that is not finished, saved so that another process can resume it.
 //!
 //! The checkpoint holds the position in the input, counts, self scores, and the blocks of runs; records collected in
-//! memory are written as a run of their own. Its files are runs, names, spilled names (`ids::spill`) and rejects. Each
-//! counts up to the length it had, since anything after that was written later. The table of names is rebuilt from
-//! their file. State is saved at most once a minute, in at most a 20th of the time.
+//! memory are written as a run of their own. Its files are runs, names, spilled names (`ids::spill`) and rejects, each
+//! up to its length at that time, since anything after that was written later. The table of names is rebuilt from their
+//! file. State is saved at most once a minute, in at most a 20th of the time.
 
 use super::DroppedEdges;
 use super::append::NameBatch;
@@ -104,7 +104,7 @@ struct Refill<'a> {
 }
 
 impl<'a> Refill<'a> {
-    /// Creates a writer for an empty index; `tick` is called from time to time.
+    /// Creates a writer for an empty index; `tick` is called regularly.
     fn new(
         index: &'a mut NodeIndex,
         (threads, room): (usize, u64),

@@ -38,7 +38,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use weights::{SelfScores, Side, Thresholds};
 
-/// Counts of edges that were dropped, or need counting beyond becoming arcs.
+/// Counts of dropped edges, self hits and loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DroppedEdges {
     below: u64,
@@ -618,8 +618,8 @@ pub(crate) fn no_edges() -> Error {
         .hint("an edge is a line with two names and an optional weight")
 }
 
-/// Returns an error for an input without edges, or all of whose edges are dropped by weight. Without options about
-/// weights, a graph may have no edges.
+/// Returns an error for an input without edges, or if all edges are dropped because of their weights. Without options
+/// about weights, a graph may have no edges.
 fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptions) -> Result<()> {
     if summary.edges == 0 {
         return Err(no_edges());

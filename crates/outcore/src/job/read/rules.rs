@@ -1,5 +1,5 @@
-//! Rules by which edges become arcs: those of a job, and those that a graph was built by. Edges can be added to it only
-//! by the same ones.
+//! Rules by which edges become arcs: those of a job, and those that a graph was built by. Edges can be added to a graph
+//! only by the same rules.
 
 use super::weights::Normalize;
 use crate::error::opt::{
@@ -85,7 +85,7 @@ impl EdgeMeaning {
     }
 }
 
-/// Refuses to add edges by other rules than those of the graph, or to one that does not have what they need.
+/// Refuses to add edges by rules that differ from the graph's, and to add any to a graph divided by self scores.
 pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
     let path = graph.directory();
     let (before, now) = (EdgeMeaning::of_graph(graph)?, EdgeMeaning::of_job(options));
@@ -109,7 +109,7 @@ pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
 /// Opens the graph that edges are added to.
 ///
 /// # Errors
-/// `Usage` if it is none, or a part of one; `CorruptFile`; `Io`.
+/// `Usage` if it is not a whole graph with names; `CorruptFile`; `Io`.
 pub(super) fn open_graph(files: &Files, path: &Path) -> Result<Graph> {
     files.entry(path)?;
     if files.entry(&path.join("graph.json")).is_err() {
@@ -141,8 +141,7 @@ impl JobOptions {
         }
     }
 
-    /// Takes from the graph that edges are added to, if there is one, the options it was built with, except for those
-    /// in `given`.
+    /// Adopts the options that the graph to which edges are added was built with, except for those in `given`.
     ///
     /// # Errors
     /// `Usage` if it is not a graph, or does not record them; `CorruptFile`; `Io`.

@@ -97,7 +97,7 @@ where
 const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
 impl Stages<'_> {
-    /// Reports the formats and warnings of the input that an earlier job has read.
+    /// Reports again the formats and warnings of the input, which an earlier job has read.
     pub(crate) fn report_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
         self.report_formats(&input.formats)?;
         for text in warnings {

@@ -48,8 +48,8 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -
     join(parts)
 }
 
-/// Summarizes the merge: how the arcs were sorted, and how repeated edges and loops were treated. Counts are of edges
-/// of the input if `input` has a count of loops, and do not include what `old`, which was merged too, had counted.
+/// Summarizes the merge: how the arcs were sorted, and how repeated edges and loops were treated. Counts are of input
+/// edges if `input` counts loops, and exclude those of `old`, which was merged too.
 pub(crate) fn of_merge(
     sort: SortSummary,
     input: Option<&InputReport>,

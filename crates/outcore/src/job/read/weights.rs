@@ -151,7 +151,7 @@ impl Checkpoint for SelfScores {
 }
 
 impl SelfScores {
-    /// Creates an empty table, with address space for as many scores as fit in `max_bytes` together with the names of
+    /// Creates an empty table, with address space for the scores that fit in `max_bytes` together with the names of
     /// their nodes.
     pub(crate) fn new(max_bytes: u64) -> Self {
         // A name takes at least as much memory as a score.

@@ -1,5 +1,5 @@
-//! FieldReader of a text file one by one, through one buffer, so that a line may be longer than memory: a community of all
-//! nodes is one line.
+//! Reader of the fields of a text file, one by one, through one buffer, so that a line may be longer than memory: a
+//! community of all nodes is one line.
 //!
 //! A field that begins with a double quote ends at the next single one; double quotes inside it are doubled. This is how
 //! `output` writes names that contain a delimiter or a line end.
@@ -17,7 +17,7 @@ const SHOWN_BYTES: usize = 60;
 /// Reader of fields.
 pub(super) struct FieldReader {
     file: StoredFile,
-    /// Separator of fields; that of lines is the line feed.
+    /// Separator of fields; lines end with a line feed.
     delimiter: u8,
     buffer: Vec<u8>,
     /// Beginning of the next field in the buffer.
@@ -36,7 +36,7 @@ pub(super) struct FieldReader {
 
 /// Where a field ends in the buffer.
 struct Found {
-    /// End of its text, of which the first and the last byte are quotes if it is quoted.
+    /// End of its text; if it is quoted, its first and last bytes are quotes.
     end: usize,
     /// Beginning of the next field.
     next: usize,
@@ -59,7 +59,7 @@ impl FieldReader {
         (self.line, self.last) = (1, (1, 0, 0));
     }
 
-    /// Skips these bytes at the beginning of the file, if it has them.
+    /// Skips these bytes at the beginning of the file, if present.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Result<()> {
         while !self.is_end && self.buffer.len() < bytes.len() {
             self.fill()?;
@@ -70,8 +70,8 @@ impl FieldReader {
         Ok(())
     }
 
-    /// Appends the next field to `out`; returns whether it is the last of its line, or nothing at the end of the file.
-    /// Lines without any byte are left out.
+    /// Appends the next field to `out`; returns whether it is the last of its line, or `None` at the end of the file.
+    /// Skips empty lines.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Result<Option<bool>> {
         loop {
             let found = loop {
@@ -222,13 +222,13 @@ impl FieldReader {
         Place { path, line, column, byte, text, span, expected: expected.to_owned() }
     }
 
-    /// Bytes that were read.
+    /// Returns the number of bytes consumed.
     pub(super) fn done_bytes(&self) -> u64 {
         self.before + self.at as u64
     }
 }
 
-/// Appends the contents of a quoted field: two quotes are one.
+/// Appends the contents of a quoted field; doubled quotes become single ones.
 fn unquote(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'"', rest) {

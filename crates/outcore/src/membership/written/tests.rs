@@ -24,7 +24,7 @@ fn read(files: &Files, path: &str, rows: WrittenRows) -> Result<Rows> {
     Ok(all)
 }
 
-/// Writes a field as the engine does between tabs, or as it is usual between commas.
+/// Writes a field as the engine does in tab-separated text, or as is usual in CSV.
 fn put(name: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     let breaks = |byte: &u8| [delimiter, b'\n', b'\r'].contains(byte);
     if !name.iter().any(breaks) && name.first() != Some(&b'"') {

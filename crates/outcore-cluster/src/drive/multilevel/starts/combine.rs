@@ -23,8 +23,8 @@ use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
 use std::path::PathBuf;
 
-/// Two starts that have more groups in common than this share of the nodes, and than this number for each community, have
-/// found different noise; a level with that many groups would take as long as another start.
+/// If two starts have more common groups than this share of the nodes, and more than this number per community, they
+/// differ by noise; a level with that many groups would take as long as another start.
 const MOST_GROUPS: f64 = 0.25;
 const MOST_PARTS: usize = 2;
 
@@ -35,7 +35,7 @@ pub(super) struct Scored {
     pub(super) quality: f64,
 }
 
-/// Orders candidates by quality, the best first; smaller differences are rounding, so these keep their order.
+/// Sorts candidates by quality, the best first; smaller differences are rounding, so these keep their order.
 pub(super) fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     let mut all = Vec::with_capacity(candidates.len());
     while !candidates.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     all
 }
 
-/// Returns the first place of the best candidate; smaller differences are rounding.
+/// Returns the place of the best candidate, the first one if others are better only by rounding.
 pub(super) fn best_of(candidates: &[Scored]) -> usize {
     let quality = |place: usize| candidates[place].quality;
     let better = |best, place| if quality(place) > quality(best) + MARGIN { place } else { best };
@@ -57,8 +57,7 @@ pub(super) fn keep(kept: &mut Hierarchy, labels: &[u32]) -> Result<()> {
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Combines starts whose labels are kept, in pairs; also keeps the labels of combinations that are better, and
-    /// returns the best.
+    /// Combines kept starts in pairs; also keeps the labels of better combinations, and returns the best result.
     pub(super) fn combined(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -72,7 +71,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(round[0])
     }
 
-    /// Combines the best with each start once more; returns the better.
+    /// Combines the best start with each other start once more; returns the best result.
     pub(super) fn met_by_all(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -80,7 +79,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         starts: &[Scored],
         kept: &mut Hierarchy,
     ) -> Result<Scored> {
-        // Of two starts, everything common has been tried.
+        // Two starts have already been combined with each other.
         if starts.len() <= 2 {
             return Ok(best);
         }
@@ -145,8 +144,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 }
 
-/// Returns the groups of nodes that have the same label in both, in classes of equal `best` labels; `None` if whole
-/// communities remain, between which nothing is left to choose, or so many groups that they have little in common.
+/// Groups nodes that have the same label in both; the classes are the `best` labels. `None` if every group is a whole
+/// community, so there is nothing to choose, or if the groups are so many that the two have little in common.
 fn common_groups(best: &[u32], mut other: Vec<u32>) -> Option<Groupings> {
     let pair = |(&best, &other): (&u32, &u32)| u64::from(best) << 32 | u64::from(other);
     let mut pairs: Vec<u64> = best.iter().zip(&other).map(pair).collect();

@@ -1,4 +1,4 @@
-//! Several starts, of which the best by the objective is continued.
+//! Several starts; the best by the objective is continued.
 //!
 //! Local moving ends in a local optimum, and which one depends on where it starts. How many starts are tried, and where,
 //! depends on the size of the graph alone, so memory and threads change nothing:
@@ -11,14 +11,14 @@
 //! | medium, by the constant Potts model | 8 or 5 | all | |
 //! | large | 5 | | 5 |
 //!
-//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if that is large. Each
-//! start goes through one cycle from there, or through all if the graph is small; then those that come near the best are
-//! combined (`combine`), the best on a graph of up to a quarter of a million edges is perturbed (`perturb`), and the result is
-//! moved again, also on the levels below, and goes through further cycles.
+//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if the graph is large.
+//! Each start goes through one cycle from there, or through all cycles if the graph is small. Starts close to the best
+//! are combined (`combine`); on a graph of up to a quarter of a million edges, the best is perturbed (`perturb`). From
+//! the result, nodes move again, also on the levels below, and in further cycles.
 //!
-//! Cost: on the graph, about half a clustering for each start; on a level, about as many arcs as it and those above it take.
-//! Memory: that of a clustering, and as much for each start that runs in parallel (`searches`); the labels of all starts
-//! wait on disk.
+//! Cost: on the graph, about half a clustering per start; on a level, about the arcs of that level and of those above
+//! it. Memory: that of a clustering, and the same for each further start that runs in parallel (`searches`); the labels
+//! of all starts wait on disk.
 
 mod combine;
 mod perturb;
@@ -39,34 +39,34 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::AtomicU32;
 
-/// Number of starts, if the options give none.
+/// Default number of starts.
 const SMALL_TRIALS: u32 = 10;
 const MEDIUM_TRIALS: u32 = 8;
 const LARGER_MEDIUM_TRIALS: u32 = 5;
 const LARGE_TRIALS: u32 = 5;
-/// Maximum number of nodes and arcs of a medium graph with the larger number of starts, of which the best is perturbed;
-/// beyond, each costs more than it finds.
+/// Maximum number of nodes and arcs of a medium graph that gets the larger number of starts and a perturbation of the
+/// best; on larger graphs, these cost more than they gain.
 const SMALLER_MEDIUM_SIZE: u64 = 1 << 19;
-/// Number of starts on a medium graph if they are to tell how stable communities are.
+/// Number of starts on a medium graph if stability is requested.
 const STABLE_TRIALS: u32 = 13;
-/// Starts on a level of a medium graph, besides the usual one.
+/// Additional starts on a level of a medium graph.
 const LEVEL_STARTS: u32 = 3;
-/// Resolutions of the first starts of modularity and the constant Potts model on a medium graph, relative to theirs: large
-/// communities are divided there that should perhaps be.
+/// Resolutions of the first starts of modularity and the constant Potts model on a medium graph, relative to the given
+/// one: they divide large communities that perhaps should be divided.
 const FINER: [f64; 3] = [1.25, 1.6, 2.0];
 /// Resolutions of modularity at whose optima the map equation starts on a medium graph: its own communities are mostly
 /// smaller, and merging them is a matter of chance where the code lengths of several scales are alike.
 const COARSER: [f64; 3] = [3.0, 2.0, 4.0];
-/// Resolutions of the steps of a rising one, relative to the last. Around a dense core, the nodes with the fewest neighbors
-/// leave it first; from single nodes, each node of the core would gather its own neighbors instead.
+/// Steps of a rising resolution, relative to the last. Around a dense core, the nodes with the fewest neighbors leave
+/// it first; from single nodes, each node of the core would gather its own neighbors instead.
 const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
-/// Shares of the arcs of a medium and of a large graph that a level has on which starts are tried.
+/// Starts are tried on a level with at most one in this number of the arcs of a medium or of a large graph.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
-/// Starts are compared with the best if their objective is lower by at most this share of its scale: others have
-/// missed the communities, and say nothing about them...
+/// Starts are compared with the best if their objective is lower by at most this share of its scale: others have missed
+/// the communities, and say nothing about them...
 const NEAR: f64 = 0.02;
-/// ...or, in a small graph, by this over the root of its number of nodes, as chance is.
+/// ...or, in a small graph, by this over the root of its number of nodes, the size of differences by chance.
 const NEAR_BY_CHANCE: f64 = 1.0;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 pub(super) const MARGIN: f64 = 1e-9;
@@ -78,15 +78,15 @@ pub(crate) enum TrialStart {
     Seeding(Seeding),
     /// Those that maximize modularity or the constant Potts model.
     Density(Null),
-    /// One of all nodes.
+    /// A single community of all nodes.
     Undivided,
-    /// Those found from one of all nodes while the resolution rises to this one.
+    /// Those found from a single community while the resolution rises to this one.
     Rising(Null),
 }
 
 /// Start to search from.
 enum StartTask<O> {
-    /// The usual one, whose first communities are there; it also tries those on a level.
+    /// The usual one, whose first communities exist already; it also tries the starts on a level.
     Usual {
         state: LevelState<O>,
         progress: Progress,
@@ -95,7 +95,7 @@ enum StartTask<O> {
     Other(TrialStart),
 }
 
-/// Numbers of starts besides the usual one, on the graph and on a level.
+/// Numbers of additional starts, on the graph and on a level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StartCounts {
     /// Starts on the graph.
@@ -105,12 +105,12 @@ pub struct StartCounts {
 }
 
 impl StartCounts {
-    /// Returns whether the best of several starts on such a graph is perturbed.
+    /// Returns whether the best start on such a graph is perturbed.
     fn are_perturbed(nodes: u64, arcs: u64) -> bool {
         nodes.saturating_add(arcs) <= SMALLER_MEDIUM_SIZE
     }
 
-    /// Returns as many as requested, or as suit the size of the graph.
+    /// Returns the requested numbers, or the default ones for the size of the graph.
     pub(crate) fn of(
         options: &ClusterOptions,
         limits: &ScratchLimits,
@@ -154,14 +154,14 @@ impl Starts {
         Self { usual, on_graph: Vec::new(), on_level: Vec::new(), are_of_groups: false }
     }
 
-    /// Returns those on a level of groups common to two starts: the communities of one of them, and single groups.
+    /// Returns the starts on a level of groups common to two starts: the communities of one of them, and single groups.
     pub(super) fn of_groups(usual: Seeding) -> Self {
         let on_level = vec![TrialStart::Seeding(Seeding::Own)];
         Self { usual, on_graph: Vec::new(), on_level, are_of_groups: true }
     }
 
-    /// Returns the starts of a job: as many as requested, or as suit the size of the graph. `null` is that of the
-    /// objective, if it has one.
+    /// Returns the starts of a job: the requested number, or the default one for the size of the graph. `null` is the
+    /// null model of the objective, if it has one.
     pub(crate) fn new(job: &ClusterJob<'_>, usual: Seeding, null: Option<Null>) -> Self {
         let (size, is_limited) = (job.size_class(), job.most().is_some());
         let (nodes, arcs) = (job.graph.node_count(), job.graph.arc_count());
@@ -231,7 +231,7 @@ fn scaled(null: Null, factor: f64) -> TrialStart {
     TrialStart::Density(multiple(null, factor))
 }
 
-/// Returns the start of a rising resolution, by which only the constant Potts model lets nodes leave.
+/// Returns the start with a rising resolution, if any: only in the constant Potts model do nodes leave communities.
 fn rising(null: Null) -> impl Iterator<Item = TrialStart> {
     matches!(null, Null::Count(_)).then_some(TrialStart::Rising(null)).into_iter()
 }
@@ -351,7 +351,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(labels)
     }
 
-    /// Records that the starts have been compared, perhaps on the graph, where each has gone through some cycles.
+    /// Ends the comparison of starts; cycles that each start has gone through on the graph count toward the maximum.
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
@@ -414,7 +414,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.cycles(level, state, Progress::new(level.node_count()))
     }
 
-    /// Returns the quality of the communities of these labels, and them with sums that are computed from scratch.
+    /// Returns the quality of the communities of these labels, and the communities with sums computed from scratch.
     pub(super) fn measured(
         &self,
         level: &mut Level<'_, '_>,

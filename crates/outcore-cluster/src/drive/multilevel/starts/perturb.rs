@@ -1,10 +1,9 @@
 //! Perturbation of the best start: some of its communities are dissolved, and nodes move again.
 //!
-//! A start that has missed better communities has mostly missed them in few places. So nodes are taken out at random
-//! and moved from there, which keeps what is good elsewhere, and takes less time than another start. In each round, one
-//! search loosens a quarter of the nodes, another dissolves an eighth of the communities; the better result is kept.
-//! Rounds end when neither is better. This is an iterated local search: Lourenço, Martin and Stützle, "Iterated local
-//! search" (2003).
+//! A start misses better communities mostly in few places. So nodes are taken out at random and move from there, which
+//! preserves good communities elsewhere, and takes less time than another start. In each round, one search loosens a
+//! quarter of the nodes, another dissolves an eighth of the communities; the better result is kept. Rounds end when
+//! neither is better. This is an iterated local search: Lourenço, Martin and Stützle, "Iterated local search" (2003).
 //!
 //! Cost: half a start for each search; a round without success on a graph with clear communities.
 //! Memory: that of the searches (`searches`); labels wait on disk.
@@ -29,7 +28,7 @@ const LOOSENED: [Loosened; 2] = [Loosened::Nodes, Loosened::Communities];
 const NODE_SHARE: u64 = 4;
 const COMMUNITY_SHARE: u64 = 8;
 
-/// What becomes single nodes.
+/// Nodes that become single.
 #[derive(Debug, Clone, Copy)]
 enum Loosened {
     /// Nodes, wherever they are.

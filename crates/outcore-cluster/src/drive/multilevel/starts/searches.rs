@@ -1,8 +1,8 @@
 //! Searches in parallel: starts and combinations of starts are independent, so each thread takes one of them.
 //!
-//! A sweep over a graph of few blocks is too short to be divided among threads; a whole search is not. Each search runs on
-//! one thread, shares the blocks in memory, and counts its own sweeps, so what it finds depends neither on the number of
-//! threads nor on the memory. With one thread, or memory for one search, they run one after the other.
+//! A sweep over a graph of few blocks is too short to be divided among threads; a whole search is not. Each search runs
+//! on one thread, shares the blocks in memory, and counts its own sweeps, so its result depends neither on the number
+//! of threads nor on the memory. With one thread, or memory for one search, they run one after the other.
 //!
 //! Memory: each search has the state of the level. On levels above the graph, all together take no more than the graph
 //! itself does, which is not in memory then.
@@ -116,7 +116,7 @@ fn pools(count: usize) -> Result<Vec<ThreadPool>> {
     })
 }
 
-/// Runs the searches on the pools, each of which takes the next one when it is done; returns what they return.
+/// Runs the searches on the pools, each of which takes the next search when it is idle; returns their results.
 fn in_parallel<S: Send, R: Send>(
     level: &mut Level<'_, '_>,
     searches: Vec<S>,

@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-/// Returns the parts of a community of which so many forests are known at a time, or as many as necessary.
+/// Returns the parts of a community, found from `known` forests at a time, or from more if necessary.
 fn found_by_forests(
     count: u32,
     edges: &[[u32; 2]],
@@ -223,7 +223,7 @@ fn a_large_ring_of_cliques_takes_no_quadratic_time() {
     assert_eq!(parts_of(COUNT, &cliques), COUNT as usize / 10);
 }
 
-/// Hardly any edge brings a node to as many edges as it has.
+/// Worst case of an ordering: hardly any edge brings a node to its full degree.
 #[test]
 fn a_large_random_graph_of_equal_degrees_takes_no_quadratic_time() {
     use crate::base::hash::mix;
