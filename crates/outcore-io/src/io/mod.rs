@@ -45,7 +45,6 @@ pub mod sim;
 mod stream;
 mod tuning;
 mod wait;
-mod words;
 
 pub use array::{ARRAY_BLOCK_BYTES, Array, ArrayReader, ArrayWriter, Number, numbers_in};
 pub use buffered::BufferedReader;
@@ -72,7 +71,6 @@ pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub use tuning::WRITER_BYTES;
 pub use tuning::{StageFactors, Transfer, Tuning};
 pub use wait::Stop;
-pub use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
 use std::io;
 use std::ops::Range;

@@ -18,6 +18,7 @@ use crate::store::column::{WordBuffer, WordColumn, chunks};
 use crate::store::labels::Labels;
 use crate::store::ranked::Ranked;
 use crate::store::scope::{Interval, Scope, ScopedLabels};
+use outcore_io::Array;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -129,7 +130,7 @@ impl IntervalRun<'_, '_, '_> {
             last_moved: history.last_moved,
             arcs_visited: history.arcs,
             sizes,
-            labels: Labels::Disk { path, node_count: nodes },
+            labels: Labels::Disk(Array::new(path, nodes)),
         })
     }
 
