@@ -16,7 +16,7 @@
 pub(super) use outcore_io::Sealed;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::{Files, Grows, StoredFile, Writer};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Version of all files of a graph.
@@ -89,7 +89,6 @@ fn index_checksum(magic: [u8; 8], entries: &[u8], numbers: &[u8]) -> u64 {
 /// Writer of a file with an index.
 pub(super) struct IndexedWriter {
     writer: Writer,
-    path: PathBuf,
     magic: [u8; 8],
     entries: Vec<u8>,
     next_node: u64,
@@ -101,14 +100,14 @@ impl IndexedWriter {
         let (block_bytes, buffers) = Self::buffers(files);
         let mut writer = Writer::create_own(files, path, block_bytes, buffers)?;
         writer.write(&header(magic))?;
-        Ok(Self::new(writer, path, magic))
+        Ok(Self::new(writer, magic))
     }
 
     /// Resumes a file after its first `bytes`. Their blocks remain to be added with
     /// [`IndexedWriter::add_block`].
     pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
         let writer = Writer::resume(files, path, Grows::Apart, bytes, Self::buffers(files))?;
-        Ok(Self::new(writer, path, magic))
+        Ok(Self::new(writer, magic))
     }
 
     fn buffers(files: &Files) -> (usize, usize) {
@@ -116,9 +115,9 @@ impl IndexedWriter {
         (write.block_bytes, write.buffers().min(WRITE_BUFFERS.max(write.depth)))
     }
 
-    fn new(writer: Writer, path: &Path, magic: [u8; 8]) -> Self {
-        let (path, entries) = (path.to_path_buf(), Vec::new());
-        Self { writer, path, magic, entries, next_node: 0, block_offset: HEADER_BYTES as u64 }
+    fn new(writer: Writer, magic: [u8; 8]) -> Self {
+        let (entries, block_offset) = (Vec::new(), HEADER_BYTES as u64);
+        Self { writer, magic, entries, next_node: 0, block_offset }
     }
 
     /// Returns the writer with another first node.
@@ -128,7 +127,7 @@ impl IndexedWriter {
 
     /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.writer.path()
     }
 
     /// Makes all written data durable; `begun` are the bytes of an unfinished block.
@@ -160,7 +159,7 @@ impl IndexedWriter {
         arcs: u64,
         checksum: u64,
     ) -> Result<()> {
-        let first_node = u32::try_from(self.next_node).map_err(|_| too_many_nodes(&self.path))?;
+        let first_node = u32::try_from(self.next_node).map_err(|_| too_many_nodes(self.path()))?;
         let offset = self.block_offset;
         self.block_offset += bytes;
         self.next_node += u64::from(nodes);

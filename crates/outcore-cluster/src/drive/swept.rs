@@ -4,6 +4,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
+use outcore_io::Array;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use serde::{Deserialize, Serialize};
@@ -30,15 +31,15 @@ pub(crate) struct SavedGroups {
 
 impl SavedGroups {
     pub(crate) fn new(grouping: &Grouping) -> Self {
-        let Grouping { path, node_count, group_count, checksum } = grouping;
-        let (node_count, group_count, checksum) = (*node_count, *group_count, *checksum);
-        Self { name: name_of(path), node_count, group_count, checksum }
+        let Grouping { ref groups, group_count, checksum } = *grouping;
+        let (name, node_count) = (name_of(&groups.path), groups.count);
+        Self { name, node_count, group_count, checksum }
     }
 
     pub(crate) fn grouping(self, directory: &Path) -> Grouping {
         let Self { ref name, node_count, group_count, checksum } = self;
-        let name = name_of(Path::new(name));
-        Grouping { path: directory.join(name), node_count, group_count, checksum }
+        let groups = Array::new(directory.join(name_of(Path::new(name))), node_count);
+        Grouping { groups, group_count, checksum }
     }
 }
 
@@ -57,7 +58,7 @@ impl SavedResult {
 
     /// Saves the arrays of a result, and the files that it needs.
     pub(crate) fn save(found: &SweptLabels, to: &mut StateWriter) -> Result<()> {
-        let files = found.groupings.iter().chain(&found.divisions);
+        let files = found.groupings.iter().chain(&found.divisions).map(|kept| &kept.groups);
         files.for_each(|groups| to.need(&groups.path, groups.bytes()));
         to.array(found.labels.iter().copied())?;
         found.separation.save(to)

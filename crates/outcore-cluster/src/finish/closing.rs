@@ -17,7 +17,7 @@ use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
 use crate::store::labels::Labels;
 use outcore_graph::Graph;
-use outcore_io::WordWriter;
+use outcore_io::Array;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::path::Path;
@@ -145,12 +145,8 @@ impl Finish<'_> {
         let files = self.graph.files();
         let counts = stays(files, labels, divisions)?;
         let path = self.scratch.join("stability");
-        let node_count = counts.len() as u64;
-        let mut writer = WordWriter::create(files, &path, node_count)?;
-        counts.into_iter().try_for_each(|count| writer.push(count.into()))?;
-        writer.finish()?;
-        divisions.iter().for_each(|division| files.discard(&division.path));
-        let counts = Labels::Disk { path, node_count };
+        let counts = Labels::Disk(Array::write(files, &path, counts.into_iter().map(u32::from))?);
+        divisions.iter().for_each(|division| files.discard(&division.groups.path));
         let stability = Some(Stability { counts, starts: divisions.len() as u32 });
         Ok(Communities { stability, ..rated })
     }

@@ -6,8 +6,8 @@
 //! most; divisions are read from disk one at a time.
 
 use crate::store::hierarchy::Grouping;
+use outcore_io::Files;
 use outcore_io::error::Result;
-use outcore_io::{Files, WordReader};
 
 /// Nodes grouped by community.
 struct MemberLists {
@@ -59,12 +59,8 @@ fn for_each_that_stays(
     mut stays: impl FnMut(u32),
 ) -> Result<()> {
     let mut members = MemberLists::new(communities);
-    for Grouping { path, node_count, .. } in divisions {
-        let mut reader = WordReader::open(files, path, *node_count, u64::MAX)?;
-        let mut labels = Vec::with_capacity(communities.len());
-        while !reader.is_done() {
-            labels.extend_from_slice(reader.next_block()?);
-        }
+    for division in divisions {
+        let labels = division.groups.read_all(files)?;
         let label = |node: u32| labels[node as usize];
         for members in members.each() {
             members.sort_unstable_by_key(|&node| (label(node), node));

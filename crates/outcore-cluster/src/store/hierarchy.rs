@@ -10,17 +10,15 @@
 //! Memory: buffers of less than 1 MiB.
 
 use outcore_io::error::{Error, Result};
-use outcore_io::{Files, SCRATCH_HINT, WordReader, WordWriter};
+use outcore_io::{Array, Files, SCRATCH_HINT};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Group of each node of a level, in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grouping {
-    /// File with a little-endian `u32` per node; more data may follow.
-    pub path: PathBuf,
-    /// Number of nodes of the level.
-    pub node_count: u64,
+    /// Group of each node.
+    pub groups: Array<u32>,
     /// Number of groups: nodes of the next level.
     pub group_count: u64,
     /// xxh3-64 checksum of the numbers.
@@ -31,11 +29,6 @@ impl Grouping {
     /// Upper bound of the memory per node for splitting groups to fit the communities: 4 bytes for the label,
     /// and per group 8 bytes, or, if its nodes are in several communities, 12 for each node but the first.
     pub const BYTES_A_NODE: u64 = 4 + 12;
-
-    /// Returns the length of the numbers in the file.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.node_count * size_of::<u32>() as u64
-    }
 }
 
 /// Groupings from the graph up.
@@ -74,12 +67,12 @@ impl Hierarchy {
     }
 
     /// Discards the groups of this level and of those above it. Returns the files that are no longer needed.
-    pub(crate) fn forget_from(&mut self, level: u64) -> Vec<PathBuf> {
+    pub(crate) fn forget_from(&mut self, level: u64) -> Vec<Array<u32>> {
         let first = (level as usize).min(self.groupings.len());
         let shared = self.shared;
         self.shared = shared.min(first);
         let own = self.groupings.drain(first..).skip(shared.saturating_sub(first));
-        own.map(|grouping| grouping.path).collect()
+        own.map(|grouping| grouping.groups).collect()
     }
 
     /// Writes the groups of the nodes of the next level.
@@ -87,14 +80,10 @@ impl Hierarchy {
         // Numbers are never reused, since shared files keep their names.
         let mut path = self.prefix.clone().into_os_string();
         path.push(format!("-{}", self.made));
-        let path = PathBuf::from(path);
         self.made += 1;
-        let node_count = groups.len() as u64;
-        let mut writer = WordWriter::create(&self.files, &path, node_count)?;
-        groups.iter().try_for_each(|&group| writer.push(group))?;
-        writer.finish()?;
         let (group_count, checksum) = (group_count as u64, checksum_of(groups));
-        self.groupings.push(Grouping { path, node_count, group_count, checksum });
+        let groups = Array::write(&self.files, path.as_ref(), groups.iter().copied())?;
+        self.groupings.push(Grouping { groups, group_count, checksum });
         Ok(())
     }
 
@@ -123,16 +112,15 @@ impl Hierarchy {
         made: u64,
         shared: usize,
     ) -> Result<()> {
-        for Grouping { path, node_count, group_count, checksum } in &groupings {
-            let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
+        for Grouping { groups, group_count, checksum } in &groupings {
             let (mut hash, mut fits) = (Xxh3::new(), true);
-            while !groups.is_done() {
-                let block = groups.next_block()?;
+            groups.for_each_block(&self.files, |block| {
                 fits &= block.iter().all(|&group| u64::from(group) < *group_count);
                 block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
-            }
+                Ok(())
+            })?;
             if hash.digest() != *checksum || !fits {
-                return Err(Error::corrupt_of(path, "its checksum is wrong", SCRATCH_HINT));
+                return Err(Error::corrupt_of(&groups.path, "its checksum is wrong", SCRATCH_HINT));
             }
         }
         (self.groupings, self.made, self.shared) = (groupings, made, shared);
@@ -141,36 +129,32 @@ impl Hierarchy {
 
     /// Maps values of groups to the nodes of a level: each node takes the value of its group.
     pub(crate) fn project(&self, level: u64, of_group: &[u32]) -> Result<Vec<u32>> {
-        let node_count = self.groupings[level as usize].node_count;
-        let mut of_node = Vec::with_capacity(node_count as usize);
-        self.for_each(level, |group| of_node.push(of_group[group as usize]))?;
+        let mut of_node = self.read(level as usize)?;
+        of_node.iter_mut().for_each(|group| *group = of_group[*group as usize]);
         Ok(of_node)
     }
 
     /// Calls `visit` with the group of each node of a level.
     pub(crate) fn for_each(&self, level: u64, mut visit: impl FnMut(u32)) -> Result<()> {
-        let Grouping { path, node_count, .. } = &self.groupings[level as usize];
-        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
-        while !groups.is_done() {
-            groups.next_block()?.iter().for_each(|&group| visit(group));
-        }
-        Ok(())
+        self.groupings[level as usize].groups.for_each_block(&self.files, |block| {
+            block.iter().for_each(|&group| visit(group));
+            Ok(())
+        })
     }
 
     /// Reads back the groups of a level.
     pub(crate) fn read(&self, level: usize) -> Result<Vec<u32>> {
-        let Grouping { path, node_count, .. } = &self.groupings[level];
-        let mut groups = WordReader::open(&self.files, path, *node_count, u64::MAX)?;
-        let mut all = Vec::with_capacity(*node_count as usize);
-        while !groups.is_done() {
-            all.extend_from_slice(groups.next_block()?);
-        }
-        Ok(all)
+        self.groupings[level].groups.read_all(&self.files)
     }
 
     /// Returns the groupings and hands over their files to the caller.
     pub(crate) fn into_groupings(self) -> Vec<Grouping> {
         self.groupings
+    }
+
+    /// Discards the files.
+    pub(crate) fn discard(self) {
+        self.groupings.iter().for_each(|grouping| self.files.discard(&grouping.groups.path));
     }
 }
 
@@ -190,8 +174,8 @@ mod tests {
     fn a_later_cycle_replaces_the_files_of_earlier_ones() {
         let sim = Sim::new();
         let files = Files::new(Arc::new(sim.clone()));
-        let remove = |paths: Vec<PathBuf>| {
-            paths.iter().for_each(|path| files.remove(path).unwrap());
+        let remove = |groups: Vec<Array<u32>>| {
+            groups.iter().for_each(|groups| files.remove(&groups.path).unwrap());
         };
         let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
         first.keep(&[0, 1, 1, 0], 2).unwrap();

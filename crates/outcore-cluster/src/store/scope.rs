@@ -4,13 +4,13 @@
 //! Memory: 3/16 byte per node of the graph for the set of one interval with its ranks.
 
 use super::by_node::{KnownLabels, NodeLabels};
-use super::column::{CHUNK_NODES, WordBuffer, WordColumn, chunks};
+use super::column::{CHUNK_NODES, Column, chunks};
 use super::ranked::{Ranked, WORD_BITS};
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_ranges, piece_nodes};
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
-use outcore_io::{Files, Mode};
+use outcore_io::{Files, Mode, numbers_in};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -49,7 +49,7 @@ impl Scope {
         self.members.refill(|members| {
             for (at, &chunk) in interval.chunks.iter().enumerate() {
                 file.read_exact_at((at * bytes.len()) as u64, &mut bytes)?;
-                let read = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+                let read = numbers_in::<u64>(&bytes);
                 let words = (chunk as usize * CHUNK_WORDS..most).zip(read);
                 words.for_each(|(at, word)| members.insert_word(at, word));
             }
@@ -70,17 +70,17 @@ impl Scope {
     }
 
     /// Reads the values of the nodes from a column, by place.
-    pub(crate) fn gather(&self, column: &WordColumn, values: &mut Vec<AtomicU32>) -> Result<()> {
+    pub(crate) fn gather(&self, column: &Column<u32>, values: &mut Vec<AtomicU32>) -> Result<()> {
         values.resize_with(self.places(), AtomicU32::default);
         let values = &values[..];
         let wanted: Vec<Range<u64>> =
             chunks(0..self.node_count).filter(|chunk| self.members.any(chunk.clone())).collect();
-        let buffers = PerThread::new(<(WordBuffer, Vec<u32>)>::default);
+        let buffers = PerThread::new(<(Vec<u8>, Vec<u32>)>::default);
         for_ranges(wanted.len(), 1, |part| {
-            buffers.with(|(words, read)| {
+            buffers.with(|(bytes, read)| {
                 wanted[part].iter().try_for_each(|chunk| {
                     read.clear();
-                    read.extend(column.read(chunk.clone(), words)?);
+                    read.extend(column.read(chunk.clone(), bytes)?);
                     let mut places = values[self.place(chunk.start as u32)..].iter();
                     self.members.for_each(chunk.clone(), |node| {
                         let place = places.next().expect("every member has a place");

@@ -32,9 +32,7 @@ fn methods() -> impl Strategy<Value = (Method, f64)> {
 /// Reads the groups of each level.
 fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
     let read = |grouping: &Grouping| {
-        let bytes = files.read(&grouping.path).unwrap();
-        let words = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
-        let groups: Vec<u32> = words.take(grouping.node_count as usize).collect();
+        let groups = grouping.groups.read_all(files).unwrap();
         let most = groups.iter().max().map(|&most| u64::from(most) + 1);
         assert_eq!(most, Some(grouping.group_count));
         groups

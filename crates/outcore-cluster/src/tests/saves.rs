@@ -101,8 +101,8 @@ fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities,
     let of = |found: Communities| {
         let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
         let read = |grouping: &Grouping| {
-            let bytes = graph.files().read(&grouping.path).unwrap();
-            bytes[..4 * grouping.node_count as usize].to_vec()
+            let bytes = graph.files().read(&grouping.groups.path).unwrap();
+            bytes[..grouping.groups.bytes() as usize].to_vec()
         };
         let mut groups: Vec<_> = found.groupings.iter().map(read).collect();
         if let Some(Stability { counts, .. }) = &found.stability {

@@ -25,7 +25,7 @@ use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
 use crate::weight::Weight;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::Result;
-use outcore_io::{BLOCK_WORDS, Files, Grows, Sealed, WordReader, WordWriter};
+use outcore_io::{ARRAY_BLOCK_BYTES, Array, ArrayReader, ArrayWriter, Files, Sealed};
 use outcore_sort::SORT_BYTES_MIN;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -135,17 +135,14 @@ impl SpillPart {
 /// Refs and shares being written.
 struct Shares {
     level: u32,
-    refs: WordWriter,
-    ref_path: PathBuf,
-    ref_count: u64,
+    refs: ArrayWriter<u32>,
     queues: Vec<QueueWriter>,
 }
 
 /// Refs and shares as written.
 struct SpilledShares {
     level: u32,
-    ref_path: PathBuf,
-    ref_count: u64,
+    refs: Array<u32>,
     queues: Vec<Queue>,
 }
 
@@ -155,10 +152,10 @@ impl Shares {
         let block_bytes = setup.room.block_bytes(count);
         let queue =
             |share| QueueWriter::create(setup.files, &share_path(directory, share), block_bytes);
-        let ref_path = directory.join(REFS);
-        let refs = WordWriter::create_hashed(setup.files, &ref_path)?;
+        let refs =
+            ArrayWriter::create_growing(setup.files, &directory.join(REFS), ARRAY_BLOCK_BYTES)?;
         let queues = (0..count).map(queue).collect::<Result<_>>()?;
-        Ok(Self { level, refs, ref_path, ref_count: 0, queues })
+        Ok(Self { level, refs, queues })
     }
 
     fn resume(setup: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
@@ -166,11 +163,10 @@ impl Shares {
         let queue = |(share, &saved)| {
             QueueWriter::resume(setup.files, &share_path(directory, share), block_bytes, saved)
         };
-        let ref_path = directory.join(REFS);
-        let refs = WordWriter::resume(setup.files, &ref_path, state.refs)?;
+        let refs = directory.join(REFS);
+        let refs = ArrayWriter::resume(setup.files, &refs, ARRAY_BLOCK_BYTES, state.refs)?;
         let queues = state.queues.iter().enumerate().map(queue).collect::<Result<_>>()?;
-        let ref_count = state.refs.bytes / size_of::<u32>() as u64;
-        Ok(Self { level: 0, refs, ref_path, ref_count, queues })
+        Ok(Self { level: 0, refs, queues })
     }
 
     /// Returns the share of a name.
@@ -180,7 +176,6 @@ impl Shares {
     }
 
     fn push(&mut self, part: &SpillPart) -> Result<()> {
-        self.ref_count += part.refs.len() as u64;
         part.refs.iter().try_for_each(|&word| self.refs.push(word))?;
         let records = part.records.iter().zip(&part.counts);
         let mut queues = self.queues.iter_mut().zip(records);
@@ -188,18 +183,16 @@ impl Shares {
     }
 
     fn finish(self) -> Result<SpilledShares> {
-        self.refs.finish()?;
+        let refs = self.refs.finish()?;
         let queues = self.queues.into_iter().map(QueueWriter::finish).collect::<Result<_>>()?;
-        let Self { level, ref_path, ref_count, .. } = self;
-        Ok(SpilledShares { level, ref_path, ref_count, queues })
+        Ok(SpilledShares { level: self.level, refs, queues })
     }
 }
 
 /// Share whose names have numbers inside it.
 struct NumberedShare {
-    /// File with the number of each of its names, in the order of the refs.
-    locals: PathBuf,
-    local_count: u64,
+    /// Number of each of its names, in the order of the refs.
+    locals: Array<u32>,
     /// Names in the order of their numbers.
     names: Queue,
 }
@@ -230,8 +223,7 @@ fn number_in_table(
     let most = room.max_names() as u32;
     let mut table = Table::with_room(queue.count.min(u64::from(most)) as usize);
     let block_bytes = room.block_bytes(PARTS);
-    let locals_path = directory.join("locals");
-    let mut locals = WordWriter::create(files, &locals_path, queue.count)?;
+    let mut locals = ArrayWriter::create(files, &directory.join("locals"), queue.count)?;
     let mut names = QueueWriter::create(files, &directory.join("names"), block_bytes)?;
     let mut reader = queue.read(files, block_bytes)?;
     let (mut count, mut done, mut record) = (0, 0u64, Vec::new());
@@ -257,9 +249,7 @@ fn number_in_table(
             tick()?;
         }
     }
-    locals.finish()?;
-    let names = names.finish()?;
-    Ok(Some(NumberedShare { locals: locals_path, local_count: queue.count, names }))
+    Ok(Some(NumberedShare { locals: locals.finish()?, names: names.finish()? }))
 }
 
 /// Numbers the names of a share by dividing it into shares.
@@ -289,12 +279,11 @@ fn number_in_parts(
         put_name(fingerprint, name, &mut record);
         names.push(&record, 1)
     })?;
-    let path = directory.join("locals");
-    let mut locals = WordWriter::create(setup.files, &path, queue.count)?;
+    let mut locals = ArrayWriter::create(setup.files, &directory.join("locals"), queue.count)?;
     (0..queue.count).try_for_each(|_| locals.push(indexes.next()?))?;
-    locals.finish()?;
-    indexes.discard();
-    Ok(NumberedShare { locals: path, local_count: queue.count, names: names.finish()? })
+    let locals = locals.finish()?;
+    indexes.discard(setup.files);
+    Ok(NumberedShare { locals, names: names.finish()? })
 }
 
 /// Assigns an index to every name of the shares: new names get `first`, `first + 1`, ... in the order of the refs, and
@@ -305,8 +294,8 @@ fn resolve(
     first: u32,
     mut on_new: impl FnMut(u64, Fingerprint, &[u8]) -> Result<()>,
 ) -> Result<(Indexes, u32)> {
-    let SpilledShares { level, ref_path, ref_count, queues } = written;
-    let directory = ref_path.parent().expect("refs are in a directory").to_path_buf();
+    let SpilledShares { level, refs, queues } = written;
+    let directory = refs.path.parent().expect("refs are in a directory");
     let (one, count) = (SpillContext { room: setup.room.of_one(), ..setup }, queues.len());
     let number = |(share, queue): (usize, Queue)| {
         number_share(one, queue, &directory.join(share.to_string()), level)
@@ -318,12 +307,12 @@ fn resolve(
         queues.map(number).collect::<Result<_>>()?
     };
     let block_bytes = setup.room.block_bytes(count);
-    let mut refs = WordReader::open(setup.files, &ref_path, ref_count, BLOCK_WORDS)?;
+    let mut ref_reader = refs.read(setup.files, u64::MAX)?;
     let open = |numbered| Share::open(setup.files, numbered, block_bytes);
     let mut shares: Vec<Share> = numbered.into_iter().map(open).collect::<Result<_>>()?;
     let mut next = first;
-    for place in 0..ref_count {
-        let Some(share) = refs.word()?.checked_sub(SHARE) else { continue };
+    for place in 0..refs.count {
+        let Some(share) = ref_reader.number()?.checked_sub(SHARE) else { continue };
         if let Some((fingerprint, name)) = shares[share as usize].next_new(next)? {
             if u64::from(next) >= NODES_MAX {
                 return Err(too_many_nodes());
@@ -336,45 +325,42 @@ fn resolve(
         }
     }
     let map = |share: Share| share.map(one);
-    let paths: Vec<(PathBuf, u64)> = if setup.room.threads > 1 {
+    let shares: Vec<Array<u32>> = if setup.room.threads > 1 {
         shares.into_par_iter().map(map).collect::<Result<_>>()?
     } else {
         shares.into_iter().map(map).collect::<Result<_>>()?
     };
-    Ok((Indexes::open(setup.files, (ref_path, ref_count), paths)?, next))
+    let refs = refs.read(setup.files, u64::MAX)?;
+    let open = |share: Array<u32>| share.read(setup.files, u64::MAX);
+    let shares = shares.into_iter().map(open).collect::<Result<_>>()?;
+    Ok((Indexes { refs, shares }, next))
 }
 
 /// Numbered share while its new names get their indexes.
 struct Share {
-    locals: WordReader,
-    local_path: PathBuf,
-    local_count: u64,
+    numbered: NumberedShare,
+    locals: ArrayReader<u32>,
     names: QueueReader,
-    name_queue: Queue,
-    map: WordWriter,
-    map_path: PathBuf,
+    map: ArrayWriter<u32>,
     known: u32,
 }
 
 impl Share {
     fn open(files: &Files, numbered: NumberedShare, block_bytes: usize) -> Result<Self> {
-        let NumberedShare { locals: local_path, local_count, names: name_queue } = numbered;
-        let map_path = local_path.with_file_name("map");
+        let NumberedShare { locals, names } = &numbered;
+        let map = locals.path.with_file_name("map");
         Ok(Self {
-            locals: WordReader::open(files, &local_path, local_count, BLOCK_WORDS)?,
-            names: name_queue.read(files, block_bytes)?,
-            map: WordWriter::create(files, &map_path, name_queue.count)?,
-            local_path,
-            local_count,
-            name_queue,
-            map_path,
+            locals: locals.read(files, u64::MAX)?,
+            names: names.read(files, block_bytes)?,
+            map: ArrayWriter::create(files, &map, names.count)?,
+            numbered,
             known: 0,
         })
     }
 
     /// Advances to the next name. If it is new, gives it the index `index` and returns it.
     fn next_new(&mut self, index: u32) -> Result<Option<(Fingerprint, &[u8])>> {
-        if self.locals.word()? != self.known {
+        if self.locals.number()? != self.known {
             return Ok(None);
         }
         self.known += 1;
@@ -382,68 +368,47 @@ impl Share {
         self.names.next()
     }
 
-    /// Converts its numbers to indexes; returns the file and how many there are.
-    fn map(self, setup: SpillContext<'_>) -> Result<(PathBuf, u64)> {
-        let (files, count) = (setup.files, self.local_count);
+    /// Converts its numbers to indexes.
+    fn map(self, setup: SpillContext<'_>) -> Result<Array<u32>> {
+        let files = setup.files;
         drop((self.locals, self.names));
-        let name_count = self.name_queue.count;
-        self.name_queue.discard(files);
-        self.map.finish()?;
-        let mut reader = WordReader::open(files, &self.map_path, name_count, BLOCK_WORDS)?;
-        let map = (0..name_count).map(|_| reader.word()).collect::<Result<Vec<u32>>>()?;
-        drop(reader);
-        files.discard(&self.map_path);
-        let mut locals = WordReader::open(files, &self.local_path, count, BLOCK_WORDS)?;
-        let path = self.local_path.with_file_name("indexes");
-        let mut indexes = WordWriter::create(files, &path, count)?;
-        while !locals.is_done() {
+        let NumberedShare { locals, names } = self.numbered;
+        names.discard(files);
+        let written = self.map.finish()?;
+        let map = written.read_all(files)?;
+        files.discard(&written.path);
+        let path = locals.path.with_file_name("indexes");
+        let mut indexes = ArrayWriter::create(files, &path, locals.count)?;
+        let index = |&local: &u32| map.get(local as usize).ok_or_else(|| corrupt(&locals.path));
+        locals.for_each_block(files, |block| {
             (setup.tick)()?;
-            for &local in locals.next_block()? {
-                indexes.push(*map.get(local as usize).ok_or_else(|| corrupt(&self.local_path))?)?;
-            }
-        }
-        indexes.finish()?;
-        drop(locals);
-        files.discard(&self.local_path);
-        Ok((path, count))
+            block.iter().try_for_each(|local| indexes.push(*index(local)?))
+        })?;
+        let indexes = indexes.finish()?;
+        files.discard(&locals.path);
+        Ok(indexes)
     }
 }
 
 /// Reader of the index of each ref, in order.
 struct Indexes {
-    files: Files,
-    refs: WordReader,
-    shares: Vec<WordReader>,
-    paths: Vec<PathBuf>,
+    refs: ArrayReader<u32>,
+    shares: Vec<ArrayReader<u32>>,
 }
 
 impl Indexes {
-    fn open(
-        files: &Files,
-        (ref_path, ref_count): (PathBuf, u64),
-        shares: Vec<(PathBuf, u64)>,
-    ) -> Result<Self> {
-        let reader =
-            |(path, count): &(PathBuf, u64)| WordReader::open(files, path, *count, BLOCK_WORDS);
-        let refs = WordReader::open(files, &ref_path, ref_count, BLOCK_WORDS)?;
-        let readers = shares.iter().map(reader).collect::<Result<_>>()?;
-        let mut paths: Vec<PathBuf> = shares.into_iter().map(|(path, _)| path).collect();
-        paths.push(ref_path);
-        Ok(Self { files: files.clone(), refs, shares: readers, paths })
-    }
-
     #[inline]
     fn next(&mut self) -> Result<u32> {
-        let word = self.refs.word()?;
+        let word = self.refs.number()?;
         match word.checked_sub(SHARE) {
             None => Ok(word),
-            Some(share) => self.shares[share as usize].word(),
+            Some(share) => self.shares[share as usize].number(),
         }
     }
 
-    fn discard(self) {
-        drop((self.refs, self.shares));
-        self.paths.iter().for_each(|path| self.files.discard(path));
+    fn discard(self, files: &Files) {
+        self.shares.into_iter().for_each(|share| share.discard(files));
+        self.refs.discard(files);
     }
 }
 
@@ -466,11 +431,10 @@ pub struct Spill {
     index: NodeIndex,
     hasher: Hasher,
     shares: Shares,
-    weights: WordWriter,
-    weight_path: PathBuf,
+    /// Weight code of each edge.
+    weights: ArrayWriter<u32>,
     /// Number of names before those of the edges.
     earlier: u64,
-    edge_count: u64,
 }
 
 /// The caller passes an index with the same names.
@@ -479,10 +443,8 @@ impl Checkpoint for Spill {
     type Place<'a> = (NodeIndex, &'a Files, &'a Path, NameRoom);
 
     fn save(&mut self, to: &mut StateWriter) -> Result<SpillState> {
-        let Shares { refs, ref_path, queues, .. } = &mut self.shares;
-        let (refs, weights) = (refs.checkpoint()?, self.weights.checkpoint()?);
-        to.need_growing(ref_path, Grows::InPlace, refs.bytes);
-        to.need_growing(&self.weight_path, Grows::InPlace, weights.bytes);
+        let Shares { refs, queues, .. } = &mut self.shares;
+        let (refs, weights) = (refs.save(to)?, self.weights.save(to)?);
         let queues = queues.iter_mut().map(|queue| queue.save(to)).collect::<Result<_>>()?;
         let (secret, earlier) = ((self.hasher.low, self.hasher.high), self.earlier);
         Ok(SpillState { secret, refs, weights, queues, earlier })
@@ -497,11 +459,10 @@ impl Checkpoint for Spill {
         let hasher = Hasher { low, high, shards: 1, numbers: false };
         let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let shares = Shares::resume(setup, directory, state)?;
-        let weight_path = directory.join(WEIGHTS);
-        let weights = WordWriter::resume(files, &weight_path, state.weights)?;
-        let edge_count = state.weights.bytes / size_of::<u32>() as u64;
+        let weights = directory.join(WEIGHTS);
+        let weights = ArrayWriter::resume(files, &weights, ARRAY_BLOCK_BYTES, state.weights)?;
         let (files, earlier) = (files.clone(), state.earlier);
-        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
+        Ok(Self { files, index, hasher, shares, weights, earlier })
     }
 }
 
@@ -522,20 +483,19 @@ impl Spill {
         let setup = SpillContext { files, hasher: &hasher, room, tick: &|| Ok(()) };
         let rest = name_count.map(|count| count.saturating_sub(index.node_count()));
         let shares = Shares::create(setup, directory, 0, room.shares(rest))?;
-        let weight_path = directory.join(WEIGHTS);
-        let weights = WordWriter::create_hashed(files, &weight_path)?;
-        let (files, earlier, edge_count) = (files.clone(), 0, 0);
-        Ok(Self { files, index, hasher, shares, weights, weight_path, earlier, edge_count })
+        let weights =
+            ArrayWriter::create_growing(files, &directory.join(WEIGHTS), ARRAY_BLOCK_BYTES)?;
+        Ok(Self { files: files.clone(), index, hasher, shares, weights, earlier: 0 })
     }
 
     /// Returns whether a checkpoint needs the files.
     pub fn is_held(&self) -> bool {
-        self.files.is_held(&self.weight_path)
+        self.files.is_held(&self.weights.array().path)
     }
 
     /// Returns the number of edges so far.
     pub fn edge_count(&self) -> u64 {
-        self.edge_count
+        self.weights.array().count
     }
 
     /// Returns the index of the known names.
@@ -559,7 +519,6 @@ impl Spill {
     pub fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         self.take_names(chunks)?;
         for chunk in chunks {
-            self.edge_count += chunk.edge_count() as u64;
             let weights = chunk.weights.iter().copied().chain(repeat(Weight::ONE.code()));
             weights.take(chunk.edge_count()).try_for_each(|code| self.weights.push(code))?;
         }
@@ -603,10 +562,10 @@ impl Spill {
     ) -> Result<SpilledEdges> {
         let first = self.index.node_count() as u32;
         drop(self.index);
-        self.weights.finish()?;
+        let weights = self.weights.finish()?;
         let setup = SpillContext { files: &self.files, hasher: &self.hasher, room, tick };
         let (written, earlier) = (self.shares.finish()?, self.earlier);
-        let (of_edges, mut new_earlier) = (earlier + 2 * self.edge_count, 0);
+        let (of_edges, mut new_earlier) = (earlier + 2 * weights.count, 0);
         let (mut indexes, node_count) = resolve(setup, written, first, |place, _, name| {
             new_earlier += u64::from(place < earlier);
             on_new(place < of_edges, name)
@@ -617,29 +576,24 @@ impl Spill {
                 tick()?;
             }
         }
-        let path = &self.weight_path;
-        let weights = WordReader::open(&self.files, path, self.edge_count, BLOCK_WORDS)?;
-        let node_count = u64::from(node_count);
-        let (weight_path, rest) = (self.weight_path, self.edge_count);
+        let (weights, node_count) = (weights.read(&self.files, u64::MAX)?, u64::from(node_count));
         let repeated_earlier = earlier - new_earlier;
-        Ok(SpilledEdges { indexes, weights, weight_path, rest, node_count, repeated_earlier })
+        Ok(SpilledEdges { files: self.files, indexes, weights, node_count, repeated_earlier })
     }
 }
 
 /// Edges with the indexes of their names, in the order of the input.
 pub struct SpilledEdges {
+    files: Files,
     indexes: Indexes,
-    weights: WordReader,
-    weight_path: PathBuf,
-    /// Number of edges still to come.
-    rest: u64,
+    weights: ArrayReader<u32>,
     node_count: u64,
     repeated_earlier: u64,
 }
 
 impl SpilledEdges {
     /// Maximum memory to read the edges.
-    pub const MEMORY_BYTES: u64 = (*SHARES.end() + 2) * 2 * 4 * BLOCK_WORDS;
+    pub const MEMORY_BYTES: u64 = (*SHARES.end() + 2) * 2 * ARRAY_BLOCK_BYTES as u64;
 
     /// Returns the number of all names.
     pub fn node_count(&self) -> u64 {
@@ -653,9 +607,8 @@ impl SpilledEdges {
 
     /// Discards the files.
     pub fn discard(self) {
-        drop(self.weights);
-        self.indexes.files.discard(&self.weight_path);
-        self.indexes.discard();
+        self.weights.discard(&self.files);
+        self.indexes.discard(&self.files);
     }
 
     /// Reads the next edges, at most `most`: two indexes each, and a weight code. Reads none at the end.
@@ -670,12 +623,12 @@ impl SpilledEdges {
     ) -> Result<()> {
         indexes.clear();
         weights.clear();
-        let count = self.rest.min(most as u64);
-        self.rest -= count;
-        for _ in 0..count {
+        while weights.len() < most
+            && let Some(code) = self.weights.next_number()?
+        {
+            weights.push(code);
             indexes.push(self.indexes.next()?);
             indexes.push(self.indexes.next()?);
-            weights.push(self.weights.word()?);
         }
         Ok(())
     }

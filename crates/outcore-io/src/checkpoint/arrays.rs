@@ -7,7 +7,9 @@
 //! `DiskFull`, reading with `Io` and `CorruptFile`.
 
 use crate::error::{Error, Result};
-use crate::io::{Files, Grows, Mode, SMALL_BUFFER_BYTES, StoredFile, Writer};
+use crate::io::{
+    BufferedReader, Files, Grows, Mode, Number, SMALL_BUFFER_BYTES, Writer, numbers_in,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::Xxh3;
@@ -16,35 +18,9 @@ use xxhash_rust::xxh3::Xxh3;
 const CHUNK_BYTES: usize = 64 << 10;
 const CHECKSUM_BYTES: u64 = 8;
 
-/// Number that arrays can hold.
-pub trait Number: Copy {
-    const BYTES: usize;
-    fn put(self, into: &mut Vec<u8>);
-    fn get(bytes: &[u8]) -> Self;
-}
-
-macro_rules! numbers {
-    ($($number:ty)*) => {$(
-        impl Number for $number {
-            const BYTES: usize = size_of::<$number>();
-            #[inline]
-            fn put(self, into: &mut Vec<u8>) {
-                into.extend_from_slice(&self.to_le_bytes());
-            }
-            #[inline]
-            fn get(bytes: &[u8]) -> Self {
-                Self::from_le_bytes(bytes.try_into().expect("as many bytes as it has"))
-            }
-        }
-    )*};
-}
-numbers!(u8 u16 u32 u64 u128 f64);
-
 /// Writer of arrays to a file in a work directory, which is absent or complete.
 pub struct StateWriter {
     writer: Writer,
-    hash: Xxh3,
-    chunk: Vec<u8>,
     /// Files that a checkpoint needs in addition to the arrays.
     pub(super) needs: Vec<(PathBuf, Option<Grows>, u64)>,
 }
@@ -52,8 +28,8 @@ pub struct StateWriter {
 impl StateWriter {
     /// Creates a file.
     pub fn create(files: &Files, path: &Path) -> Result<Self> {
-        let writer = Writer::create_own(files, path, SMALL_BUFFER_BYTES, 1)?;
-        Ok(Self { writer, hash: Xxh3::new(), chunk: Vec::new(), needs: Vec::new() })
+        let writer = Writer::create_own(files, path, SMALL_BUFFER_BYTES, 1)?.hashed();
+        Ok(Self { writer, needs: Vec::new() })
     }
 
     /// Adds a directory, or a file of at least this number of bytes that is no longer written, to the needs of the
@@ -70,7 +46,6 @@ impl StateWriter {
 
     /// Appends bytes that are not an array.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hash.update(bytes);
         self.writer.write(bytes)
     }
 
@@ -87,18 +62,7 @@ impl StateWriter {
 
     /// Continues an array.
     pub fn add<T: Number>(&mut self, numbers: impl Iterator<Item = T>) -> Result<()> {
-        let mut chunk = std::mem::take(&mut self.chunk);
-        chunk.clear();
-        for number in numbers {
-            number.put(&mut chunk);
-            if chunk.len() >= CHUNK_BYTES {
-                self.put(&chunk)?;
-                chunk.clear();
-            }
-        }
-        self.put(&chunk)?;
-        self.chunk = chunk;
-        Ok(())
+        self.writer.extend(numbers)
     }
 
     /// Appends labels, or other numbers that threads share.
@@ -108,20 +72,16 @@ impl StateWriter {
 
     /// Finishes the file.
     pub fn finish(mut self) -> Result<()> {
-        self.writer.write(&self.hash.digest().to_le_bytes())?;
+        let checksum = self.writer.sealed().checksum;
+        self.put(&checksum.to_le_bytes())?;
         self.writer.finish().map(drop)
     }
 }
 
 /// Reader of arrays in the order in which they were written; their checksum is verified only at the end.
 pub struct StateReader {
-    file: StoredFile,
-    buffer: Vec<u8>,
-    /// Position of the next bytes in the buffer, and of the buffer's end in the file.
-    at: usize,
-    end: u64,
-    /// Length of the file, and of the data after the arrays.
-    bytes: u64,
+    bytes: BufferedReader,
+    /// Length of the data after the arrays.
     tail: u64,
     hash: Xxh3,
 }
@@ -130,8 +90,9 @@ impl StateReader {
     /// Opens a file.
     pub fn open(files: &Files, path: &Path) -> Result<Self> {
         let file = files.open(path, Mode::Read)?;
-        let (bytes, hash) = (file.bytes()?, Xxh3::new());
-        Ok(Self { file, buffer: Vec::new(), at: 0, end: 0, bytes, tail: CHECKSUM_BYTES, hash })
+        let length = file.bytes()?;
+        let bytes = BufferedReader::new(file, length, SMALL_BUFFER_BYTES);
+        Ok(Self { bytes, tail: CHECKSUM_BYTES, hash: Xxh3::new() })
     }
 
     /// Opens a file after verifying its checksum; it begins with `magic` and ends with a text and the length
@@ -143,23 +104,21 @@ impl StateReader {
     ) -> Result<(Vec<u8>, Self)> {
         Self::open(files, path)?.read_rest()?;
         let mut reader = Self::open(files, path)?;
-        reader.tail += size_of::<u64>() as u64;
-        let most = reader.bytes.checked_sub(reader.tail + size_of_val(&magic) as u64);
+        let (file, bytes) = (&reader.bytes.file, reader.bytes.left());
         let other = || reader.error("it is another kind of file");
-        let most = most.ok_or_else(other)?;
+        let mut tail = CHECKSUM_BYTES + size_of::<u64>() as u64;
+        let most = bytes.checked_sub(tail + size_of_val(&magic) as u64).ok_or_else(other)?;
         let mut length = [0; 8];
-        reader.file.read_exact_at(reader.bytes - reader.tail, &mut length)?;
+        file.read_exact_at(bytes - tail, &mut length)?;
         let length = Some(u64::from_le_bytes(length)).filter(|length| *length <= most);
         let mut text = vec![0; length.ok_or_else(other)? as usize];
-        reader.tail += text.len() as u64;
-        reader.file.read_exact_at(reader.bytes - reader.tail, &mut text)?;
-        let mut found = [0; 8];
-        reader.take(&mut found)?;
-        if found == magic {
-            Ok((text, reader))
-        } else {
-            Err(reader.error("it is another kind of file"))
+        tail += text.len() as u64;
+        file.read_exact_at(bytes - tail, &mut text)?;
+        if reader.take(magic.len())? != magic {
+            return Err(reader.error("it is another kind of file"));
         }
+        reader.tail = tail;
+        Ok((text, reader))
     }
 
     /// Passes the numbers of the next array to the function in parts, each with the position of its first
@@ -172,10 +131,8 @@ impl StateReader {
 
     /// Reads the count of the next array.
     fn count<T: Number>(&mut self) -> Result<u64> {
-        let mut count = [0; 8];
-        self.take(&mut count)?;
-        let count = u64::from_le_bytes(count);
-        let fits = count.saturating_mul(T::BYTES as u64) <= self.left();
+        let count = self.word()?;
+        let fits = count.saturating_mul(size_of::<T>() as u64) <= self.left();
         if fits { Ok(count) } else { Err(self.damaged()) }
     }
 
@@ -184,14 +141,11 @@ impl StateReader {
         count: u64,
         mut each: impl FnMut(u64, &[T]) -> Result<()>,
     ) -> Result<()> {
-        let (mut bytes, mut numbers) = (vec![0; CHUNK_BYTES], Vec::new());
-        let mut at = 0;
+        let (mut at, mut numbers) = (0, Vec::new());
         while at < count {
-            let part = (count - at).min((CHUNK_BYTES / T::BYTES) as u64);
-            let bytes = &mut bytes[..part as usize * T::BYTES];
-            self.take(bytes)?;
+            let part = (count - at).min((CHUNK_BYTES / size_of::<T>()) as u64);
             numbers.clear();
-            numbers.extend(bytes.chunks_exact(T::BYTES).map(T::get));
+            numbers.extend(numbers_in::<T>(self.take(part as usize * size_of::<T>())?));
             each(at, &numbers)?;
             at += part;
         }
@@ -237,7 +191,7 @@ impl StateReader {
     }
 
     pub(super) fn error(&self, message: &str) -> Error {
-        Error::corrupt(self.file.path(), message)
+        Error::corrupt(self.bytes.path(), message)
     }
 
     /// Finishes reading, and verifies the checksum.
@@ -247,48 +201,29 @@ impl StateReader {
 
     fn read_rest(mut self) -> Result<()> {
         self.tail = CHECKSUM_BYTES;
-        let mut bytes = vec![0; SMALL_BUFFER_BYTES];
         while self.left() > 0 {
-            let count = self.left().min(bytes.len() as u64) as usize;
-            self.take(&mut bytes[..count])?;
+            self.take(self.left().min(CHUNK_BYTES as u64) as usize)?;
         }
-        let (checksum, mut stored) = (self.hash.digest(), [0; CHECKSUM_BYTES as usize]);
-        self.take(&mut stored)?;
-        let is_right = u64::from_le_bytes(stored) == checksum;
-        if is_right { Ok(()) } else { Err(self.error("its checksum is wrong")) }
+        let checksum = self.hash.digest();
+        if self.word()? == checksum { Ok(()) } else { Err(self.error("its checksum is wrong")) }
     }
 
     /// Returns the bytes of arrays that have not been read yet.
     fn left(&self) -> u64 {
-        let unread = (self.buffer.len() - self.at) as u64 + (self.bytes - self.end);
-        unread.saturating_sub(self.tail)
+        self.bytes.left().saturating_sub(self.tail)
     }
 
-    /// Fills `into` with the next bytes.
-    fn take(&mut self, into: &mut [u8]) -> Result<()> {
-        let mut done = 0;
-        while done < into.len() {
-            if self.at == self.buffer.len() {
-                self.read_block()?;
-            }
-            let count = (into.len() - done).min(self.buffer.len() - self.at);
-            into[done..done + count].copy_from_slice(&self.buffer[self.at..self.at + count]);
-            self.at += count;
-            done += count;
-        }
-        self.hash.update(into);
-        Ok(())
+    fn word(&mut self) -> Result<u64> {
+        self.take(size_of::<u64>()).map(u64::from_bytes)
     }
 
-    fn read_block(&mut self) -> Result<()> {
-        let count = (self.bytes - self.end).min(SMALL_BUFFER_BYTES as u64) as usize;
-        if count == 0 {
+    /// Takes the next bytes, which are part of the checksum.
+    fn take(&mut self, count: usize) -> Result<&[u8]> {
+        if !self.bytes.fill(count)? {
             return Err(self.error("it ends early"));
         }
-        self.buffer.resize(count, 0);
-        self.file.read_exact_at(self.end, &mut self.buffer)?;
-        self.end += count as u64;
-        self.at = 0;
-        Ok(())
+        let bytes = self.bytes.take(count);
+        self.hash.update(bytes);
+        Ok(bytes)
     }
 }

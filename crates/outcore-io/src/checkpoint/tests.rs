@@ -102,3 +102,38 @@ fn a_damaged_checkpoint_is_reported_and_not_used() {
     sim.put(&needed, b"1234");
     assert_eq!(found(&sim, &Silent), Some((5, (0..5).collect())));
 }
+
+#[test]
+fn arrays_have_the_documented_bytes_however_they_are_added() {
+    let sim = Sim::new();
+    let files = Files::new(Arc::new(sim.clone()));
+    let (path, labels) = (Path::new("arrays"), 0..100_000u32);
+    let mut expected = Vec::new();
+    expected.extend(100_000u64.to_le_bytes());
+    expected.extend(labels.clone().flat_map(u32::to_le_bytes));
+    expected.extend(2u64.to_le_bytes());
+    expected.extend([0.5, -1.0].into_iter().flat_map(f64::to_le_bytes));
+    expected.extend(xxhash_rust::xxh3::xxh3_64(&expected).to_le_bytes());
+    for part in [1, 70_000, 100_000] {
+        let mut to = StateWriter::create(&files, path).unwrap();
+        to.begin_array(100_000).unwrap();
+        to.add(labels.clone().take(part)).unwrap();
+        to.add(labels.clone().skip(part)).unwrap();
+        to.array([0.5, -1.0].into_iter()).unwrap();
+        to.finish().unwrap();
+        assert_eq!(sim.get(path).as_deref(), Some(&expected[..]), "{part}");
+    }
+    let mut from = StateReader::open(&files, path).unwrap();
+    assert!(from.numbers::<u32>().unwrap().into_iter().eq(labels));
+    assert_eq!(from.few::<f64, 2>().unwrap(), [0.5, -1.0]);
+    from.finish().unwrap();
+    for (wrong, message) in [(0, "its numbers are inconsistent"), (9, "its checksum is wrong")] {
+        let mut bytes = expected.clone();
+        bytes[wrong] ^= 1;
+        sim.put(path, &bytes);
+        let mut from = StateReader::open(&files, path).unwrap();
+        let read = from.numbers::<u32>().and_then(|_| from.few::<f64, 2>());
+        let error = read.and_then(|_| from.finish()).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+}

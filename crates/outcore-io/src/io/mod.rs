@@ -3,8 +3,8 @@
 //! [`Storage`] is the interface: positioned, unbuffered reads and writes, renames, listings. [`Disk`] is the
 //! real implementation; `sim` is a simulated one for tests, which injects faults. The engine works with
 //! [`Files`], which repeats short transfers, counts bytes, and turns failures into errors that name the path.
-//! [`Writer`] and [`ReadAhead`] move large blocks in the background. [`Tuning`] sets block sizes and queue
-//! depths, from a [`DiskProfile`] if there is one.
+//! [`Writer`] and [`ReadAhead`] move large blocks in the background; an [`Array`] holds numbers between two
+//! steps of a job. [`Tuning`] sets block sizes and queue depths, from a [`DiskProfile`] if there is one.
 //!
 //! ```
 //! use outcore_io::{Files, Mode, Writer};
@@ -28,6 +28,8 @@
 //! # Ok::<(), outcore_io::Error>(())
 //! ```
 
+mod array;
+mod buffered;
 mod cramped;
 mod disk;
 mod files;
@@ -43,8 +45,9 @@ pub mod sim;
 mod stream;
 mod tuning;
 mod wait;
-mod words;
 
+pub use array::{ARRAY_BLOCK_BYTES, Array, ArrayReader, ArrayWriter, Number, numbers_in};
+pub use buffered::BufferedReader;
 pub use cramped::Cramped;
 pub use disk::Disk;
 pub use disk::{address_limit, peak_memory_bytes, resident_memory_bytes};
@@ -67,7 +70,6 @@ pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub use tuning::WRITER_BYTES;
 pub use tuning::{Transfer, Tuning};
 pub use wait::Stop;
-pub use words::{BLOCK_WORDS, BUFFERS, WordReader, WordWriter};
 
 use std::io;
 use std::ops::Range;

@@ -248,7 +248,7 @@ impl Writer {
     }
 
     /// Returns length and checksum of the bytes so far.
-    fn sealed(&self) -> Sealed {
+    pub(crate) fn sealed(&self) -> Sealed {
         let checksum = self.hash.as_ref().map_or(0, |hash| {
             let mut hash = hash.clone();
             hash.update(&self.buffer.bytes()[..self.filled]);
@@ -362,6 +362,11 @@ impl Writer {
 
     fn mode(files: &Files) -> Mode {
         if files.tuning().write.direct { Mode::CreateDirect } else { Mode::Create }
+    }
+
+    /// Returns the path of the file once it is finished.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Returns the bytes written so far, which is the offset of the next byte.

@@ -2,7 +2,7 @@
 
 use super::tests::{bench, files, presented};
 use super::*;
-use crate::io::{Files, WordWriter};
+use crate::io::{Array, Files};
 use crate::progress::Silent;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -68,11 +68,9 @@ fn counted_inside(labels: &[u32], columns: &[Vec<u32>]) -> Vec<Vec<u32>> {
 fn write(files: &Files, groupings: &[Vec<u32>]) -> Vec<Grouping> {
     let each = groupings.iter().enumerate().map(|(level, groups)| {
         let path = Path::new("kept").join(level.to_string());
-        let mut writer = WordWriter::create(files, &path, groups.len() as u64).unwrap();
-        groups.iter().try_for_each(|&group| writer.push(group)).unwrap();
-        writer.finish().unwrap();
+        let numbers = Array::write(files, &path, groups.iter().copied()).unwrap();
         let group_count = groups.iter().max().map_or(0, |&most| u64::from(most) + 1);
-        Grouping { path, node_count: groups.len() as u64, group_count, checksum: 0 }
+        Grouping { groups: numbers, group_count, checksum: 0 }
     });
     each.collect()
 }
@@ -99,7 +97,10 @@ fn divided(
     }
     levels.remove(&bench);
     assert!(files.list(Path::new("scratch/levels")).unwrap_or_default().is_empty());
-    assert!(kept.iter().all(|grouping| files.is_regular(&grouping.path)), "others may need them");
+    assert!(
+        kept.iter().all(|grouping| files.is_regular(&grouping.groups.path)),
+        "others may need them"
+    );
     (columns, counts)
 }
 

@@ -19,20 +19,19 @@ use super::matching::Workbench;
 use super::{LevelForm, Presented};
 use crate::cluster::Grouping;
 use crate::error::Result;
-use crate::io::{WordReader, WordWriter};
+use crate::io::{Array, ArrayReader, ArrayWriter};
 use crate::progress::{Event, notify};
 use std::path::{Path, PathBuf};
 
 const NONE: u32 = Presented::NONE;
-/// Words held in memory by all columns together while lines are written.
-const LINE_WORDS: u64 = 1 << 17;
+/// Numbers held in memory by all columns together while lines are written.
+const LINE_NUMBERS: u64 = 1 << 17;
 
 /// Levels below communities, coarsest first.
 pub(crate) struct Levels {
     directory: PathBuf,
-    /// File for each level, with a number for each node.
-    columns: Vec<PathBuf>,
-    node_count: u64,
+    /// Number of each node, for each level.
+    columns: Vec<Array<u32>>,
     group_counts: Vec<u64>,
     form: LevelForm,
 }
@@ -56,10 +55,9 @@ impl Levels {
     /// # Errors
     /// `Io` with the path.
     pub(crate) fn lines(&self, bench: &Workbench<'_>) -> Result<LevelColumns> {
-        let block = LINE_WORDS / self.columns.len().max(1) as u64;
-        let open = |path: &PathBuf| WordReader::open(bench.files, path, self.node_count, block);
-        let readers = self.columns.iter().map(open).collect::<Result<_>>()?;
-        Ok(LevelColumns { readers, blocks: vec![Vec::new(); self.columns.len()], next: 0 })
+        let block = LINE_NUMBERS / self.columns.len().max(1) as u64;
+        let open = |column: &Array<u32>| column.read(bench.files, block);
+        self.columns.iter().map(open).collect::<Result<_>>().map(LevelColumns)
     }
 
     /// Removes the files.
@@ -69,30 +67,19 @@ impl Levels {
 }
 
 /// Columns of group numbers, read in parallel.
-pub(crate) struct LevelColumns {
-    readers: Vec<WordReader>,
-    blocks: Vec<Vec<u32>>,
-    /// Position of the next node in the blocks.
-    next: usize,
-}
+pub(crate) struct LevelColumns(Vec<ArrayReader<u32>>);
 
 impl LevelColumns {
     /// Appends the numbers of the next node.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`, `CorruptFile`.
     #[inline]
     pub(crate) fn next(&mut self, numbers: &mut Vec<u32>) -> Result<()> {
-        if self.blocks.first().is_some_and(|block| block.len() == self.next) {
-            for (reader, block) in self.readers.iter_mut().zip(&mut self.blocks) {
-                block.clear();
-                block.extend_from_slice(reader.next_block()?);
-            }
-            self.next = 0;
-        }
-        numbers.extend(self.blocks.iter().map(|block| block[self.next]));
-        self.next += 1;
-        Ok(())
+        self.0.iter_mut().try_for_each(|column| {
+            numbers.push(column.number()?);
+            Ok(())
+        })
     }
 }
 
@@ -108,32 +95,31 @@ pub(crate) fn divide(
 ) -> Result<Levels> {
     let directory = bench.scratch.join("levels");
     bench.files.create_directory(&directory)?;
-    let node_count = presented.labels().len() as u64;
     let mut divider = Divider { bench, directory: &directory, labels: presented.labels(), done: 0 };
     let groups = divider.follow(groupings)?;
     let (mut columns, mut group_counts) = (Vec::new(), Vec::new());
-    let mut parents = Parents { path: None, count: presented.community_count() };
-    for (path, grouping) in groups.iter().zip(groupings).rev() {
+    let mut parents = Parents { numbers: None, count: presented.community_count() };
+    for (groups, grouping) in groups.iter().zip(groupings).rev() {
         let name = columns.len();
-        let split = divider.split(&parents, path, grouping.group_count, name)?;
-        if *path != grouping.path {
-            bench.files.remove(path)?;
+        let split = divider.split(&parents, groups, grouping.group_count, name)?;
+        if *groups != grouping.groups {
+            bench.files.remove(&groups.path)?;
         }
         let Some(children) = split else { continue };
         group_counts.push(children.count);
         columns.extend(match form {
-            LevelForm::Columns => children.path.clone(),
+            LevelForm::Columns => children.numbers.clone(),
             LevelForm::Tree => Some(divider.count_inside(&parents, &children, name)?),
         });
         parents = children;
     }
-    Ok(Levels { directory, columns, node_count, group_counts, form })
+    Ok(Levels { directory, columns, group_counts, form })
 }
 
 /// Groups or communities that the next level divides.
 struct Parents {
-    /// File with a number for each node; `None` for the communities themselves.
-    path: Option<PathBuf>,
+    /// Number of each node; `None` for the communities themselves.
+    numbers: Option<Array<u32>>,
     count: u64,
 }
 
@@ -146,36 +132,39 @@ struct Divider<'a> {
 }
 
 impl Divider<'_> {
-    /// Writes, for each level, a file with the group of each node of the graph. Returns the paths, finest level first.
-    fn follow(&mut self, groupings: &[Grouping]) -> Result<Vec<PathBuf>> {
-        let mut followed: Vec<PathBuf> = Vec::new();
+    /// Writes the group of each node of the graph, for each level. Returns them, finest level first.
+    fn follow(&mut self, groupings: &[Grouping]) -> Result<Vec<Array<u32>>> {
+        let mut followed: Vec<Array<u32>> = Vec::new();
         for (level, grouping) in groupings.iter().enumerate() {
             let Some(below) = followed.last() else {
-                followed.push(grouping.path.clone());
+                followed.push(grouping.groups.clone());
                 continue;
             };
-            let mut groups = Vec::with_capacity(grouping.node_count as usize);
-            self.for_each_block(&grouping.path, grouping.node_count, |block| {
+            let mut groups = Vec::with_capacity(grouping.groups.count as usize);
+            self.for_each_block(&grouping.groups, |block| {
                 groups.extend_from_slice(block);
                 Ok(())
             })?;
-            let path = self.directory.join(format!("groups-{level}"));
-            let count = self.labels.len() as u64;
-            let mut writer = WordWriter::create(self.bench.files, &path, count)?;
-            self.for_each_block(below, count, |block| {
+            let mut writer = self.create(&format!("groups-{level}"))?;
+            self.for_each_block(below, |block| {
                 block.iter().try_for_each(|&node| writer.push(groups[node as usize]))
             })?;
-            writer.finish()?;
-            followed.push(path);
+            followed.push(writer.finish()?);
         }
         Ok(followed)
+    }
+
+    /// Creates an array with a number for each node.
+    fn create(&self, name: &str) -> Result<ArrayWriter<u32>> {
+        let count = self.labels.len() as u64;
+        ArrayWriter::create(self.bench.files, &self.directory.join(name), count)
     }
 
     /// Splits groups at the bounds of their parents, and numbers them. Returns `None` if no parent is divided.
     fn split(
         &mut self,
         parents: &Parents,
-        groups: &Path,
+        groups: &Array<u32>,
         group_count: u64,
         name: usize,
     ) -> Result<Option<Parents>> {
@@ -205,27 +194,24 @@ impl Divider<'_> {
             return Ok(None);
         }
         let mut numbers = GroupNumbers::new(first, cuts);
-        let path = self.directory.join(format!("numbers-{name}"));
-        let mut writer = WordWriter::create(self.bench.files, &path, self.labels.len() as u64)?;
+        let mut writer = self.create(&format!("numbers-{name}"))?;
         self.for_each_pair(parents, groups, |parent, group| {
             writer.push(numbers.of(parent, group))
         })?;
-        writer.finish()?;
-        Ok(Some(Parents { path: Some(path), count }))
+        Ok(Some(Parents { numbers: Some(writer.finish()?), count }))
     }
 
-    /// Writes a file with each node's group, numbered within its parent.
+    /// Writes each node's group, numbered within its parent.
     fn count_inside(
         &mut self,
         parents: &Parents,
         children: &Parents,
         name: usize,
-    ) -> Result<PathBuf> {
-        let path = self.directory.join(format!("inside-{name}"));
-        let Some(numbers) = &children.path else { return Ok(path) };
+    ) -> Result<Array<u32>> {
+        let numbers = children.numbers.as_ref().expect("groups are not the communities");
         let mut counts = vec![0; parents.count as usize];
         let mut inside: Vec<u32> = Vec::with_capacity(children.count as usize);
-        let mut writer = WordWriter::create(self.bench.files, &path, self.labels.len() as u64)?;
+        let mut writer = self.create(&format!("inside-{name}"))?;
         self.for_each_pair(parents, numbers, |parent, number| {
             if parent == NONE {
                 return writer.push(NONE);
@@ -238,25 +224,21 @@ impl Divider<'_> {
             }
             writer.push(inside[number as usize])
         })?;
-        writer.finish()?;
-        Ok(path)
+        writer.finish()
     }
 
     /// Calls `visit` with each node's parent and its group.
     fn for_each_pair(
         &mut self,
         parents: &Parents,
-        groups: &Path,
+        groups: &Array<u32>,
         mut visit: impl FnMut(u32, u32) -> Result<()>,
     ) -> Result<()> {
         let (files, labels) = (self.bench.files, self.labels);
-        let count = labels.len() as u64;
-        let mut reader = match &parents.path {
-            Some(path) => Some(WordReader::open(files, path, count, u64::MAX)?),
-            None => None,
-        };
+        let numbers = parents.numbers.as_ref();
+        let mut reader = numbers.map(|numbers| numbers.read(files, u64::MAX)).transpose()?;
         let mut at = 0;
-        self.for_each_block(groups, count, |block| {
+        self.for_each_block(groups, |block| {
             let parents = match &mut reader {
                 Some(reader) => reader.next_block()?,
                 None => &labels[at..at + block.len()],
@@ -266,21 +248,17 @@ impl Divider<'_> {
         })
     }
 
-    /// Calls `visit` with the `count` numbers of a file, block by block.
+    /// Calls `visit` with the numbers of an array, block by block.
     fn for_each_block(
         &mut self,
-        path: &Path,
-        count: u64,
+        numbers: &Array<u32>,
         mut visit: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
-        let mut reader = WordReader::open(self.bench.files, path, count, u64::MAX)?;
-        while !reader.is_done() {
-            let block = reader.next_block()?;
+        numbers.for_each_block(self.bench.files, |block| {
             visit(block)?;
             self.done += block.len() as u64;
-            notify(self.bench.observer, Event::Advance { done: self.done })?;
-        }
-        Ok(())
+            notify(self.bench.observer, Event::Advance { done: self.done })
+        })
     }
 }
 

@@ -14,12 +14,13 @@ use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
 use crate::finish::tally::WeightTotals;
 use crate::kernel::history::History;
-use crate::store::column::{WordBuffer, WordColumn, chunks};
+use crate::store::column::{Column, chunks};
 use crate::store::labels::Labels;
 use crate::store::ranked::Ranked;
 use crate::store::scope::{Interval, Scope, ScopedLabels};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
+use outcore_io::{Array, Number};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Pieces by the places of a scope.
@@ -48,14 +49,14 @@ struct JoinScratch {
     numbers: Vec<AtomicU32>,
     /// Pieces met, each identified by its smallest node.
     met: Ranked,
-    words: WordBuffer,
+    bytes: Vec<u8>,
 }
 
 impl IntervalRun<'_, '_, '_> {
     /// Splits, numbers and rates the communities.
     pub(super) fn close<S: Sum>(
         mut self,
-        labels: WordColumn,
+        labels: Column<u32>,
         intervals: &[Interval],
         history: History,
     ) -> Result<Communities> {
@@ -72,17 +73,16 @@ impl IntervalRun<'_, '_, '_> {
                 labels: self.place_values(CLOSING_BYTES),
                 numbers: self.place_values(CLOSING_BYTES),
                 met: Ranked::new(nodes as usize),
-                words: WordBuffer::default(),
+                bytes: Vec::new(),
             };
             for chunk in chunks(0..nodes) {
                 let own = chunk.clone().map(|node| node as u32);
-                pieces.write(chunk.start, own, &mut space.words)?;
+                pieces.write(chunk.start, own, &mut space.bytes)?;
             }
             for interval in intervals {
-                let visit = |first: u64, sums: &[NodeSums], words: &mut WordBuffer| {
+                let visit = |first: u64, sums: &[NodeSums], bytes: &mut Vec<u8>| {
                     sums.iter().for_each(|sums| inside += sums.inside_at_later);
-                    let halves = sums.iter().flat_map(|sums| halves(sums.strength));
-                    strengths.write(2 * first, halves, words)
+                    strengths.write(first, sums.iter().map(|sums| sums.strength), bytes)
                 };
                 self.join::<S>(&mut space, interval, (&labels, &pieces), history.arcs, visit)?;
             }
@@ -129,12 +129,12 @@ impl IntervalRun<'_, '_, '_> {
             last_moved: history.last_moved,
             arcs_visited: history.arcs,
             sizes,
-            labels: Labels::Disk { path, node_count: nodes },
+            labels: Labels::Disk(Array::new(path, nodes)),
         })
     }
 
-    fn column(&self, name: &str) -> Result<WordColumn> {
-        WordColumn::create(self.files, self.path(name))
+    fn column<T: Number>(&self, name: &str) -> Result<Column<T>> {
+        Column::create(self.files, self.path(name))
     }
 
     /// Joins the pieces that an interval's arcs connect; passes the sums of its nodes to `visit`.
@@ -142,12 +142,12 @@ impl IntervalRun<'_, '_, '_> {
         &mut self,
         space: &mut JoinScratch,
         interval: &Interval,
-        (labels, pieces): (&WordColumn, &WordColumn),
+        (labels, pieces): (&Column<u32>, &Column<u32>),
         done: u64,
-        mut visit: impl FnMut(u64, &[NodeSums], &mut WordBuffer) -> Result<()>,
+        mut visit: impl FnMut(u64, &[NodeSums], &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let observer = self.job.observer;
-        let JoinScratch { scope, labels: of_place, numbers, met, words } = space;
+        let JoinScratch { scope, labels: of_place, numbers, met, bytes } = space;
         scope.enter(self.files, interval)?;
         scope.gather(labels, of_place)?;
         scope.gather(pieces, numbers)?;
@@ -171,7 +171,7 @@ impl IntervalRun<'_, '_, '_> {
             |block| {
                 notify(observer, Event::Advance { done })?;
                 block_sums::<S>(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
-                visit(nodes_of(block).start, &sums, words)
+                visit(nodes_of(block).start, &sums, bytes)
             },
         )?;
         let mut roots = joining.pieces.into_roots();
@@ -191,10 +191,4 @@ impl IntervalRun<'_, '_, '_> {
         };
         pieces.update(0..interval.nodes.end.into(), joined)
     }
-}
-
-/// Splits a number into two words.
-fn halves(number: f64) -> [u32; 2] {
-    let bits = number.to_bits();
-    [bits as u32, (bits >> 32) as u32]
 }

@@ -41,7 +41,7 @@ use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::MethodOption;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
 use crate::store::by_node::NodeLabels;
-use crate::store::column::{CHUNK_NODES, WordBuffer, WordColumn};
+use crate::store::column::{CHUNK_NODES, Column, chunks};
 use crate::store::ranked::Ranked;
 use crate::store::saves::Saves;
 use crate::store::scope::{Interval, Neighbors, Scope, ScopedLabels, Survey};
@@ -148,7 +148,7 @@ impl ClusterJob<'_> {
 
 /// Initial labels, and the intervals of both phases.
 struct Begun {
-    labels: WordColumn,
+    labels: Column<u32>,
     sweeping: Vec<Interval>,
     closing: Vec<Interval>,
 }
@@ -180,11 +180,11 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let cutoff = options.propagation.label_cutoff;
         let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
         let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
-        let column = WordColumn::create(self.files, self.path("labels"))?;
+        let column = Column::create(self.files, self.path("labels"))?;
         let mut sweeping = self.survey("sweeping", Neighbors::All, SWEEP_BYTES)?;
         let mut closing = self.survey("closing", Neighbors::Before, CLOSING_BYTES)?;
         let scratch = PerThread::new(ArcScratch::default);
-        let (mut labels, mut words) = (Vec::new(), WordBuffer::default());
+        let (mut labels, mut bytes) = (Vec::new(), Vec::new());
         self.source.for_all(|block| {
             notify(observer, Event::Advance { done: 0 })?;
             let first = block.first_node();
@@ -194,7 +194,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 seed_block::<S>(block, stars, &IntervalPart { first, labels: &labels }, &scratch)?;
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
-            column.write(first.into(), values, &mut words)?;
+            column.write(first.into(), values, &mut bytes)?;
             // The two mark separate bits and do not interfere.
             let (one, other) = rayon::join(|| sweeping.add(block), || closing.add(block));
             one.and(other)
@@ -222,18 +222,18 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Replaces the initial labels by those of an earlier job; returns its progress and its active nodes.
     fn resume(
         &mut self,
-        labels: &WordColumn,
+        labels: &Column<u32>,
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
         self.job.report_resumed(sweeping.number)?;
         let nodes = self.job.graph.node_count();
-        let mut words = WordBuffer::default();
+        let mut bytes = Vec::new();
         let count = from.parts(|first, values: &[u32]| {
             if values.iter().any(|&label| u64::from(label) >= nodes) {
                 return Err(Error::corrupt(&self.directory, "a saved label is not a node"));
             }
-            labels.write(first, values.iter().copied(), &mut words)
+            labels.write(first, values.iter().copied(), &mut bytes)
         })?;
         let mut active = Bits::new(nodes as usize, false);
         active.load(&mut from)?;
@@ -257,7 +257,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Saves the state of the sweeps in the same format as with labels in memory.
     fn save(
         &self,
-        labels: &WordColumn,
+        labels: &Column<u32>,
         history: &History,
         active: &Bits,
         saves: &mut Saves,
@@ -267,11 +267,8 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, self.job.observer, |to| {
             to.begin_array(nodes)?;
-            let mut words = WordBuffer::default();
-            for first in (0..nodes).step_by(CHUNK_NODES as usize) {
-                let last = (first + CHUNK_NODES).min(nodes);
-                to.add(labels.read(first..last, &mut words)?)?;
-            }
+            let mut bytes = Vec::new();
+            chunks(0..nodes).try_for_each(|chunk| to.add(labels.read(chunk, &mut bytes)?))?;
             active.save(to)?;
             (0..4).try_for_each(|_| to.begin_array(0))
         })
@@ -280,7 +277,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Sweeps until few enough nodes change.
     fn sweeps<S: Sum, O: Objective>(
         &mut self,
-        labels: &WordColumn,
+        labels: &Column<u32>,
         intervals: &[Interval],
         (mut history, active): (History, Bits),
         saves: &mut Saves,
@@ -293,7 +290,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             SweepBuffers::<S>::new(graph.max_degree(), limits.large_degree, limits.max_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
-        let mut words = WordBuffer::default();
+        let mut bytes = Vec::new();
         for number in history.sweeps + 1..=options.most_sweeps() {
             if history.converged {
                 break;
@@ -319,7 +316,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 swept.arcs += of_interval.arcs;
                 if of_interval.moved > 0 {
                     let own = scope.own(&values);
-                    labels.write_all(interval.nodes.start.into(), own, &mut words)?;
+                    labels.write_all(interval.nodes.start.into(), own, &mut bytes)?;
                 }
             }
             self.scans += 1;

@@ -6,7 +6,7 @@
 use crate::base::bits::Bits;
 use crate::finish::number::{CountsBySize, SizeCount};
 use crate::finish::tally::WeightTotals;
-use crate::store::column::{WordBuffer, WordColumn, chunks};
+use crate::store::column::{Column, chunks};
 use outcore_io::Files;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
@@ -35,10 +35,10 @@ impl Numbering<'_> {
     }
 
     /// Counts the labels with more than one piece. Memory: two bits per node.
-    pub(super) fn split_count(&self, labels: &WordColumn, pieces: &WordColumn) -> Result<u64> {
+    pub(super) fn split_count(&self, labels: &Column<u32>, pieces: &Column<u32>) -> Result<u64> {
         let nodes = self.node_count as usize;
         let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
-        let (mut for_labels, mut for_pieces) = (WordBuffer::default(), WordBuffer::default());
+        let (mut for_labels, mut for_pieces) = (Vec::new(), Vec::new());
         let mut count = 0;
         for chunk in chunks(0..self.node_count) {
             self.tick()?;
@@ -58,18 +58,18 @@ impl Numbering<'_> {
     /// removes `sizes`.
     pub(super) fn number(
         &mut self,
-        pieces: &WordColumn,
-        sizes: WordColumn,
+        pieces: &Column<u32>,
+        sizes: Column<u32>,
         path: &Path,
-    ) -> Result<(WordColumn, Vec<SizeCount>)> {
+    ) -> Result<(Column<u32>, Vec<SizeCount>)> {
         let mut by_size = CountsBySize::new();
-        let mut words = WordBuffer::default();
+        let mut bytes = Vec::new();
         for window in self.windows(self.node_count, 4) {
             let mut counts = vec![0u32; (window.end - window.start) as usize];
             // The smallest node of a community precedes the others.
             for chunk in chunks(window.start..self.node_count) {
                 self.tick()?;
-                for piece in pieces.read(chunk, &mut words)? {
+                for piece in pieces.read(chunk, &mut bytes)? {
                     if let Some(count) = counts.get_mut(at(&window, piece)) {
                         *count += 1;
                     }
@@ -77,16 +77,16 @@ impl Numbering<'_> {
             }
             by_size.count(counts.iter().copied());
             for (chunk, counts) in chunks(window).zip(counts.chunks(super::CHUNK_NODES as usize)) {
-                sizes.write(chunk.start, counts.iter().copied(), &mut words)?;
+                sizes.write(chunk.start, counts.iter().copied(), &mut bytes)?;
             }
         }
         let (mut by_size, found) = by_size.numbered();
-        let communities = WordColumn::create(self.files, path.to_path_buf())?;
-        let (mut known, mut out) = (WordBuffer::default(), Vec::new());
+        let communities = Column::create(self.files, path.to_path_buf())?;
+        let (mut known, mut out) = (Vec::new(), Vec::new());
         for window in self.windows(self.node_count, 4) {
             let mut numbers = Vec::with_capacity((window.end - window.start) as usize);
             for chunk in chunks(window.clone()) {
-                numbers.extend(sizes.read(chunk, &mut words)?);
+                numbers.extend(sizes.read(chunk, &mut bytes)?);
             }
             by_size.number(&mut numbers);
             for chunk in chunks(window.start..self.node_count) {
@@ -97,7 +97,7 @@ impl Numbering<'_> {
                 } else {
                     out.extend(communities.read(chunk.clone(), &mut known)?);
                 }
-                let pieces = pieces.read(chunk.clone(), &mut words)?;
+                let pieces = pieces.read(chunk.clone(), &mut bytes)?;
                 for (out, piece) in out.iter_mut().zip(pieces) {
                     if let Some(&number) = numbers.get(at(&window, piece)) {
                         *out = number;
@@ -120,23 +120,20 @@ fn at(window: &Range<u64>, of: u32) -> usize {
 /// ones); also adds the nodes to `totals`.
 pub(super) fn expected_inside(
     numbering: &mut Numbering<'_>,
-    communities: &WordColumn,
-    strengths: &WordColumn,
+    communities: &Column<u32>,
+    strengths: &Column<f64>,
     shared: u64,
     totals: &mut WeightTotals,
 ) -> Result<f64> {
-    let (mut for_labels, mut for_strengths) = (WordBuffer::default(), WordBuffer::default());
+    let (mut for_labels, mut for_strengths) = (Vec::new(), Vec::new());
     let mut expected = 0.0;
     for window in numbering.windows(shared, 8) {
         let mut sums = vec![0.0; (window.end - window.start) as usize];
         for chunk in chunks(0..numbering.node_count) {
             numbering.tick()?;
             let labels = communities.read(chunk.clone(), &mut for_labels)?;
-            let mut halves = strengths.read(2 * chunk.start..2 * chunk.end, &mut for_strengths)?;
-            for label in labels {
-                let (low, high) = (halves.next(), halves.next());
-                let bits = |half: Option<u32>| u64::from(half.expect("two words per node"));
-                let strength = f64::from_bits(bits(low) | bits(high) << 32);
+            let strengths = strengths.read(chunk.clone(), &mut for_strengths)?;
+            for (label, strength) in labels.zip(strengths) {
                 if let Some(sum) = sums.get_mut(at(&window, label)) {
                     *sum += strength;
                 }

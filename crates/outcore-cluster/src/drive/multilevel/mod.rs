@@ -293,8 +293,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Discards the groups of this level and of those above it.
     fn forget_from(&mut self, level: u64) {
-        for path in self.hierarchy.forget_from(level) {
-            self.hierarchy.files().discard(&path);
+        for groups in self.hierarchy.forget_from(level) {
+            self.hierarchy.files().discard(&groups.path);
         }
     }
 

@@ -76,7 +76,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             found: self.found.iter().map(SavedResult::new).collect(),
         };
         saves.save(&counters, self.job.observer, |to| {
-            let files = groupings.iter().chain(divisions);
+            let files = groupings.iter().chain(divisions).map(|kept| &kept.groups);
             files.for_each(|groups| to.need(&groups.path, groups.bytes()));
             directory.into_iter().for_each(|level| to.need(level, 0));
             to.labels(&state.labels)?;

@@ -211,7 +211,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
             }
         }
-        given.into_groupings().iter().for_each(|kept| self.job.graph.files().discard(&kept.path));
+        given.discard();
         Ok(into(labels))
     }
 

@@ -305,7 +305,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             self.end_trials(level.number == 0);
             labels
         };
-        kept.into_groupings().iter().for_each(|start| files.discard(&start.path));
+        kept.discard();
         Ok(self.measured(level, labels.into_iter().map(AtomicU32::new).collect())?.1)
     }
 
