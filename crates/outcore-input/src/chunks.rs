@@ -8,7 +8,7 @@ use super::fault::Origin;
 use super::lists::{ListFormat, ListPart, ListTask};
 use super::open::{FileFormat, Form};
 use super::options::{BYTES_PER_LINE, LINE_LIMIT};
-use super::sink::{ChunkSink, ROW_BYTES};
+use super::sink::{ChunkSink, Halt, Progress, ROW_BYTES};
 use super::table::{TableFormat, TableStream, TableTask};
 use super::text::chunk::ParsedChunk;
 use super::text::{PADDING, checks};
@@ -93,29 +93,13 @@ pub(super) struct Reader {
     pub(super) stop: bool,
 }
 
-/// Why reading ends early.
-enum Halt {
-    /// The caller no longer receives.
-    Disconnected,
-    Failed(Error),
-}
-
-impl From<Error> for Halt {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-/// Result of reading on.
-type Progress = std::result::Result<(), Halt>;
-
 impl Reader {
     /// Reads all files; the channel closes after [`Message::End`] or [`Message::Failed`].
     pub(super) fn run(mut self, tasks: Vec<Task>) {
         for task in tasks {
             match self.read(task) {
                 Ok(()) => {}
-                Err(Halt::Disconnected) => return,
+                Err(Halt::Unwanted) => return,
                 Err(Halt::Failed(error)) => {
                     // If this fails, nobody is receiving.
                     let _ = self.to_parsers.send(Message::Failed(error));
@@ -161,7 +145,7 @@ impl Reader {
         let (files, stream) = (self.files.clone(), self.stream.clone());
         let read = table.read(&files, path, input, begin, stream.as_ref(), self);
         self.done_bytes += own;
-        if read? { Ok(()) } else { Err(Halt::Disconnected) }
+        read
     }
 
     fn read_lists(
@@ -177,7 +161,7 @@ impl Reader {
         let task = ListTask { format, part };
         let read = task.read(path, input, self)?;
         if !read.is_whole {
-            return Err(Halt::Disconnected);
+            return Err(Halt::Unwanted);
         }
         self.done_bytes += read.consumed;
         Ok(())
@@ -296,7 +280,7 @@ impl Reader {
     }
 
     fn pass(&self, chunk: ParsedChunk) -> Progress {
-        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Halt::Disconnected)
+        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Halt::Unwanted)
     }
 
     /// Returns where to cut complete lines so that there are not too many: the end and the number of lines.
@@ -357,8 +341,8 @@ impl Reader {
 }
 
 impl ChunkSink for Reader {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.pass(chunk).is_ok()
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
+        self.pass(chunk)
     }
 
     fn spare(&mut self) -> ParsedChunk {

@@ -3,6 +3,7 @@
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
 use super::text::chunk::ParsedChunk;
+use outcore_io::error::{Error, Result};
 
 /// First and last bytes of a Parquet file.
 pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -28,10 +29,34 @@ pub(super) struct DecodeRoom {
     pub(super) bytes: u64,
 }
 
+/// Why reading ends early.
+pub(super) enum Halt {
+    /// No more chunks are wanted.
+    Unwanted,
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Result of reading on.
+pub(super) type Progress<T = ()> = std::result::Result<T, Halt>;
+
+/// Returns whether a file was read to its end.
+pub(super) fn is_whole(progress: Progress) -> Result<bool> {
+    match progress {
+        Ok(()) => Ok(true),
+        Err(Halt::Unwanted) => Ok(false),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
 /// Receiver of chunks.
 pub(super) trait ChunkSink {
-    /// Takes the next chunk; returns `false` if no more are wanted.
-    fn take(&mut self, chunk: ParsedChunk) -> bool;
+    fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
 }
@@ -62,12 +87,12 @@ impl<'a> SampleSink<'a> {
 }
 
 impl ChunkSink for SampleSink<'_> {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
         (self.count)(&chunk);
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
         self.bytes_left = self.bytes_left.saturating_sub(chunk.edges.text.len() as u64);
         self.spare = chunk;
-        self.rows_left > 0 && self.bytes_left > 0
+        if self.rows_left > 0 && self.bytes_left > 0 { Ok(()) } else { Err(Halt::Unwanted) }
     }
 
     fn spare(&mut self) -> ParsedChunk {

@@ -7,7 +7,8 @@
 use super::words::Words;
 use crate::fault::{Origin, Problem};
 use crate::options::{Column, Rows};
-use crate::sink::{ChunkSink, ROW_BYTES};
+pub(super) use crate::sink::Progress;
+use crate::sink::{ChunkSink, Halt, ROW_BYTES};
 use crate::text::chunk::ParsedChunk;
 use crate::text::field;
 use crate::text::is_short_number;
@@ -179,8 +180,7 @@ impl<'a> ListEdges<'a> {
         self.source_name = None;
     }
 
-    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1. Returns `false` if no
-    /// more edges are wanted.
+    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1.
     ///
     /// # Errors
     /// `BadWeight`, `EmptyName` and the like at the word that was read last.
@@ -189,7 +189,7 @@ impl<'a> ListEdges<'a> {
         words: &Words,
         target: impl Into<Name<'n>>,
         weight: Option<WeightText<'_>>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
@@ -200,7 +200,7 @@ impl<'a> ListEdges<'a> {
         if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
             self.add(target, source, code);
         }
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
     }
 
     /// Adds an entry of a list that has every edge in the lists of both its nodes.
@@ -209,27 +209,28 @@ impl<'a> ListEdges<'a> {
         words: &Words,
         target: u64,
         weight: Option<WeightText<'_>>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
         if self.settings.directed || self.both.is_to_be_taken(self.number, target, code) {
             let [source, target] = self.names(words, target.into())?;
             self.add(source, target, code);
         }
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
     }
 
     /// Makes the first name a node, whether or not it has edges.
-    pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
+    pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
         if self.part.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
-            return Ok(self.tally.nodes < SAMPLED_NODES_LIMIT || self.tally.entries > 0);
+            let is_enough = self.tally.nodes >= SAMPLED_NODES_LIMIT && self.tally.entries == 0;
+            return if is_enough { Err(Halt::Unwanted) } else { Ok(()) };
         }
         self.chunk.alone += 1;
         let source = self.source_name(words)?;
         self.add(source, source, 0);
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
     }
 
     /// Makes these numbers nodes, which the file declares by the last word.
@@ -237,22 +238,20 @@ impl<'a> ListEdges<'a> {
         &mut self,
         words: &Words,
         numbers: std::ops::Range<u64>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let count = numbers.end - numbers.start;
         if count > NODES_LIMIT {
-            return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
+            return words.fail("file has too many nodes", "expected at most 4,294,967,295");
         }
         if self.part.is_sample && count > SAMPLED_NODES {
             (self.tally.nodes, self.tally.has_left_out) = (count, true);
-            return Ok(true);
+            return Ok(());
         }
         for number in numbers {
             self.begin(number);
-            if !self.push_alone(words)? {
-                return Ok(false);
-            }
+            self.push_alone(words)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Returns the error of a weight at its word, if it is read before the edge is complete.
@@ -263,12 +262,8 @@ impl<'a> ListEdges<'a> {
     /// Returns an error unless all edges have weights, as the first one has or has not.
     pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
         match (*self.are_weighted.get_or_insert(has_weight), has_weight) {
-            (true, false) => {
-                Err(words.error("weight is missing", "expected one, as in the first edge"))
-            }
-            (false, true) => {
-                Err(words.error("edge has a weight", "expected none, as in the first edge"))
-            }
+            (true, false) => words.fail("weight is missing", "expected one, as in the first edge"),
+            (false, true) => words.fail("edge has a weight", "expected none, as in the first edge"),
             _ => Ok(()),
         }
     }
@@ -349,15 +344,18 @@ impl<'a> ListEdges<'a> {
         }
     }
 
-    fn hand_over_if_full(&mut self, words: &Words) -> bool {
+    fn hand_over_if_full(&mut self, words: &Words) -> Progress {
         let has_room = self.chunk.edges.names.len() < 2 * self.max_edges;
-        has_room && self.chunk.edges.text.len() < self.max_text || self.hand_over(words.consumed())
+        if has_room && self.chunk.edges.text.len() < self.max_text {
+            return Ok(());
+        }
+        self.hand_over(words.consumed())
     }
 
-    /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
-    pub(super) fn hand_over(&mut self, consumed: u64) -> bool {
+    /// Passes on the chunk, unless it is empty.
+    pub(super) fn hand_over(&mut self, consumed: u64) -> Progress {
         if self.chunk.edges.names.is_empty() {
-            return true;
+            return Ok(());
         }
         self.source_name = None;
         let spare = cleared(self.sink.spare(), self.part.file);

@@ -30,7 +30,7 @@ mod xml;
 use super::decompress::Input;
 use super::format::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink};
+use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink, is_whole};
 pub(crate) use edges::ListPart;
 use edges::{EntryTally, ListEdges, ListSettings};
 pub(crate) use kind::ListKind;
@@ -290,8 +290,8 @@ impl ListTask {
         let settings = &self.format.settings;
         let mut words = Words::new(input, path, settings.rows);
         let mut edges = ListEdges::new(settings, self.part, sink);
-        let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
-        let is_whole = is_whole && edges.hand_over(words.consumed());
+        let read = (self.format.kind.read)(&mut words, &mut edges);
+        let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
         if is_whole && !settings.directed {
             edges.both.check(path)?;
         }

@@ -2,23 +2,20 @@
 //! source, its target and a label. If the label of the first edge is a number, it is a weight, and every edge must have
 //! one. Source: the manual of yEd.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
-use outcore_io::error::Result;
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     loop {
         if !words.next_line(None)? {
-            return Err(words.error("file has no edges", "expected a line `#` before them"));
+            return words.fail("file has no edges", "expected a line `#` before them");
         }
         if words.word() == b"#" {
             words.end_line()?;
             break;
         }
         edges.begin(words.word());
-        if !edges.push_alone(words)? {
-            return Ok(false);
-        }
+        edges.push_alone(words)?;
         words.skip_line()?;
     }
     let mut target = Vec::new();
@@ -38,9 +35,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             edges.require_alike(words, is_number)?;
             is_number.then(|| WeightText::of(words))
         };
-        if !edges.push(words, &target[..], weight)? {
-            return Ok(false);
-        }
+        edges.push(words, &target[..], weight)?;
     }
-    Ok(true)
+    Ok(())
 }

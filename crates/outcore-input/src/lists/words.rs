@@ -149,7 +149,7 @@ impl Words {
 
     /// Moves to the next word of the line. It is an error if the line has no more.
     pub(crate) fn require(&mut self, message: &str, expected: &str) -> Result<()> {
-        if self.next_in_line()? { Ok(()) } else { Err(self.error(message, expected)) }
+        if self.next_in_line()? { Ok(()) } else { self.fail(message, expected) }
     }
 
     /// Moves to the next line. It is an error if there are more words in this one.
@@ -157,7 +157,7 @@ impl Words {
         if !self.next_in_line()? {
             return Ok(());
         }
-        Err(self.error("line has too many words", "expected the end of the line"))
+        self.fail("line has too many words", "expected the end of the line")
     }
 
     /// Moves to the rest of the line, without the blanks around it; it may be empty.
@@ -221,7 +221,7 @@ impl Words {
         let bytes = rest.iter().position(|&byte| is_end(byte)).unwrap_or(rest.len());
         self.word = self.at..self.at + bytes.min(WORD_LIMIT);
         if bytes > WORD_LIMIT {
-            return Err(self.error("word is longer than 64 KiB", "expected a shorter one"));
+            return self.fail("word is longer than 64 KiB", "expected a shorter one");
         }
         self.at += bytes;
         Ok(())
@@ -298,6 +298,15 @@ impl Words {
     pub(crate) fn next_number(&mut self, expected: &str) -> Result<u64> {
         self.require("number is missing", expected)?;
         self.number().ok_or_else(|| self.error("number cannot be read", expected))
+    }
+
+    /// Fails with [`Words::error`].
+    pub(crate) fn fail<T, E: From<Error>>(
+        &self,
+        message: &str,
+        expected: &str,
+    ) -> std::result::Result<T, E> {
+        Err(self.error(message, expected).into())
     }
 
     /// Returns the error about the word that was read last.

@@ -6,7 +6,7 @@
 //! The XML library gets the text from the window of [`Words`]; an element or a text of more than 1 MiB, and more than
 //! 256 elements inside each other, are errors, so that its memory is bounded.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
 use outcore_io::error::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
@@ -97,15 +97,15 @@ struct XmlGraph {
     weight: Option<String>,
 }
 
-pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     read(words, edges, XmlGraph::default())
 }
 
-pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     read(words, edges, XmlGraph { is_gexf: true, ..XmlGraph::default() })
 }
 
-fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Result<bool> {
+fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Progress {
     let mut reader = Reader::from_reader(XmlSource { words, failure: None });
     reader.config_mut().expand_empty_elements = true;
     let mut buffer = Vec::new();
@@ -114,7 +114,7 @@ fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Re
         reader.get_mut().words.begin_word();
         let event = reader.read_event_into(&mut buffer);
         let words = &*reader.get_ref().words;
-        let is_wanted = match event {
+        match event {
             Ok(Event::Start(start)) => graph.begin(&start, words, edges)?,
             Ok(Event::End(end)) => graph.end(end.name(), words, edges)?,
             Ok(Event::Text(text)) => graph.add_text(&text),
@@ -124,20 +124,17 @@ fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Re
                 graph.add_text(letter.unwrap_or('?').encode_utf8(&mut [0; 4]))
             }
             Ok(Event::Eof) if graph.depth > 0 => {
-                return Err(words.error("file ends too early", "expected the end of an element"));
+                return words.fail("file ends too early", "expected the end of an element");
             }
-            Ok(Event::Eof) if graph.has_begun => return Ok(true),
+            Ok(Event::Eof) if graph.has_begun => return Ok(()),
             Ok(Event::Eof) => {
-                return Err(words.error("file has no graph", "expected an element `graph`"));
+                return words.fail("file has no graph", "expected an element `graph`");
             }
-            Ok(_) => true,
+            Ok(_) => {}
             Err(problem) => {
                 let invalid = invalid(words, &problem);
-                return Err(reader.get_mut().failure.take().unwrap_or(invalid));
+                return Err(reader.get_mut().failure.take().unwrap_or(invalid).into());
             }
-        };
-        if !is_wanted {
-            return Ok(false);
         }
     }
 }
@@ -172,8 +169,8 @@ impl XmlGraph {
         start: &BytesStart<'_>,
         words: &Words,
         edges: &mut ListEdges<'_>,
-    ) -> Result<bool> {
-        let error = |message: &str, expected: &str| Err(words.error(message, expected));
+    ) -> Progress {
+        let error = |message: &str, expected: &str| words.fail(message, expected);
         self.text.clear();
         self.depth += 1;
         if self.depth > DEPTH_LIMIT {
@@ -224,7 +221,7 @@ impl XmlGraph {
             }
             _ => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Returns the name of an element, which is empty if it is of another vocabulary.
@@ -238,7 +235,7 @@ impl XmlGraph {
         let name = get(start, "attr.name", words)?.unwrap_or_default();
         self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
         if self.is_in_key && self.keys.len() == KEYS_LIMIT {
-            return Err(words.error("too many keys are weights", "expected one"));
+            return words.fail("too many keys are weights", "expected one");
         } else if self.is_in_key {
             self.keys.push(require(start, "id", words)?);
         }
@@ -267,7 +264,7 @@ impl XmlGraph {
         Ok(())
     }
 
-    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Progress {
         self.depth -= 1;
         match self.known(name) {
             "key" => self.is_in_key = false,
@@ -288,14 +285,13 @@ impl XmlGraph {
             }
             _ => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Adds text, unless it is too long for a weight already.
-    fn add_text(&mut self, text: &str) -> bool {
+    fn add_text(&mut self, text: &str) {
         if self.text.len() <= WEIGHT_LIMIT {
             self.text.push_str(text);
         }
-        true
     }
 }

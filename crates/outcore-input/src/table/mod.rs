@@ -24,8 +24,8 @@ use super::format::understood::{self, ColumnUse, Roles};
 use super::format::{bad_input, check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::sink::{
-    ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
-    SampleSink, is_arrow,
+    ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, SAMPLED_CHUNK_BYTES,
+    STREAM_NAME, SampleSink, is_arrow, is_whole,
 };
 use super::text::chunk::TableCell;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -275,7 +275,7 @@ impl TableFormat {
             bytes: (0, bytes),
         };
         let begin = Origin { file: 0, byte: start, line: start + 1 };
-        task.read(files, path, None, begin, None, &mut sample).map(drop)
+        is_whole(task.read(files, path, None, begin, None, &mut sample)).map(drop)
     }
 
     /// Returns what is wrong with a row, in one clause.
@@ -357,11 +357,14 @@ pub fn silence_decoders() {
 }
 
 /// Runs `decode`, turning a panic over damaged data into an error about the file.
-fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+fn caught<T, E: From<Error>>(
+    path: &Path,
+    decode: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
     DECODES.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
     DECODES.set(false);
-    result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent")))
+    result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent").into()))
 }
 
 /// Chooses source, target and weight: from `--columns`, otherwise by column names, otherwise by position. Returns also
@@ -527,8 +530,7 @@ pub(crate) struct TableTask {
 }
 
 impl TableTask {
-    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows too). Returns `false` if no more rows
-    /// are wanted.
+    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows too).
     pub(crate) fn read(
         self,
         files: &Files,
@@ -537,7 +539,7 @@ impl TableTask {
         begin: Origin,
         stream: Option<&TableStream>,
         sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
+    ) -> Progress {
         match self.format.kind {
             TableKind::Parquet => {
                 let plan = self.format.plan.expect("it was made when the format was detected");
@@ -565,20 +567,18 @@ impl TableTask {
         mut batches: impl Batches,
         begin: Origin,
         sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
+    ) -> Progress {
         let mut row = 0;
-        loop {
-            let Some(batch) = batches.next()? else { return Ok(true) };
+        while let Some(batch) = batches.next()? {
             let rows = batch.num_rows() as u64;
             let skipped = begin.byte.saturating_sub(row).min(rows);
             let done = self.bytes.0 + batches.consumed();
             let from = Origin { byte: row + skipped, line: row + skipped + 1, ..begin };
             let wanted = batch.slice(skipped as usize, (rows - skipped) as usize);
-            if !self.convert(&wanted, from, done, sink)? {
-                return Ok(false);
-            }
+            self.convert(&wanted, from, done, sink)?;
             row += rows;
         }
+        Ok(())
     }
 
     /// Passes on `batch`, whose columns are those of the projection in order, chunk by chunk.
@@ -588,7 +588,7 @@ impl TableTask {
         origin: Origin,
         done_bytes: u64,
         sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
+    ) -> Progress {
         let columns =
             Columns::of(batch, self.format.uuids, self.format.transform, self.format.rows);
         let rows = batch.num_rows();
@@ -608,12 +608,10 @@ impl TableTask {
             chunk.faults.clear();
             chunk.cells.clear();
             columns.parse(at..at + count, self.stop, &mut chunk);
-            if !sink.take(chunk) {
-                return Ok(false);
-            }
+            sink.take(chunk)?;
             at += count;
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use super::{TableTask, caught, damaged};
 use crate::fault::Origin;
 use crate::format::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
-use crate::sink::ChunkSink;
+use crate::sink::{ChunkSink, Halt, Progress};
 use crate::text::chunk::ParsedChunk;
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
@@ -342,7 +342,7 @@ pub(super) fn read(
     begin: Origin,
     plan: DecodePlan,
     sink: &mut (dyn ChunkSink + Send),
-) -> Result<bool> {
+) -> Progress {
     let mut file = ParquetFile::open(files, path)?;
     let projection = task.format.projection();
     file.pages.limit = plan.page_limit;
@@ -372,18 +372,16 @@ pub(super) fn read(
             loop {
                 match channels[group % workers].recv() {
                     Ok(Made::Chunk(chunk)) => {
-                        if !sink.take(chunk) {
-                            return Ok(false);
-                        }
+                        sink.take(chunk)?;
                         let _ = recycle.try_send(sink.spare());
                     }
                     Ok(Made::GroupEnd) => break,
-                    Ok(Made::Failed(error)) => return Err(error),
-                    Err(_) => return Err(damaged(path, "a thread that reads it stopped")),
+                    Ok(Made::Failed(error)) => return Err(error.into()),
+                    Err(_) => return Err(damaged(path, "a thread that reads it stopped").into()),
                 }
             }
         }
-        Ok(true)
+        Ok(())
     })
 }
 
@@ -404,9 +402,9 @@ impl ParquetDecoder<'_> {
             if group % workers == worker {
                 let made = caught(&self.path, || self.decode(group, first_row, sender));
                 let sent = match made {
-                    Ok(false) => return,
-                    Ok(true) => sender.to_reader.send(Made::GroupEnd),
-                    Err(error) => sender.to_reader.send(Made::Failed(error)),
+                    Err(Halt::Unwanted) => return,
+                    Ok(()) => sender.to_reader.send(Made::GroupEnd),
+                    Err(Halt::Failed(error)) => sender.to_reader.send(Made::Failed(error)),
                 };
                 if sent.is_err() {
                     return;
@@ -416,11 +414,11 @@ impl ParquetDecoder<'_> {
         }
     }
 
-    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Result<bool> {
+    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Progress {
         let rows = self.rows[group];
         let skipped = self.begin.byte.saturating_sub(first_row).min(rows);
         if skipped == rows {
-            return Ok(true);
+            return Ok(());
         }
         let total = self.file.row_count();
         let mut row = first_row + skipped;
@@ -435,15 +433,13 @@ impl ParquetDecoder<'_> {
             let (before, own) = self.task.bytes;
             let share = row as f64 / total as f64;
             let done = before + (own as f64 * share.min(1.0)) as u64;
-            if !self.task.convert(&batch, origin, done, sender)? {
-                return Ok(false);
-            }
+            self.task.convert(&batch, origin, done, sender)?;
         }
         if row - first_row != rows {
             let message = format!("row group {group} does not have the number of rows it declares");
-            return Err(damaged(&self.path, message));
+            return Err(damaged(&self.path, message).into());
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -460,8 +456,8 @@ struct DecodeWorker {
 }
 
 impl ChunkSink for DecodeWorker {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.to_reader.send(Made::Chunk(chunk)).is_ok()
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
+        self.to_reader.send(Made::Chunk(chunk)).map_err(|_| Halt::Unwanted)
     }
 
     fn spare(&mut self) -> ParsedChunk {
