@@ -3,15 +3,15 @@
 //! A chunk has at most `chunk_bytes` of text, or one longer line, and at most one line per 16 bytes of `chunk_bytes`,
 //! which bounds the size of its parsed form. Buffers are recycled.
 
+use super::chunk::{Origin, PADDING, ParsedChunk};
 use super::decompress::Input;
-use super::fault::Origin;
+use super::format::checks;
 use super::lists::{ListFormat, ListPart, ListTask};
 use super::open::{FileFormat, Form};
 use super::options::{BYTES_PER_LINE, LINE_LIMIT};
 use super::sink::{ChunkSink, Halt, Progress, ROW_BYTES};
 use super::table::{TableFormat, TableStream, TableTask};
-use super::text::chunk::ParsedChunk;
-use super::text::{PADDING, checks};
+use super::text::set_kinds;
 use super::{EdgeChunk, Fingerprint, NameRef, text};
 use crossbeam_channel::{Receiver, Sender};
 use outcore_io::Files;
@@ -29,7 +29,7 @@ pub(super) fn parse_all(
     chunks.par_iter_mut().for_each(|chunk| {
         let file = &formats[chunk.origin.file];
         let Form::Text(format) = &file.form else {
-            return file.kinds().map_or((), |kinds| checks::set_kinds(chunk, kinds));
+            return file.kinds().map_or((), |kinds| set_kinds(chunk, kinds));
         };
         let lines = chunk.lines as usize;
         let skipped = format.preamble_bytes.saturating_sub(chunk.origin.byte);
@@ -46,7 +46,7 @@ pub(super) fn parse_all(
         text::parse(chunk, &format.layout, from, stop);
         checks::check(chunk, format, stop);
         if let Some(kinds) = file.kinds() {
-            checks::set_kinds(chunk, kinds);
+            set_kinds(chunk, kinds);
         }
     });
 }

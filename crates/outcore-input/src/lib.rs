@@ -40,11 +40,14 @@
     expect(dead_code, reason = "code used only by tables stays compiled")
 )]
 
+mod chunk;
 mod chunks;
 mod cost;
 mod decompress;
 mod fault;
 mod format;
+mod layout;
+pub mod lines;
 mod lists;
 mod open;
 mod options;
@@ -59,10 +62,12 @@ mod table;
 mod tests;
 mod text;
 
+use chunk::Origin;
+use chunk::ParsedChunk;
 use chunks::{Message, Reader, Task, parse_all};
 pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use fault::{Origin, Rejects};
+use fault::Rejects;
 pub use format::formats::{FormatRow, formats};
 pub use format::names::choose_columns;
 pub use format::understood::ColumnUse;
@@ -84,8 +89,6 @@ use sink::DecodeRoom;
 use std::path::Path;
 pub use table::TableStream;
 pub use table::silence_decoders;
-use text::chunk::ParsedChunk;
-pub use text::lines;
 
 /// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.
 #[derive(Debug, Default)]
@@ -422,12 +425,11 @@ impl EdgeReader {
                     unreachable!("no bad lines are recorded")
                 }
                 Form::Text(format) => {
-                    let place =
-                        fault::place(fault, text, (&chunk.origin, line), &file.path, format);
+                    let place = format.place(fault, text, (&chunk.origin, line), &file.path);
                     if self.stop {
-                        return Err(fault::error(fault, text, place, format, true));
+                        return Err(format.error(fault, text, place, true));
                     }
-                    (place, fault.problem.reason(format))
+                    (place, format.reason(fault.problem))
                 }
                 Form::Table(format) => {
                     let at = chunk.cells[number];

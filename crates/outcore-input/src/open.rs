@@ -1,9 +1,10 @@
 //! Opens the files of an input and detects the format of each, in order, the node list last. Costs the first block of each
 //! file, usually 64 KiB.
 
+use super::chunk::Origin;
 use super::chunks::{NumberedNodes, Task};
 use super::decompress::Input;
-use super::fault::Origin;
+use super::fault::bad_input;
 use super::format::understood::ColumnUse;
 use super::format::{self, InputFormat, KIND_LIMIT};
 use super::lists::{self, ListFormat};
@@ -269,7 +270,7 @@ fn first_lines<T>(
 /// Returns the error for a file whose first bytes do not reveal its format.
 pub(super) fn no_lines(path: &Path) -> Error {
     let message = "has nothing in its first 4 MiB but comments or one long line";
-    format::bad_input(path, message)
+    bad_input(path, message)
         .hint(format_args!("use {COMMENT} if its comments begin differently, or check the file"))
 }
 

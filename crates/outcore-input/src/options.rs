@@ -1,6 +1,6 @@
 //! Options of the input.
 
-use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
+use super::{NameRef, TableStream, WeightTransform, chunk::LineFault};
 use outcore_io::error::opt::{
     COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
@@ -78,6 +78,24 @@ impl Delimiter {
             Self::Spaces => "runs of spaces".into(),
             Self::Byte(byte) if byte.is_ascii_graphic() && !b",;".contains(&byte) => self.name(),
             _ => format!("a {}", self.name()),
+        }
+    }
+
+    /// Returns the name of the delimiter for a list of facts.
+    pub(crate) fn plain_name(self) -> String {
+        match self {
+            Self::Spaces => "spaces".into(),
+            Self::Byte(_) => self.name(),
+        }
+    }
+
+    /// Returns the delimiter as it is typed.
+    pub(crate) fn typed(self) -> String {
+        match self {
+            Self::Spaces => "spaces".into(),
+            Self::Byte(b'\t') => "tab".into(),
+            Self::Byte(b',') => "comma".into(),
+            Self::Byte(byte) => format!("'{}'", byte.escape_ascii()),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
-use super::text::chunk::ParsedChunk;
+use super::chunk::ParsedChunk;
 use outcore_io::error::{Error, Result};
 
 /// First and last bytes of a Parquet file.

@@ -9,9 +9,11 @@
 
 use super::names::{Chosen, ColumnChoice};
 use super::recognize::LineReading;
-use super::recognize::lines::{BYTE_ORDER_MARK, Sample};
+use super::recognize::lines::Sample;
 use super::understood::Roles;
-use super::{InputFormat, Layout, bad_input, formats};
+use super::{InputFormat, formats};
+use crate::fault::bad_input;
+use crate::layout::{BYTE_ORDER_MARK, Layout};
 use crate::{Delimiter, EdgeFormat, InputOptions, Rows};
 use outcore_io::error::opt::{DIRECTED, FORMAT, HEADER};
 use outcore_io::error::{Error, Result};

@@ -9,6 +9,8 @@
 //! The delimiter determines how fields are read: quoted fields may be quoted anywhere, spaces around fields do not
 //! count. Nothing else depends on which lines were sampled.
 
+pub(crate) mod checks;
+mod faults;
 pub(crate) mod foreign;
 pub(crate) mod formats;
 pub(crate) mod matrix_market;
@@ -17,122 +19,18 @@ mod nodes;
 pub(crate) mod recognize;
 pub(crate) mod understood;
 
+use super::fault::bad_input;
 use super::fault::escape;
-use super::text::Fields;
-use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows, WeightTransform};
+use super::layout::Layout;
+use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use names::{Chosen, ColumnChoice};
 use outcore_graph::ids::Fingerprint;
 use outcore_io::error::opt::{COLUMNS, DELIMITER};
-use outcore_io::error::{Error, ErrorKind, Result, Text};
-pub(crate) use recognize::lines::BYTE_ORDER_MARK;
+use outcore_io::error::{Error, Result, Text};
 use recognize::lines::Sample;
 use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
 use understood::{ColumnUse, Roles};
-
-/// Rules for splitting lines.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Layout {
-    pub(crate) delimiter: Delimiter,
-    /// Columns, from 0.
-    pub(crate) source: usize,
-    pub(crate) target: usize,
-    pub(crate) weight: Option<usize>,
-    pub(crate) transform: WeightTransform,
-    /// Whether lines may have no columns after the last required one, because other lines have none.
-    pub(crate) is_exact: bool,
-    pub(crate) comment: Vec<u8>,
-    /// Whether a comment that has the columns of an edge is a bad line, because nobody said that it is none.
-    pub(crate) doubts_comments: bool,
-    pub(crate) rows: Rows,
-    /// Whether lines are FASTA, with a name after `>`.
-    pub(crate) is_fasta: bool,
-    /// Text in place of a name where there is none; empty if every text is a name.
-    pub(crate) absent: Vec<u8>,
-}
-
-impl Layout {
-    /// Creates a layout with names in the first two columns, separated by `delimiter`; no weights, no comments.
-    pub(crate) fn of(delimiter: Delimiter) -> Self {
-        Self {
-            delimiter,
-            source: 0,
-            target: 1,
-            weight: None,
-            transform: WeightTransform::None,
-            is_exact: false,
-            comment: Vec::new(),
-            doubts_comments: false,
-            rows: Rows::Edges,
-            is_fasta: false,
-            absent: Vec::new(),
-        }
-    }
-
-    /// Returns whether the names come first, and the columns between them and the weight can be counted by their
-    /// delimiters.
-    pub(crate) fn is_plain(&self) -> bool {
-        let is_plain_weight = |weight| match self.delimiter {
-            Delimiter::Byte(_) => weight >= 2,
-            Delimiter::Spaces => weight == 2,
-        };
-        let is_checked = self.rows == Rows::NumberedMemberships || !self.absent.is_empty();
-        let names_come_first = self.source == 0 && self.target == 1;
-        names_come_first && !is_checked && self.weight.is_none_or(is_plain_weight)
-    }
-
-    pub(crate) fn last_column(&self) -> usize {
-        self.source.max(self.target).max(self.weight.unwrap_or(0))
-    }
-
-    /// Returns the first role that a line of `columns` columns lacks, and its column from 1.
-    pub(crate) fn first_role_after(&self, columns: usize) -> (&'static str, usize) {
-        let [source, target] = self.rows.roles();
-        let roles =
-            [(source, Some(self.source)), (target, Some(self.target)), ("weight", self.weight)];
-        roles
-            .into_iter()
-            .filter_map(|(role, column)| column.map(|column| (role, column + 1)))
-            .filter(|&(_, column)| column > columns)
-            .min_by_key(|&(_, column)| column)
-            .unwrap_or(("edge", columns + 1))
-    }
-
-    /// Returns whether a line is a comment.
-    pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
-        !self.comment.is_empty() && line.starts_with(&self.comment)
-    }
-
-    /// Returns whether a comment may be meant as an edge: its first name follows the prefix immediately.
-    pub(crate) fn is_doubtful_comment(&self, line: &[u8]) -> bool {
-        let next = line.get(self.comment.len());
-        self.doubts_comments
-            && next.is_some_and(|&byte| {
-                !self.is_blank(byte) && byte != self.comment[0] && byte != b'!'
-            })
-    }
-
-    /// Returns whether a line has nothing but spaces.
-    pub(crate) fn is_empty(&self, line: &[u8]) -> bool {
-        line.iter().all(|&byte| self.is_blank(byte))
-    }
-
-    /// Returns whether a byte is a space around fields.
-    pub(crate) fn is_blank(&self, byte: u8) -> bool {
-        (byte == b' ' || byte == b'\t') && self.delimiter != Delimiter::Byte(byte)
-    }
-
-    /// Removes the spaces around a field.
-    pub(crate) fn trimmed<'a>(&self, mut field: &'a [u8]) -> &'a [u8] {
-        while let Some((_, rest)) = field.split_first().filter(|(byte, _)| self.is_blank(**byte)) {
-            field = rest;
-        }
-        while let Some((_, rest)) = field.split_last().filter(|(byte, _)| self.is_blank(**byte)) {
-            field = rest;
-        }
-        field
-    }
-}
 
 /// Format of one file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -392,25 +290,6 @@ pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
 
 /// Maximum length of the name of a kind of nodes, with which their names begin.
 pub(crate) const KIND_LIMIT: usize = 31;
-
-pub(crate) fn bad_input(path: &Path, message: &str) -> Error {
-    Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))
-}
-
-pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
-    Fields { layout, quoted: true, text: line, at: 0, end: line.len(), ended: false }
-}
-
-/// Splits a line into columns without the spaces around them, up to a broken quote.
-pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
-    fields(layout, line)
-        .map_while(|field| field.ok())
-        .map(|field| match field.is_quoted() {
-            true => &line[field.start..field.end],
-            false => layout.trimmed(&line[field.start..field.end]),
-        })
-        .collect()
-}
 
 /// Returns whether the name of a file has the extension `end`, compressed or not.
 pub(crate) fn ends_with(path: &Path, end: &str) -> bool {

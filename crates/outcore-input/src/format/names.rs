@@ -3,8 +3,8 @@
 //! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
 //! formats](super::formats), then the words here.
 
-use super::bad_input;
 use super::formats::{self, Format};
+use crate::fault::bad_input;
 use crate::{Rows, WeightTransform};
 use outcore_io::error::Error;
 use outcore_io::error::opt::COMMUNITY_COLUMNS;

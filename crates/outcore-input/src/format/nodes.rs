@@ -5,7 +5,9 @@
 //! refused, since nothing says which column holds the names.
 
 use super::recognize::lines::Sample;
-use super::{InputFormat, Layout, foreign, names, split};
+use super::{InputFormat, foreign, names};
+use crate::layout::Layout;
+use crate::text::split;
 use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use outcore_io::error::{Error, Result};
 use std::path::Path;

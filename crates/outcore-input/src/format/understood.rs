@@ -5,7 +5,6 @@
 
 use super::names::{self, Chosen, ColumnKind};
 use super::recognize::question::{self, ColumnView};
-use crate::Delimiter;
 use crate::fault::escape;
 use crate::open::{FileFormat, Form};
 use outcore_graph::weight::WeightTransform;
@@ -143,16 +142,6 @@ pub(crate) fn uses(view: &ColumnView<'_>, chosen: &Chosen, given: bool) -> Vec<C
         ColumnUse { number: at as u64 + 1, name, values: question::values(view, at), role, why }
     };
     (0..view.kinds.len()).map(of).collect()
-}
-
-impl Delimiter {
-    /// Returns the name of the delimiter for a list of facts.
-    pub(crate) fn plain_name(self) -> String {
-        match self {
-            Self::Spaces => "spaces".into(),
-            Self::Byte(_) => self.name(),
-        }
-    }
 }
 
 impl FileFormat {

@@ -5,13 +5,11 @@
 //! not an edge but makes it a node.
 
 use super::words::Words;
-use crate::fault::{Origin, Problem};
+use crate::chunk::{Origin, ParsedChunk, Problem};
 use crate::options::{Column, Rows};
 pub(super) use crate::sink::Progress;
 use crate::sink::{ChunkSink, Halt, ROW_BYTES};
-use crate::text::chunk::ParsedChunk;
-use crate::text::field;
-use crate::text::is_short_number;
+use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
 use outcore_graph::ids::Fingerprint;
 use outcore_graph::weight::WeightTransform;

@@ -5,7 +5,7 @@
 use super::edges::{ListEdges, MetisHeader, Progress, WeightText};
 use super::words::{Token, Words, whole_number, without_mark};
 use crate::decompress::Input;
-use crate::format::bad_input;
+use crate::fault::bad_input;
 use outcore_io::error::opt::FORMAT;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;

@@ -28,7 +28,7 @@ mod words;
 mod xml;
 
 use super::decompress::Input;
-use super::format::bad_input;
+use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink, is_whole};
 pub(crate) use edges::ListPart;

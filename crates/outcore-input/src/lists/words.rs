@@ -4,8 +4,10 @@
 //! piece. Nothing else is kept: a line may be as long as a file.
 
 use crate::NAME_LIMIT;
+use crate::chunk::Problem;
 use crate::decompress::Input;
-use crate::fault::{Problem, escape};
+use crate::fault::escape;
+use crate::layout::BYTE_ORDER_MARK;
 use crate::options::Rows;
 use outcore_io::error::opt::{COMMUNITY_FORMAT, FORMAT, IGNORE_WEIGHTS};
 use outcore_io::error::{Error, ErrorKind, Place, Result};
@@ -17,7 +19,6 @@ const WORD_LIMIT: usize = NAME_LIMIT;
 const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
 const WORD_SHOWN_BYTES: usize = 120;
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,8 +324,8 @@ impl Words {
 
     /// Returns the error about a weight that begins at byte `from` of the word that was read last.
     pub(crate) fn error_of(&self, problem: Problem, from: usize) -> Error {
-        let place = self.place(from, &problem.expected_value());
-        let error = Error::new(problem.kind(), problem.reason_of_value(self.rows)).at(place);
+        let place = self.place(from, &problem.expected());
+        let error = Error::new(problem.kind(), problem.reason(self.rows)).at(place);
         match self.rows {
             Rows::Edges => error.hint(format_args!("use {IGNORE_WEIGHTS}, or correct it")),
             _ => error.hint("correct it, or leave it out"),

@@ -11,12 +11,12 @@
 
 mod tally;
 
+use crate::chunk::ParsedChunk;
 use crate::decompress::Input;
 use crate::format::understood;
 use crate::open::{Form, common_weights, detect_next, kinds_bytes, total_bytes, unweighted};
 use crate::sink::{DecodeRoom, SampleSink};
 use crate::table::TableFormat;
-use crate::text::chunk::ParsedChunk;
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
 use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};

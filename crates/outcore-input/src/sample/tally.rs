@@ -2,11 +2,10 @@
 
 use super::{InputSample, Piece, WEIGHT_GROUP, hub_share};
 use crate::Fingerprint;
-use crate::fault::Origin;
+use crate::chunk::{Origin, PADDING, ParsedChunk};
 use crate::format::InputFormat;
 use crate::options::LINE_LIMIT;
-use crate::text::chunk::ParsedChunk;
-use crate::text::{self, PADDING, checks};
+use crate::text::{self, set_kinds};
 use outcore_graph::pack::{WeightScheme, bits_for};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -74,7 +73,7 @@ impl SampleTally {
         }
         text::parse(&mut chunk, &format.layout, from, false);
         if let Some(kinds) = &format.kinds {
-            checks::set_kinds(&mut chunk, kinds);
+            set_kinds(&mut chunk, kinds);
         }
         self.bytes += used as u64;
         self.count(&chunk);

@@ -2,13 +2,12 @@
 //!
 //! The types have no values, so nothing after [`TableFormat::detect`] can be reached.
 
+use super::chunk::{LineFault, Origin, Problem, TableCell};
 use super::decompress::Input;
-use super::fault::{LineFault, Origin, Problem};
-use super::format::bad_input;
+use super::fault::bad_input;
 use super::format::understood::ColumnUse;
 use super::options::InputOptions;
 use super::sink::{ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, SampleSink, is_arrow};
-use super::text::chunk::TableCell;
 use outcore_io::Files;
 use outcore_io::error::{Error, Place, Result};
 use std::path::Path;

@@ -7,12 +7,10 @@
 use super::values::{
     Take, UUID_BYTES, bytes_of, for_each_name, for_each_number, uuid_texts, write_value,
 };
-use crate::fault::{LineFault, Problem};
+use crate::chunk::{LineFault, PADDING, ParsedChunk, Problem, TableCell};
 use crate::options::Rows;
-use crate::text::chunk::ParsedChunk;
-use crate::text::chunk::TableCell;
 use crate::text::field::{first_equal, splat, words};
-use crate::text::{PADDING, is_short_number};
+use crate::text::is_short_number;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ArrowNativeType;

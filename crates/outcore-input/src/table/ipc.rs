@@ -5,7 +5,7 @@
 
 use super::{Batches, caught, damaged};
 use crate::decompress::Input;
-use crate::format::bad_input;
+use crate::fault::bad_input;
 use crate::sink::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{read_dictionary, read_record_batch};

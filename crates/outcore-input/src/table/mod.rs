@@ -16,18 +16,18 @@ mod ipc;
 mod parquet;
 mod values;
 
+use super::chunk::{LineFault, Origin, Problem, TableCell};
 use super::decompress::Input;
-use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
+use super::fault::{bad_input, escape, of_distance_zero};
 use super::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, ColumnUse, Roles};
-use super::format::{bad_input, check_distinct, kinds_of, twice};
+use super::format::{check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::sink::{
     ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, SAMPLED_CHUNK_BYTES,
     STREAM_NAME, SampleSink, is_arrow, is_whole,
 };
-use super::text::chunk::TableCell;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
 use columns::Columns;
@@ -282,7 +282,7 @@ impl TableFormat {
     pub(crate) fn reason(&self, problem: Problem) -> String {
         match problem {
             Problem::EmptyWeight => "weight is null".into(),
-            other => other.reason_of_value(self.rows),
+            other => other.reason(self.rows),
         }
     }
 
@@ -307,7 +307,7 @@ impl TableFormat {
             byte: 0,
             text: shown,
             span: (start, end),
-            expected: fault.problem.expected_value().into_owned(),
+            expected: fault.problem.expected(),
         }
     }
 

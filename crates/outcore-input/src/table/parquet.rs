@@ -6,11 +6,10 @@
 
 use super::values::UUID;
 use super::{TableTask, caught, damaged};
-use crate::fault::Origin;
-use crate::format::bad_input;
+use crate::chunk::{Origin, ParsedChunk};
+use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
 use crate::sink::{ChunkSink, Halt, Progress};
-use crate::text::chunk::ParsedChunk;
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};

@@ -5,7 +5,7 @@
 //! of lines. Types whose text depends on the program that writes it, such as dates, times, and floating-point numbers as
 //! names, have no values.
 
-use crate::fault::Problem;
+use crate::chunk::Problem;
 use crate::text::field::weight_value;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

@@ -3,23 +3,17 @@
 //! [`parse`] selects the loop once per chunk. Names in columns 1 and 2 go through [`plain`]. Unusual lines, and all lines
 //! of other layouts, go through [`general_line`], which alone determines what is wrong with a line.
 
-pub(super) mod checks;
-pub(crate) mod chunk;
 pub(super) mod field;
-pub mod lines;
+mod kinds;
 mod plain;
 
-use super::fault::{LineFault, Problem};
-use super::format::{BYTE_ORDER_MARK, Layout};
-use super::options::LINE_LIMIT;
-use super::{Delimiter, Rows};
-use chunk::ParsedChunk;
+use crate::chunk::{LineFault, ParsedChunk, Problem};
+use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::options::{Delimiter, LINE_LIMIT, Rows};
+pub(crate) use kinds::set_kinds;
 use memchr::{memchr, memchr2, memchr3, memmem};
 use outcore_graph::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 use plain::{BYTES, BYTES_AND_SPACES, PlainMasks, SPACES, parse_plain};
-
-/// Bytes after the text that may be loaded but have no meaning.
-pub(crate) const PADDING: usize = 32;
 
 /// Destination of the edges of a text.
 pub(super) struct EdgeSink<'a> {
@@ -29,7 +23,7 @@ pub(super) struct EdgeSink<'a> {
     pub(super) comments: &'a mut u64,
 }
 
-/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`, parsing ends at the
+/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`](crate::chunk::PADDING). With `stop`, parsing ends at the
 /// first bad line.
 pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { edges, used, faults, comments, .. } = chunk;
@@ -421,6 +415,21 @@ fn weight_value(layout: &Layout, text: &[u8]) -> Result<f64, Problem> {
 pub(super) fn is_short_number(field: &[u8]) -> bool {
     let digits = field.len() <= SHORT_NAME_BYTES && field.iter().all(u8::is_ascii_digit);
     digits && (field.len() == 1 || field.first().is_some_and(|&digit| digit != b'0'))
+}
+
+pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
+    Fields { layout, quoted: true, text: line, at: 0, end: line.len(), ended: false }
+}
+
+/// Splits a line into columns without the spaces around them, up to a broken quote.
+pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+    fields(layout, line)
+        .map_while(|field| field.ok())
+        .map(|field| match field.is_quoted() {
+            true => &line[field.start..field.end],
+            false => layout.trimmed(&line[field.start..field.end]),
+        })
+        .collect()
 }
 
 /// Iterator over the fields of one line.

@@ -2,7 +2,8 @@
 
 use super::numbers::{is_missing, is_number};
 use crate::format::names::ColumnKind;
-use crate::format::{Layout, fields, split};
+use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::text::{fields, split};
 use crate::{Delimiter, InputOptions};
 
 /// Maximum number of lines that are sampled.
@@ -88,8 +89,6 @@ impl<'a> Sample<'a> {
         self.lines.push(line);
     }
 }
-
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns the prefix of comments if none is given: `%` if the first line begins with it, as in KONECT; otherwise `#`.
 fn usual_comment(text: &[u8]) -> Vec<u8> {

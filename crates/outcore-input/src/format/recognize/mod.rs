@@ -11,6 +11,8 @@ pub(crate) mod question;
 
 use super::formats;
 use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use crate::layout::Layout;
+use crate::text::split;
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
 use numbers::{has_comma, is_moment, is_number, is_whole_number, is_word};
@@ -285,7 +287,7 @@ fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) ->
         Some(fields) => (fields, Delimiter::Byte(b',')),
         None => (text, delimiter),
     };
-    let names = super::split(&super::Layout::of(delimiter), text);
+    let names = split(&Layout::of(delimiter), text);
     names.into_iter().map(<[u8]>::trim_ascii).collect()
 }
 

@@ -4,7 +4,7 @@ use super::LineReading;
 use crate::fault::escape;
 use crate::format::names::{Chosen, ColumnChoice, ColumnKind};
 use crate::format::understood::shown_name;
-use crate::{Delimiter, InputOptions, Rows};
+use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
     COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
@@ -274,16 +274,4 @@ pub(in crate::format) fn doubt(path: &Path, message: &str, hint: outcore_io::err
     Error::usage(format!("`{}` {message}", path.display()))
         .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
         .hint(hint)
-}
-
-impl Delimiter {
-    /// Returns the delimiter as it is typed.
-    fn typed(self) -> String {
-        match self {
-            Self::Spaces => "spaces".into(),
-            Self::Byte(b'\t') => "tab".into(),
-            Self::Byte(b',') => "comma".into(),
-            Self::Byte(byte) => format!("'{}'", byte.escape_ascii()),
-        }
-    }
 }

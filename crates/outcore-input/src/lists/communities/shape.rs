@@ -1,7 +1,9 @@
 //! What the first lines of a file of communities are: a banner, records, or the shape of their columns.
 
 use crate::fault::escape;
-use crate::format::{Layout, fields, names};
+use crate::format::names;
+use crate::layout::Layout;
+use crate::text::fields;
 use crate::{CommunityFormat, Delimiter};
 use outcore_io::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use outcore_io::error::{Error, Result};
