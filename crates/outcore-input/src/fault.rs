@@ -4,7 +4,7 @@
 //! backslashes and bytes that are not UTF-8 are escaped. The file appears under its name when it is complete; a pipe or
 //! a device is written as lines come.
 
-use super::chunk::Problem;
+use super::chunk::{LineFault, Problem};
 use super::options::Rows;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::checkpoint::StateWriter;
@@ -83,6 +83,25 @@ pub(super) fn bad_input(path: &Path, message: &str) -> Error {
 pub(super) fn of_distance_zero() -> Text {
     let other = WEIGHT_TRANSFORM.of(WeightTransform::Similarity.name());
     format_args!("use {other}, which is 1 / (1 + distance)").into()
+}
+
+/// Returns the place of a bad row, all of which is shown, by its number and its column.
+pub(super) fn row_place(
+    fault: &LineFault,
+    text: &[u8],
+    (line, column): (u64, u64),
+    path: &Path,
+) -> Place {
+    let [from, start, end, to] =
+        [fault.line_start, fault.start, fault.end, fault.line_end].map(|byte| byte as usize);
+    let mut shown = String::new();
+    escape(&text[from..start], &mut shown);
+    let span_start = shown.len();
+    escape(&text[start..end], &mut shown);
+    let span = (span_start, shown.len());
+    escape(&text[end..to], &mut shown);
+    let expected = fault.problem.expected();
+    Place { path: path.to_path_buf(), line, column, byte: 0, text: shown, span, expected }
 }
 
 /// Returns at most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and the position of the fault in them.

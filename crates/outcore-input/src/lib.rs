@@ -40,9 +40,11 @@
     expect(dead_code, reason = "code used only by tables stays compiled")
 )]
 
+mod catalog;
 mod chunk;
 mod chunks;
 mod cost;
+mod cut;
 mod decompress;
 mod fault;
 mod format;
@@ -51,8 +53,11 @@ pub mod lines;
 mod lists;
 mod open;
 mod options;
+mod pieces;
 mod sample;
 mod sink;
+mod source;
+mod stream;
 #[cfg(feature = "tables")]
 mod table;
 #[cfg(not(feature = "tables"))]
@@ -62,17 +67,16 @@ mod table;
 mod tests;
 mod text;
 
+pub use catalog::{FormatRow, formats};
 use chunk::Origin;
 use chunk::ParsedChunk;
-use chunks::{Message, Reader, Task, parse_all};
+use chunks::{Channels, Message, Reader, Task, parse_all};
 pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::Rejects;
-pub use format::formats::{FormatRow, formats};
 pub use format::names::choose_columns;
-pub use format::understood::ColumnUse;
 pub use open::examine;
-use open::{FileFormat, Form, common_weights, kinds_bytes, open_files, total_bytes, unweighted};
+use open::{common_weights, describe, kinds_bytes, open_files, total_bytes, unweighted};
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,
     InputOptions, OnBadLine, Rows,
@@ -86,8 +90,10 @@ use outcore_io::error::{Error, Place, Result};
 use outcore_io::{Files, Sealed};
 pub use sample::{InputSample, sample};
 use sink::DecodeRoom;
+pub use source::ColumnUse;
+use source::OpenFile;
 use std::path::Path;
-pub use table::TableStream;
+pub use stream::TableStream;
 pub use table::silence_decoders;
 
 /// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.
@@ -159,7 +165,7 @@ pub struct InputState {
 const PARTS_OF_CHUNK: usize = 4;
 /// Reader of edges.
 pub struct EdgeReader {
-    formats: Vec<FileFormat>,
+    formats: Vec<OpenFile>,
     weighted: bool,
     stop: bool,
     total_bytes: Option<u64>,
@@ -226,7 +232,7 @@ impl EdgeReader {
         let workers = rayon::current_num_threads();
         let room = DecodeRoom { workers, bytes: memory.total_bytes(1, workers) };
         let (mut formats, mut tasks) = open_files(files, options, room)?;
-        for file in formats.iter_mut().filter(|file| file.kinds().is_some()) {
+        for file in formats.iter_mut().filter(|file| file.source.kinds().is_some()) {
             file.window_bytes += kinds_bytes(memory);
         }
         let weighted = common_weights(&formats, options)?;
@@ -249,15 +255,13 @@ impl EdgeReader {
             files: files.clone(),
             chunk_bytes: memory.chunk_bytes,
             workers,
-            to_parsers,
-            recycled,
             done_bytes: before.unwrap_or(0),
-            stream: options.stream.clone(),
             stop: options.on_bad_line == OnBadLine::Stop,
+            channels: Channels { to_parsers, recycled },
         };
         let summary = state.map(|state| state.summary.clone()).unwrap_or_default();
         Ok(Self {
-            repeats: begin.byte > 0 && formats[begin.file].is_compressed(),
+            repeats: begin.byte > 0 && formats[begin.file].unpacker.is_some(),
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
@@ -278,9 +282,8 @@ impl EdgeReader {
 
     /// Returns whether another reader can resume here.
     pub fn can_be_saved(&self) -> bool {
-        // The state that matches the two halves of each edge would be lost.
-        let has_lists = self.formats.iter().any(|file| matches!(file.form, Form::Lists(_)));
-        self.next.is_some() && !has_lists && self.rejects.as_ref().is_none_or(Rejects::is_file)
+        let can_resume = self.formats.iter().all(|file| file.source.can_resume());
+        self.next.is_some() && can_resume && self.rejects.as_ref().is_none_or(Rejects::is_file)
     }
 
     /// Returns whether text that another reader has read is decompressed again first.
@@ -316,7 +319,7 @@ impl EdgeReader {
 
     /// Describes how the files were understood: one line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
-        format::understood::describe(&self.formats)
+        describe(&self.formats)
     }
 
     /// Fills `batch` with the next chunks in file order, parsed on the current rayon pool. Returns `false` at the end
@@ -398,8 +401,7 @@ impl EdgeReader {
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
-        let size = file.text().and_then(|format| format.matrix);
-        size.map_or(Ok(()), |size| format::matrix_market::check_entries(size, found, &file.path))
+        file.source.check_entries(found, &file.path)
     }
 
     /// Counts a parsed chunk, and reports or stores its bad lines.
@@ -419,27 +421,11 @@ impl EdgeReader {
             if !is_first && self.rejects.is_none() {
                 break;
             }
-            let text = &chunk.edges.text;
-            let (place, reason) = match &file.form {
-                Form::Nothing | Form::Lists(_) | Form::Numbered(_) => {
-                    unreachable!("no bad lines are recorded")
-                }
-                Form::Text(format) => {
-                    let place = format.place(fault, text, (&chunk.origin, line), &file.path);
-                    if self.stop {
-                        return Err(format.error(fault, text, place, true));
-                    }
-                    (place, format.reason(fault.problem))
-                }
-                Form::Table(format) => {
-                    let at = chunk.cells[number];
-                    let place = format.place(fault, text, at, &file.path);
-                    if self.stop {
-                        return Err(format.error(fault, at, place));
-                    }
-                    (place, format.reason(fault.problem))
-                }
-            };
+            let place = file.source.place(chunk, number, line, &file.path);
+            if self.stop {
+                return Err(file.source.error(chunk, number, place));
+            }
+            let reason = file.source.reason(fault.problem);
             if let Some(rejects) = &mut self.rejects {
                 let kind = fault.problem.kind().name();
                 rejects.push(&place, kind, &reason, &chunk.edges.text[start..end])?;
@@ -457,8 +443,8 @@ impl EdgeReader {
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
         self.summary.comment_lines += chunk.comments;
-        if let Some(format) = file.text().filter(|_| chunk.origin.byte == 0) {
-            self.summary.comment_lines += format.preamble_comments;
+        if chunk.origin.byte == 0 {
+            self.summary.comment_lines += file.source.comments_before();
         }
         if let Some((_, lines)) =
             self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)

@@ -6,9 +6,9 @@
 use crate::InputOptions;
 use crate::chunk::{Origin, PADDING, ParsedChunk, Problem};
 use crate::fault::bad_input;
+use crate::format::source::{FIRST_BLOCK_LIMIT, no_lines};
 use crate::format::{self, InputFormat, checks, foreign, matrix_market};
-use crate::open::{FIRST_BLOCK_LIMIT, no_lines};
-use crate::text::{self, set_kinds};
+use crate::text::set_kinds;
 use crate::{lists, sink};
 use outcore_graph::ids::EdgeChunk;
 use outcore_io::error::{Error, Result};
@@ -75,9 +75,7 @@ impl LineFormat {
         }
         chunk.used = chunk.edges.text.len();
         chunk.edges.text.resize(chunk.used + PADDING, 0);
-        let skipped = self.format.preamble_bytes.saturating_sub(byte);
-        let from = skipped.min(chunk.used as u64) as usize;
-        text::parse(&mut chunk, &self.format.layout, from, true);
+        self.format.parse_lines(&mut chunk, true);
         checks::check(&mut chunk, &self.format, true);
         (chunk.edges.first_line, chunk.edges.has_lines) = (line, true);
         let mut lines: Vec<u64> = chunk.edges.edge_lines().collect();
@@ -95,8 +93,8 @@ impl LineFormat {
         let error = chunk.faults.iter().min_by_key(|fault| fault.line_start).map(|fault| {
             let (text, start) = (&chunk.edges.text, fault.line_start as usize);
             let line = line + memchr::memchr_iter(b'\n', &text[..start]).count() as u64;
-            let place = self.format.place(fault, text, (&chunk.origin, line), &self.path);
-            self.format.error(fault, text, place, false)
+            let place = self.format.place_of(fault, text, (&chunk.origin, line), &self.path);
+            self.format.error_of(fault, text, place, false)
         });
         ParsedLines { chunk: chunk.edges, lines, error }
     }

@@ -1,6 +1,8 @@
 //! Options of the input.
 
-use super::{NameRef, TableStream, WeightTransform, chunk::LineFault};
+use super::chunk::LineFault;
+use super::stream::TableStream;
+use super::{NameRef, WeightTransform};
 use outcore_io::error::opt::{
     COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };

@@ -64,9 +64,6 @@ pub(super) trait ChunkSink {
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
-/// Bytes of a chunk in a sample.
-pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
-
 /// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
 pub(super) struct SampleSink<'a> {
     count: &'a mut (dyn FnMut(&ParsedChunk) + Send),

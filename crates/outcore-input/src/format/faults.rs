@@ -15,7 +15,7 @@ use std::path::Path;
 
 impl InputFormat {
     /// Returns what is wrong with a line, in one clause.
-    pub(crate) fn reason(&self, problem: Problem) -> String {
+    pub(crate) fn reason_of(&self, problem: Problem) -> String {
         match problem {
             Problem::MissingColumn(found) => {
                 let (role, column) = self.layout.first_role_after(found as usize);
@@ -43,7 +43,7 @@ impl InputFormat {
     }
 
     /// Returns the error for a bad line at `place`. `can_skip` indicates whether the error may suggest skipping bad lines.
-    pub(crate) fn error(
+    pub(crate) fn error_of(
         &self,
         fault: &LineFault,
         text: &[u8],
@@ -52,7 +52,7 @@ impl InputFormat {
     ) -> Error {
         let (byte, line) = (place.byte, place.line);
         let found = &text[fault.start as usize..fault.end as usize];
-        let mut error = Error::new(fault.problem.kind(), self.reason(fault.problem))
+        let mut error = Error::new(fault.problem.kind(), self.reason_of(fault.problem))
             .at(place)
             .note(format!("byte {byte} of the file"));
         if fault.problem.kind() == ErrorKind::MissingColumn {
@@ -150,7 +150,7 @@ impl InputFormat {
     }
 
     /// Returns the place of a bad line in its file; `line` is its number there.
-    pub(crate) fn place(
+    pub(crate) fn place_of(
         &self,
         fault: &LineFault,
         text: &[u8],

@@ -2,10 +2,7 @@
 //!
 //! Adding a format of columns is adding a row, and a sample file in `tests/formats`. The page of the documentation,
 //! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
-//! [`lists`]; their rows say how they are recognized and what is read of them.
-
-use super::names::plain_word;
-use crate::lists::{self, ListKind};
+//! [`lists`](crate::lists); their rows say how they are recognized and what is read of them.
 
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,39 +195,6 @@ pub(crate) const FORMATS: &[Format] = &[
     other("Matrix Market", "banner `%%MatrixMarket`", ["row", "column", "value"], "matrix.mtx"),
 ];
 
-/// Row of the table of formats, in words.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct FormatRow {
-    /// Name of the format.
-    pub format: &'static str,
-    /// How it is recognized.
-    pub recognized_by: String,
-    /// Columns of source, target and weight: names, or numbers from 1; or what is read instead of columns.
-    pub edges: String,
-}
-
-/// Returns the table of formats.
-pub fn formats() -> Vec<FormatRow> {
-    let row = |format: &Format| {
-        let [source, target, weight] = format.columns;
-        let ends =
-            if target.is_empty() { source.to_owned() } else { format!("{source} -> {target}") };
-        let edges = match weight {
-            "" => ends,
-            "*" => format!("{ends}, weight by its name"),
-            weight => format!("{ends}, weight = {}", weight.replace('|', " or ")),
-        };
-        FormatRow { format: format.name, recognized_by: format.sign.text(), edges }
-    };
-    let of_list = |kind: &ListKind| FormatRow {
-        format: kind.name,
-        recognized_by: kind.doc.into(),
-        edges: kind.entries(),
-    };
-    FORMATS.iter().map(row).chain(lists::KINDS.iter().map(of_list)).collect()
-}
-
 /// Returns the format with a header of these words.
 pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| match format.sign {
@@ -277,4 +241,19 @@ fn is_of_kind(field: &[u8], kind: u8) -> bool {
         }),
         _ => !field.is_empty(),
     }
+}
+
+/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
+/// nothing if the name is not ASCII.
+pub(crate) fn plain_word(name: &[u8]) -> String {
+    if !name.is_ascii() {
+        return String::new();
+    }
+    let name = match memchr::memchr(b':', name) {
+        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
+        Some(at) => &name[..at],
+        None => name,
+    };
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
 }

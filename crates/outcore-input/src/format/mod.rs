@@ -17,12 +17,14 @@ pub(crate) mod matrix_market;
 pub(crate) mod names;
 mod nodes;
 pub(crate) mod recognize;
+pub(crate) mod source;
 pub(crate) mod understood;
 
 use super::fault::bad_input;
 use super::fault::escape;
 use super::layout::Layout;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
+use crate::source::ColumnUse;
 use names::{Chosen, ColumnChoice};
 use outcore_graph::ids::Fingerprint;
 use outcore_io::error::opt::{COLUMNS, DELIMITER};
@@ -30,7 +32,7 @@ use outcore_io::error::{Error, Result, Text};
 use recognize::lines::Sample;
 use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
-use understood::{ColumnUse, Roles};
+use understood::Roles;
 
 /// Format of one file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -59,7 +61,7 @@ pub(crate) struct InputFormat {
 
 impl InputFormat {
     /// Describes how the file was understood.
-    pub(crate) fn describe(&self) -> String {
+    fn text(&self) -> String {
         let delimiter = self.layout.delimiter;
         if self.layout.is_fasta {
             return "list of nodes, FASTA".into();

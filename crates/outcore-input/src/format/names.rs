@@ -3,7 +3,7 @@
 //! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
 //! formats](super::formats), then the words here.
 
-use super::formats::{self, Format};
+use super::formats::{self, Format, plain_word};
 use crate::fault::bad_input;
 use crate::{Rows, WeightTransform};
 use outcore_io::error::Error;
@@ -501,19 +501,4 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     // The index of a data frame names the nodes if nothing else does.
     let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
     Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
-}
-
-/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
-/// nothing if the name is not ASCII.
-pub(crate) fn plain_word(name: &[u8]) -> String {
-    if !name.is_ascii() {
-        return String::new();
-    }
-    let name = match memchr::memchr(b':', name) {
-        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
-        Some(at) => &name[..at],
-        None => name,
-    };
-    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
 }

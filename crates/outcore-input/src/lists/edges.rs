@@ -9,6 +9,7 @@ use crate::chunk::{Origin, ParsedChunk, Problem};
 use crate::options::{Column, Rows};
 pub(super) use crate::sink::Progress;
 use crate::sink::{ChunkSink, Halt, ROW_BYTES};
+use crate::source::ReadTask;
 use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
 use outcore_graph::ids::Fingerprint;
@@ -87,19 +88,6 @@ pub(super) struct MetisHeader {
     pub(super) skipped: u64,
 }
 
-/// Place of a file in the input, and how much of it is read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ListPart {
-    /// Index of the file.
-    pub(crate) file: usize,
-    /// Bytes of a chunk of text.
-    pub(crate) chunk_bytes: usize,
-    /// Bytes of the files before this one.
-    pub(crate) done_bytes: u64,
-    /// Whether only a sample is wanted, of edges rather than of nodes without any.
-    pub(crate) is_sample: bool,
-}
-
 /// What was read so far.
 #[derive(Debug, Default)]
 pub(super) struct EntryTally {
@@ -118,7 +106,7 @@ pub(super) struct EntryTally {
 /// Converter of entries to edges.
 pub(super) struct ListEdges<'a> {
     pub(super) settings: &'a ListSettings,
-    part: ListPart,
+    task: &'a ReadTask<'a>,
     sink: &'a mut (dyn ChunkSink + Send),
     chunk: ParsedChunk,
     max_edges: usize,
@@ -139,18 +127,18 @@ pub(super) struct ListEdges<'a> {
 impl<'a> ListEdges<'a> {
     pub(super) fn new(
         settings: &'a ListSettings,
-        part: ListPart,
+        task: &'a ReadTask<'a>,
         sink: &'a mut (dyn ChunkSink + Send),
     ) -> Self {
-        let chunk = cleared(sink.spare(), part.file);
+        let chunk = cleared(sink.spare(), task.begin.file);
         Self {
             settings,
-            part,
+            task,
             sink,
             chunk,
-            max_edges: (part.chunk_bytes / ROW_BYTES).max(1),
+            max_edges: (task.chunk_bytes / ROW_BYTES).max(1),
             // A vector that grows may have twice the capacity.
-            max_text: part.chunk_bytes / 2,
+            max_text: task.chunk_bytes / 2,
             source: Vec::new(),
             source_name: None,
             number: 0,
@@ -220,7 +208,7 @@ impl<'a> ListEdges<'a> {
     /// Makes the first name a node, whether or not it has edges.
     pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
-        if self.part.is_sample && self.tally.nodes > SAMPLED_NODES {
+        if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
             let is_enough = self.tally.nodes >= SAMPLED_NODES_LIMIT && self.tally.entries == 0;
             return if is_enough { Err(Halt::Unwanted) } else { Ok(()) };
@@ -241,7 +229,7 @@ impl<'a> ListEdges<'a> {
         if count > NODES_LIMIT {
             return words.fail("file has too many nodes", "expected at most 4,294,967,295");
         }
-        if self.part.is_sample && count > SAMPLED_NODES {
+        if self.task.is_sample && count > SAMPLED_NODES {
             (self.tally.nodes, self.tally.has_left_out) = (count, true);
             return Ok(());
         }
@@ -356,11 +344,11 @@ impl<'a> ListEdges<'a> {
             return Ok(());
         }
         self.source_name = None;
-        let spare = cleared(self.sink.spare(), self.part.file);
+        let spare = cleared(self.sink.spare(), self.task.begin.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
         chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
         chunk.used = chunk.edges.text.len();
-        chunk.done_bytes = self.part.done_bytes + consumed;
+        chunk.done_bytes = self.task.done_bytes + consumed;
         self.sink.take(chunk)
     }
 }

@@ -27,16 +27,17 @@ mod uc;
 mod words;
 mod xml;
 
+use super::chunk::ParsedChunk;
 use super::decompress::Input;
 use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink, is_whole};
-pub(crate) use edges::ListPart;
+use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
+use super::sink::{ChunkSink, Halt, Progress, SampleSink, is_whole};
+use super::source::{EdgeSource, FileSample, ReadTask, SampleTask};
 use edges::{EntryTally, ListEdges, ListSettings};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
 use outcore_graph::weight::WeightTransform;
-use outcore_io::Files;
 use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
 use outcore_io::error::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -198,26 +199,52 @@ impl ListFormat {
         Ok(Some(Self { kind, settings }))
     }
 
-    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
-    pub(crate) fn is_weighted(&self) -> bool {
-        !self.settings.ignore_weights && self.settings.rows == Rows::Edges
+    /// Reads the file to its end, or until no more edges are wanted.
+    ///
+    /// # Errors
+    /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
+    fn read_all(
+        &self,
+        task: &ReadTask<'_>,
+        input: Option<Input>,
+        sink: &mut (dyn ChunkSink + Send),
+    ) -> Result<Read> {
+        let (path, settings) = (task.path, &self.settings);
+        let mut words = Words::new(task.opened(input)?, path, settings.rows);
+        let mut edges = ListEdges::new(settings, task, sink);
+        let read = (self.kind.read)(&mut words, &mut edges);
+        let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
+        if is_whole && !settings.directed {
+            edges.both.check(path)?;
+        }
+        if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
+            self.check_transform(path)?;
+        }
+        // Half of the entries of a list are taken.
+        let share = if edges.both.has_some() { 0.5 } else { 1.0 };
+        Ok(Read { is_whole, consumed: words.consumed(), tally: edges.tally, share })
     }
 
-    /// Returns whether the file names its values, so that columns can be chosen.
-    pub(crate) fn names_columns(&self) -> bool {
-        communities::has_names(self.kind)
+    /// Returns an error if weights are to be transformed, as the file has none.
+    fn check_transform(&self, path: &Path) -> Result<()> {
+        if self.settings.transform == WeightTransform::None || self.settings.rows != Rows::Edges {
+            return Ok(());
+        }
+        let path = path.display();
+        let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
+        Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
     }
+}
 
-    /// Returns the name of the format.
-    pub(crate) fn kind(&self) -> &'static str {
+impl EdgeSource for ListFormat {
+    fn name(&self) -> &'static str {
         self.kind.name
     }
 
-    /// Describes how the file was understood.
-    pub(crate) fn describe(&self) -> String {
+    fn describe(&self) -> Option<String> {
         let ListKind { name, nodes, weights, .. } = self.kind;
         if self.settings.rows != Rows::Edges {
-            return format!("{name}, {nodes}");
+            return Some(format!("{name}, {nodes}"));
         }
         let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
         let entries = match (is_listed, self.settings.directed) {
@@ -240,88 +267,62 @@ impl ListFormat {
             (false, true) => "; node weights unused",
             (false, false) => "",
         };
-        format!("{name}, {nodes}{entries}, {weights}{unused}")
+        Some(format!("{name}, {nodes}{entries}, {weights}{unused}"))
     }
 
-    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them.
-    pub(crate) fn first_edges(
+    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
+    fn is_weighted(&self) -> Option<bool> {
+        Some(!self.settings.ignore_weights && self.settings.rows == Rows::Edges)
+    }
+
+    fn has_columns(&self) -> bool {
+        communities::has_names(self.kind)
+    }
+
+    /// The state that matches the two halves of each edge would be lost.
+    fn can_resume(&self) -> bool {
+        false
+    }
+
+    fn read(
         &self,
-        files: &Files,
-        path: &Path,
-        bytes: u64,
-        mut sample: SampleSink<'_>,
-    ) -> Result<ListSample> {
-        let chunk_bytes = SAMPLED_CHUNK_BYTES;
-        let part = ListPart { file: 0, chunk_bytes, done_bytes: 0, is_sample: true };
-        let task = ListTask { format: self.clone(), part };
-        let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
-        Ok(ListSample {
-            all_edges: (!read.is_whole || read.tally.has_left_out).then(|| read.estimate(bytes)),
-            nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
+        task: &ReadTask<'_>,
+        input: Option<Input>,
+        sink: &mut (dyn ChunkSink + Send),
+    ) -> Progress<u64> {
+        let read = self.read_all(task, input, sink)?;
+        if read.is_whole { Ok(read.consumed) } else { Err(Halt::Unwanted) }
+    }
+
+    /// Samples the beginning of the file.
+    fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
+        let (mut edges, mut sampled) = (0, 0);
+        let task = sample.read(0);
+        let mut count = |chunk: &ParsedChunk| {
+            edges += chunk.lines;
+            sampled += (sample.count)(chunk, None);
+        };
+        let pieces = sample.pieces.clamp(1, PIECES);
+        let (rows, bytes) = (pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
+        let read = self.read_all(&task, None, &mut SampleSink::new(rows, bytes, &mut count))?;
+        let is_whole = read.is_whole && !read.tally.has_left_out;
+        let all = if is_whole { 0.0 } else { read.estimate(sample.bytes) }.max(edges as f64);
+        Ok(FileSample {
+            text_bytes: sampled as f64 * all / edges.max(1) as f64,
+            is_whole,
+            is_spread: is_whole && sample.is_whole,
+            declared_nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
+            ..FileSample::default()
         })
     }
 }
 
-/// What the beginning of a file says of all of it.
-pub(crate) struct ListSample {
-    /// Estimated number of all edges, or `None` if the sample has all of them.
-    pub(crate) all_edges: Option<f64>,
-    /// Number of nodes of which the sample has only some.
-    pub(crate) nodes: u64,
-}
-
-/// Task of reading a file.
-pub(crate) struct ListTask {
-    pub(crate) format: ListFormat,
-    pub(crate) part: ListPart,
-}
-
-impl ListTask {
-    /// Reads the file to its end, or until no more edges are wanted.
-    ///
-    /// # Errors
-    /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
-    pub(crate) fn read(
-        &self,
-        path: &Path,
-        input: Input,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<Read> {
-        let settings = &self.format.settings;
-        let mut words = Words::new(input, path, settings.rows);
-        let mut edges = ListEdges::new(settings, self.part, sink);
-        let read = (self.format.kind.read)(&mut words, &mut edges);
-        let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
-        if is_whole && !settings.directed {
-            edges.both.check(path)?;
-        }
-        if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
-            self.check_transform(path)?;
-        }
-        // Half of the entries of a list are taken.
-        let share = if edges.both.has_some() { 0.5 } else { 1.0 };
-        Ok(Read { is_whole, consumed: words.consumed(), tally: edges.tally, share })
-    }
-
-    /// Returns an error if weights are to be transformed, as the file has none.
-    fn check_transform(&self, path: &Path) -> Result<()> {
-        if self.format.settings.transform == WeightTransform::None
-            || self.format.settings.rows != Rows::Edges
-        {
-            return Ok(());
-        }
-        let path = path.display();
-        let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
-        Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
-    }
-}
-
 /// Result of reading a file.
-pub(crate) struct Read {
+struct Read {
     /// Whether the file was read to its end.
-    pub(crate) is_whole: bool,
+    is_whole: bool,
     /// Bytes of the file, as stored.
-    pub(crate) consumed: u64,
+    consumed: u64,
     tally: EntryTally,
     /// Edges per entry.
     share: f64,

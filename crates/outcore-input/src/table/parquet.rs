@@ -5,8 +5,8 @@
 //! <https://parquet.apache.org/docs/file-format/>.
 
 use super::values::UUID;
-use super::{TableTask, caught, damaged};
-use crate::chunk::{Origin, ParsedChunk};
+use super::{TableReader, caught, damaged};
+use crate::chunk::ParsedChunk;
 use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
 use crate::sink::{ChunkSink, Halt, Progress};
@@ -28,7 +28,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::TypePtr;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -333,27 +333,17 @@ enum Made {
     Failed(Error),
 }
 
-/// Reads the file from row `begin.byte` on.
+/// Reads the file from the row on where `reader` begins.
 pub(super) fn read(
-    task: &TableTask,
-    files: &Files,
-    path: &Path,
-    begin: Origin,
+    reader: &TableReader<'_>,
     plan: DecodePlan,
     sink: &mut (dyn ChunkSink + Send),
 ) -> Progress {
-    let mut file = ParquetFile::open(files, path)?;
-    let projection = task.format.projection();
+    let path = reader.task.path;
+    let mut file = ParquetFile::open(reader.task.files, path)?;
     file.pages.limit = plan.page_limit;
     let (rows, workers) = (file.groups(), plan.workers);
-    let decoder = ParquetDecoder {
-        task,
-        file: &file,
-        path: path.to_path_buf(),
-        projection,
-        rows: &rows,
-        begin,
-    };
+    let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
     std::thread::scope(|scope| {
         let (recycle, recycled) = bounded(2 * WAITING * workers);
         let channels: Vec<Receiver<Made>> = (0..workers)
@@ -385,12 +375,9 @@ pub(super) fn read(
 }
 
 struct ParquetDecoder<'a> {
-    task: &'a TableTask,
+    reader: &'a TableReader<'a>,
     file: &'a ParquetFile,
-    path: PathBuf,
-    projection: Vec<usize>,
     rows: &'a [u64],
-    begin: Origin,
 }
 
 impl ParquetDecoder<'_> {
@@ -399,7 +386,7 @@ impl ParquetDecoder<'_> {
         let mut first_row = 0;
         for (group, &rows) in self.rows.iter().enumerate() {
             if group % workers == worker {
-                let made = caught(&self.path, || self.decode(group, first_row, sender));
+                let made = caught(self.reader.task.path, || self.decode(group, first_row, sender));
                 let sent = match made {
                     Err(Halt::Unwanted) => return,
                     Ok(()) => sender.to_reader.send(Made::GroupEnd),
@@ -415,28 +402,28 @@ impl ParquetDecoder<'_> {
 
     fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Progress {
         let rows = self.rows[group];
-        let skipped = self.begin.byte.saturating_sub(first_row).min(rows);
+        let skipped = self.reader.task.begin.byte.saturating_sub(first_row).min(rows);
         if skipped == rows {
             return Ok(());
         }
         let total = self.file.row_count();
         let mut row = first_row + skipped;
-        self.file.will_read(group, &self.projection);
-        let batches = self.file.batches(group, skipped, &self.projection)?;
-        let order = order_of(&self.projection);
+        let projection = &self.reader.projection;
+        self.file.will_read(group, projection);
+        let batches = self.file.batches(group, skipped, projection)?;
+        let order = order_of(projection);
         for batch in batches {
             let batch = batch.map_err(|error| self.file.pages.error(error))?;
             let batch = batch.project(&order).map_err(|error| self.file.pages.error(error))?;
-            let origin = Origin { byte: row, line: row + 1, ..self.begin };
+            let first = row;
             row += batch.num_rows() as u64;
-            let (before, own) = self.task.bytes;
-            let share = row as f64 / total as f64;
-            let done = before + (own as f64 * share.min(1.0)) as u64;
-            self.task.convert(&batch, origin, done, sender)?;
+            let read = self.reader.bytes as f64 * (row as f64 / total as f64).min(1.0);
+            let done = self.reader.task.done_bytes + read as u64;
+            self.reader.convert(&batch, first, done, sender)?;
         }
         if row - first_row != rows {
             let message = format!("row group {group} does not have the number of rows it declares");
-            return Err(damaged(&self.path, message).into());
+            return Err(damaged(self.reader.task.path, message).into());
         }
         Ok(())
     }
