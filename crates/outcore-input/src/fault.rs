@@ -85,6 +85,22 @@ pub(super) fn of_distance_zero() -> Text {
     format_args!("use {other}, which is 1 / (1 + distance)").into()
 }
 
+/// Returns the first `most` bytes of a text, escaped.
+pub(super) fn escaped(bytes: &[u8], most: usize) -> String {
+    escaped_parts([&bytes[..bytes.len().min(most)], b"", b""]).0
+}
+
+/// Returns three parts of a text one after the other, escaped, and the position of the second one.
+pub(super) fn escaped_parts([before, marked, after]: [&[u8]; 3]) -> (String, (usize, usize)) {
+    let mut text = String::new();
+    escape(before, &mut text);
+    let start = text.len();
+    escape(marked, &mut text);
+    let span = (start, text.len());
+    escape(after, &mut text);
+    (text, span)
+}
+
 /// Returns the place of a bad row, all of which is shown, by its number and its column.
 pub(super) fn row_place(
     fault: &LineFault,
@@ -94,14 +110,9 @@ pub(super) fn row_place(
 ) -> Place {
     let [from, start, end, to] =
         [fault.line_start, fault.start, fault.end, fault.line_end].map(|byte| byte as usize);
-    let mut shown = String::new();
-    escape(&text[from..start], &mut shown);
-    let span_start = shown.len();
-    escape(&text[start..end], &mut shown);
-    let span = (span_start, shown.len());
-    escape(&text[end..to], &mut shown);
+    let (text, span) = escaped_parts([&text[from..start], &text[start..end], &text[end..to]]);
     let expected = fault.problem.expected();
-    Place { path: path.to_path_buf(), line, column, byte: 0, text: shown, span, expected }
+    Place { path: path.to_path_buf(), line, column, byte: 0, text, span, expected }
 }
 
 /// Returns at most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and the position of the fault in them.
@@ -114,19 +125,9 @@ pub(super) fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize,
         to = boundary(line, (from + SHOWN_BYTES).min(line.len()));
     }
     let (start, end) = (start.clamp(from, to), end.clamp(from, to));
-    let mut shown = String::new();
-    if from > 0 {
-        shown.push_str("...");
-    }
-    escape(&line[from..start], &mut shown);
-    let span_start = shown.len();
-    escape(&line[start..end], &mut shown);
-    let span_end = shown.len();
-    escape(&line[end..to], &mut shown);
-    if to < line.len() {
-        shown.push_str("...");
-    }
-    (shown, (span_start, span_end))
+    let (shown, span) = escaped_parts([&line[from..start], &line[start..end], &line[end..to]]);
+    let [before, after] = [from > 0, to < line.len()].map(|is_cut| if is_cut { "..." } else { "" });
+    (format!("{before}{shown}{after}"), (before.len() + span.0, before.len() + span.1))
 }
 
 /// Returns the nearest start of a UTF-8 character at or before `at`.

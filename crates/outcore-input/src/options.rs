@@ -225,7 +225,7 @@ pub enum OnBadLine {
 }
 
 /// Files to read and how to read them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InputOptions {
     /// Files, in order; `-` is standard input, or `stream` if there is one.
     pub paths: Vec<PathBuf>,
@@ -263,29 +263,6 @@ pub struct InputOptions {
     pub weight_transform: WeightTransform,
     /// Contents of the lines.
     pub rows: Rows,
-}
-
-impl Default for InputOptions {
-    fn default() -> Self {
-        Self {
-            paths: Vec::new(),
-            stream: None,
-            nodes: None,
-            format: EdgeFormat::Auto,
-            community_format: CommunityFormat::Auto,
-            directed: false,
-            two_mode: false,
-            columns: None,
-            delimiter: None,
-            comment: None,
-            header: Header::Auto,
-            on_bad_line: OnBadLine::Stop,
-            rejects: None,
-            ignore_weights: false,
-            weight_transform: WeightTransform::None,
-            rows: Rows::Edges,
-        }
-    }
 }
 
 impl InputOptions {

@@ -122,6 +122,14 @@ impl BufRead for ByteSource {
     }
 }
 
+/// Returns the path in lower case, without the ending of compressed files.
+pub(super) fn unpacked_name(path: &Path) -> String {
+    let mut name = path.to_string_lossy().to_ascii_lowercase();
+    let ending = [".gz", ".bgz", ".zst", ".bz2", ".xz"].into_iter().find(|end| name.ends_with(end));
+    name.truncate(name.len() - ending.map_or(0, str::len));
+    name
+}
+
 /// Adds a hint to the error for a directory.
 fn with_hint(error: Error) -> Error {
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());

@@ -73,10 +73,6 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    const fn with_absent(self, absent: &'static str) -> Self {
-        Self { absent, ..self }
-    }
-
     /// Returns the columns of source, target and weight in a header.
     pub(crate) fn columns_in(&self, words: &[String]) -> [Option<usize>; 3] {
         self.columns.map(|names| {
@@ -93,106 +89,42 @@ impl Format {
     }
 }
 
-const fn header(
+const fn row(
     name: &'static str,
-    sign: &'static str,
+    sign: Sign,
     columns: [&'static str; 3],
     sample: &'static str,
+    absent: &'static str,
 ) -> Format {
-    Format { name, sign: Sign::Header(sign), columns, sample, absent: "" }
-}
-
-const fn shape(
-    name: &'static str,
-    sign: &'static str,
-    columns: [&'static str; 3],
-    sample: &'static str,
-) -> Format {
-    Format { name, sign: Sign::Shape(sign), columns, sample, absent: "" }
-}
-
-const fn other(
-    name: &'static str,
-    sign: &'static str,
-    columns: [&'static str; 3],
-    sample: &'static str,
-) -> Format {
-    Format { name, sign: Sign::Other(sign), columns, sample, absent: "" }
+    Format { name, sign, columns, sample, absent }
 }
 
 /// All formats. Of several that fit, the first counts.
+#[rustfmt::skip]
 pub(crate) const FORMATS: &[Format] = &[
-    shape("vsearch table", "sspiiiiiiimz", ["1", "2", "3"], "vsearch.b6"),
-    shape("BLAST table", "sspiiiiiiinn", ["1", "2", "12"], "blast.m8"),
-    shape("BLAST table, extended", "sspiiiiiiinn*", ["1", "2", "12"], "blast-more.m8"),
-    shape("PAF", "siiidsiiiiii*", ["1", "6", "10"], "overlaps.paf"),
-    shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt").with_absent("-"),
-    header(
-        "BLAST table",
-        "qseqid sseqid bitscore",
-        ["qseqid", "sseqid", "bitscore"],
-        "diamond.tsv",
-    ),
-    header(
-        "BLAST table",
-        "query_acc.ver subject_acc.ver bit_score",
-        ["query acc.ver", "subject acc.ver", "bit score"],
-        "blast-comments.m8",
-    ),
-    header(
-        "DIAMOND table",
-        "Query_ID Subject_ID Bit_score",
-        ["Query ID", "Subject ID", "Bit score"],
-        "diamond-verbose.tsv",
-    ),
-    header("MMseqs2 table", "query target bits", ["query", "target", "bits"], "mmseqs.tsv"),
-    header(
-        "STRING export",
-        "node1 node2 node1_string_id node2_string_id combined_score",
-        ["node1", "node2", "combined_score"],
-        "string-export.tsv",
-    ),
-    header(
-        "STRING",
-        "protein1 protein2 combined_score",
-        ["protein1", "protein2", "combined_score"],
-        "string.txt",
-    ),
-    header(
-        "BioGRID",
-        "Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B",
-        ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""],
-        "biogrid.tab3.txt",
-    )
-    .with_absent("-"),
-    header(
-        "BioGRID",
-        "INTERACTOR_A INTERACTOR_B",
-        ["INTERACTOR_A", "INTERACTOR_B", ""],
-        "biogrid.tab.txt",
-    )
-    .with_absent("-"),
-    header(
-        "PSI-MITAB",
-        "ID(s)_interactor_A ID(s)_interactor_B",
-        ["ID(s) interactor A", "ID(s) interactor B", ""],
-        "mitab-header.txt",
-    )
-    .with_absent("-"),
-    header("PLINK IBD", "IID1 IID2 PI_HAT", ["IID1", "IID2", "PI_HAT"], "plink.genome"),
-    header("PLINK LD", "SNP_A SNP_B R2", ["SNP_A", "SNP_B", "R2"], "plink.ld"),
-    header("PLINK 2 LD", "ID_A ID_B", ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor"),
-    header("KING", "IID1 IID2 KINSHIP", ["IID1", "IID2", "KINSHIP"], "plink2.kin0"),
-    header("KING", "ID1 ID2 Kinship", ["ID1", "ID2", "Kinship"], "king.kin0"),
-    header(
-        "Splink",
-        "unique_id_l unique_id_r match_probability",
-        ["unique_id_l", "unique_id_r", "match_probability"],
-        "splink.csv",
-    ),
-    header("Neo4j relationships", ":START_ID :END_ID", [":START_ID", ":END_ID", "*"], "neo4j.csv"),
-    other("KONECT", "first line `% sym`, `% asym` or `% bip`", ["1", "2", "3"], "out.konect"),
-    other("Matrix Market", "banner `%%MatrixMarket`", ["row", "column", "value"], "matrix.mtx"),
+    row("vsearch table", Sign::Shape("sspiiiiiiimz"), ["1", "2", "3"], "vsearch.b6", ""),
+    row("BLAST table", Sign::Shape("sspiiiiiiinn"), ["1", "2", "12"], "blast.m8", ""),
+    row("BLAST table, extended", Sign::Shape("sspiiiiiiinn*"), ["1", "2", "12"], "blast-more.m8", ""),
+    row("PAF", Sign::Shape("siiidsiiiiii*"), ["1", "6", "10"], "overlaps.paf", ""),
+    row("PSI-MITAB", Sign::Shape("xxssssssssssss*"), ["1", "2", ""], "mitab.txt", "-"),
+    row("BLAST table", Sign::Header("qseqid sseqid bitscore"), ["qseqid", "sseqid", "bitscore"], "diamond.tsv", ""),
+    row("BLAST table", Sign::Header("query_acc.ver subject_acc.ver bit_score"), ["query acc.ver", "subject acc.ver", "bit score"], "blast-comments.m8", ""),
+    row("DIAMOND table", Sign::Header("Query_ID Subject_ID Bit_score"), ["Query ID", "Subject ID", "Bit score"], "diamond-verbose.tsv", ""),
+    row("MMseqs2 table", Sign::Header("query target bits"), ["query", "target", "bits"], "mmseqs.tsv", ""),
+    row("STRING export", Sign::Header("node1 node2 node1_string_id node2_string_id combined_score"), ["node1", "node2", "combined_score"], "string-export.tsv", ""),
+    row("STRING", Sign::Header("protein1 protein2 combined_score"), ["protein1", "protein2", "combined_score"], "string.txt", ""),
+    row("BioGRID", Sign::Header("Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B"), ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""], "biogrid.tab3.txt", "-"),
+    row("BioGRID", Sign::Header("INTERACTOR_A INTERACTOR_B"), ["INTERACTOR_A", "INTERACTOR_B", ""], "biogrid.tab.txt", "-"),
+    row("PSI-MITAB", Sign::Header("ID(s)_interactor_A ID(s)_interactor_B"), ["ID(s) interactor A", "ID(s) interactor B", ""], "mitab-header.txt", "-"),
+    row("PLINK IBD", Sign::Header("IID1 IID2 PI_HAT"), ["IID1", "IID2", "PI_HAT"], "plink.genome", ""),
+    row("PLINK LD", Sign::Header("SNP_A SNP_B R2"), ["SNP_A", "SNP_B", "R2"], "plink.ld", ""),
+    row("PLINK 2 LD", Sign::Header("ID_A ID_B"), ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor", ""),
+    row("KING", Sign::Header("IID1 IID2 KINSHIP"), ["IID1", "IID2", "KINSHIP"], "plink2.kin0", ""),
+    row("KING", Sign::Header("ID1 ID2 Kinship"), ["ID1", "ID2", "Kinship"], "king.kin0", ""),
+    row("Splink", Sign::Header("unique_id_l unique_id_r match_probability"), ["unique_id_l", "unique_id_r", "match_probability"], "splink.csv", ""),
+    row("Neo4j relationships", Sign::Header(":START_ID :END_ID"), [":START_ID", ":END_ID", "*"], "neo4j.csv", ""),
+    row("KONECT", Sign::Other("first line `% sym`, `% asym` or `% bip`"), ["1", "2", "3"], "out.konect", ""),
+    row("Matrix Market", Sign::Other("banner `%%MatrixMarket`"), ["row", "column", "value"], "matrix.mtx", ""),
 ];
 
 /// Returns the format with a header of these words.

@@ -12,6 +12,7 @@ use super::recognize::LineReading;
 use super::recognize::lines::Sample;
 use super::understood::Roles;
 use super::{InputFormat, formats};
+use crate::decompress::unpacked_name;
 use crate::fault::bad_input;
 use crate::layout::{BYTE_ORDER_MARK, Layout};
 use crate::{Delimiter, EdgeFormat, InputOptions, Rows};
@@ -116,7 +117,7 @@ fn refuse_without_banner(
     let word =
         banner.trim_ascii_start().iter().position(|byte| !b"%#! ".contains(byte)).unwrap_or(0);
     let (is_damaged, is_named) =
-        (banner[word..].starts_with(&BANNER[2..]), super::ends_with(path, "mtx"));
+        (banner[word..].starts_with(&BANNER[2..]), unpacked_name(path).ends_with(".mtx"));
     if !is_damaged && (!is_named || options.columns.is_some()) {
         return Ok(());
     }
@@ -170,13 +171,9 @@ fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
 ///
 /// # Errors
 /// `BadInput` for a size that cannot be read.
-pub(super) fn format(
-    sample: &Sample<'_>,
-    banner: Option<Banner>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<InputFormat> {
-    let size = size(sample.lines[0], path)?;
+pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>) -> Result<InputFormat> {
+    let options = sample.options;
+    let size = size(sample.lines[0], sample.path)?;
     let has_values = banner.is_some_and(|banner| banner.has_values);
     let weight = has_values.then_some(2).filter(|_| !options.ignore_weights);
     let (comment, transform) = (sample.comment.clone(), options.weight_transform);
@@ -186,18 +183,9 @@ pub(super) fn format(
     let roles = Roles { names: &names, count, source: 0, target: 1, weight, transform };
     let is_of_two = !size.is_square() || options.two_mode;
     Ok(InputFormat {
-        roles: roles.text(),
-        header: None,
-        has_header: true,
-        preamble_bytes: sample.first_end as u64,
-        preamble_lines: sample.lines_before + 1,
-        preamble_comments: sample.comments.len() as u64,
-        delimiter_line: Some(sample.lines_before + 1),
-        kind: None,
         kinds: is_of_two.then(|| ["row:".into(), "column:".into()]),
         matrix: Some(size),
-        is_node_list: false,
-        layout,
+        ..InputFormat::of(sample, layout, roles.text(), true)
     })
 }
 
@@ -212,11 +200,8 @@ pub(super) struct Konect {
 ///
 /// # Errors
 /// `BadInput` for a kind that is not a list of edges.
-pub(super) fn konect(
-    sample: &Sample<'_>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<Option<Konect>> {
+pub(super) fn konect(sample: &Sample<'_>) -> Result<Option<Konect>> {
+    let options = sample.options;
     let is_asked = options.format == EdgeFormat::Auto
         && options.columns.is_none()
         && options.rows == Rows::Edges;
@@ -227,8 +212,11 @@ pub(super) fn konect(
     let has_weights = match weights {
         "unweighted" => false,
         "dynamic" => {
-            return Err(bad_input(path, "lists edges that appear and disappear, not one graph")
-                .hint("write the edges of one moment as lines"));
+            return Err(bad_input(
+                sample.path,
+                "lists edges that appear and disappear, not one graph",
+            )
+            .hint("write the edges of one moment as lines"));
         }
         _ => true,
     };
@@ -240,14 +228,8 @@ impl Konect {
     pub(super) fn apply(self, reading: &mut LineReading<'_>) {
         let has_weights = self.has_weights && reading.split.width > 2;
         let format = formats::FORMATS.iter().find(|format| format.name == "KONECT");
-        reading.choice = ColumnChoice::Use(Chosen {
-            source: 0,
-            target: 1,
-            weight: has_weights.then_some(2),
-            by_name: false,
-            format,
-            two_mode: self.two_mode,
-        });
+        let chosen = Chosen::by_place(0, 1, has_weights.then_some(2));
+        reading.choice = ColumnChoice::Use(Chosen { format, two_mode: self.two_mode, ..chosen });
     }
 }
 

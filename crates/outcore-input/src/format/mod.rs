@@ -20,8 +20,7 @@ pub(crate) mod recognize;
 pub(crate) mod source;
 pub(crate) mod understood;
 
-use super::fault::bad_input;
-use super::fault::escape;
+use super::fault::{bad_input, escaped};
 use super::layout::Layout;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use crate::source::ColumnUse;
@@ -60,6 +59,24 @@ pub(crate) struct InputFormat {
 }
 
 impl InputFormat {
+    /// Creates a format of edges without kinds, in which the first of the sampled lines is the header or an edge.
+    fn of(sample: &Sample<'_>, layout: Layout, roles: String, has_header: bool) -> Self {
+        Self {
+            layout,
+            has_header,
+            header: None,
+            preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
+            preamble_lines: sample.lines_before + u64::from(has_header),
+            preamble_comments: sample.comments.len() as u64,
+            delimiter_line: Some(sample.lines_before + 1),
+            kind: None,
+            kinds: None,
+            roles,
+            matrix: None,
+            is_node_list: false,
+        }
+    }
+
     /// Describes how the file was understood.
     fn text(&self) -> String {
         let delimiter = self.layout.delimiter;
@@ -101,16 +118,16 @@ pub(crate) fn detect(
     if options.rows == Rows::Nodes {
         return nodes::detect(block, is_whole, path, options);
     }
-    let sample = Sample::of(block, is_whole, options);
+    let sample = Sample::of(block, is_whole, path, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
     let banner = matrix_market::banner(block, path, options)?;
     if banner.is_some() && options.header != Header::No {
-        return matrix_market::format(&sample, banner, path, options).map(Some);
+        return matrix_market::format(&sample, banner).map(Some);
     }
-    let (reading, chosen) = read(&sample, path, options)?;
-    Ok(Some(format_of(&sample, &reading, &chosen, path, options)?))
+    let (reading, chosen) = read(&sample)?;
+    format_of(&sample, &reading, &chosen).map(Some)
 }
 
 /// Returns the uses of the columns of lines of edges, in the same way.
@@ -123,65 +140,44 @@ pub(crate) fn columns(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<Vec<ColumnUse>>> {
-    let sample = Sample::of(block, is_whole, options);
+    let sample = Sample::of(block, is_whole, path, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
-    let (reading, chosen) = read(&sample, path, options)?;
+    let (reading, chosen) = read(&sample)?;
     Ok(Some(understood::uses(&reading.view(), &chosen, options.columns.is_some())))
 }
 
 /// Returns what the sampled lines are, and the columns to use.
-fn read<'a>(
-    sample: &Sample<'a>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<(LineReading<'a>, Chosen)> {
-    let konect = matrix_market::konect(sample, path, options)?;
+fn read<'a>(sample: &Sample<'a>) -> Result<(LineReading<'a>, Chosen)> {
+    let options = sample.options;
+    let konect = matrix_market::konect(sample)?;
     let known = options.delimiter.or(sample.stated).or(konect.map(|_| Delimiter::Spaces));
-    let mut reading = recognize(sample, known, path, options)?;
+    let mut reading = recognize(sample, known)?;
     if let Some(konect) = konect {
         konect.apply(&mut reading);
     }
     let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
     if is_asked && options.rows.are_memberships() && names::are_of_edges(&reading.names) {
-        return Err(names::edges_as_communities(path));
+        return Err(names::edges_as_communities(sample.path));
     }
-    let chosen = choose(sample, &reading, path, options)?;
+    let chosen = choose(sample, &reading)?;
     Ok((reading, chosen))
 }
 
 /// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.
-fn choose(
-    sample: &Sample<'_>,
-    reading: &LineReading<'_>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<Chosen> {
+fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
+    let Sample { path, options, .. } = *sample;
+    let two_mode = options.two_mode;
     if let Some(columns) = &options.columns {
         let at = resolve(columns, reading.header_or_first(), path, sample.lines_before + 1)?;
         let by_name = reading.choice.is_by_name();
         let weight = at.get(2).copied().filter(|_| !options.ignore_weights);
-        return Ok(Chosen {
-            source: at[0],
-            target: at[1],
-            weight,
-            by_name,
-            format: None,
-            two_mode: options.two_mode,
-        });
+        return Ok(Chosen { by_name, two_mode, ..Chosen::by_place(at[0], at[1], weight) });
     }
     let has_numbers =
         reading.kinds.get(2) == Some(&names::ColumnKind::Number) && !options.ignore_weights;
-    let weight = has_numbers.then_some(2);
-    let first = Chosen {
-        source: 0,
-        target: 1,
-        weight,
-        by_name: false,
-        format: None,
-        two_mode: options.two_mode,
-    };
+    let first = Chosen { two_mode, ..Chosen::by_place(0, 1, has_numbers.then_some(2)) };
     if options.format == EdgeFormat::Lines || reading.column_count() < 2 {
         // A single column is an error about its first line.
         return Ok(reading.choice.chosen().cloned().unwrap_or(first));
@@ -199,7 +195,7 @@ fn choose(
     if let Some((message, hint)) = doubts::times(reading, reading.body()) {
         return Err(question::doubt(path, message, hint));
     }
-    chosen.two_mode |= options.two_mode;
+    chosen.two_mode |= two_mode;
     Ok(chosen)
 }
 
@@ -207,10 +203,8 @@ fn format_of(
     sample: &Sample<'_>,
     reading: &LineReading<'_>,
     chosen: &Chosen,
-    path: &Path,
-    options: &InputOptions,
 ) -> Result<InputFormat> {
-    let has_header = reading.header != HeaderAt::None;
+    let options = sample.options;
     let mut layout = Layout {
         source: chosen.source,
         target: chosen.target,
@@ -229,18 +223,15 @@ fn format_of(
         _ => None,
     };
     let is_first = reading.header == HeaderAt::First;
-    let mut preamble = match is_first {
-        true => (sample.first_end, sample.lines_before + 1),
-        false => (sample.first_start, sample.lines_before),
-    };
+    let mut first_comment = None;
     let is_doubtful = |(at, comment): &(usize, &recognize::lines::Comment<'_>)| {
         Some(*at) != header_comment && is_edge(&layout, comment.line)
     };
     if let Some((_, comment)) = sample.comments.iter().enumerate().find(is_doubtful) {
         if options.rows == Rows::Edges {
-            return Err(question::comment(path, comment.line, &sample.comment));
+            return Err(question::comment(sample.path, comment.line, &sample.comment));
         }
-        preamble = (comment.start, comment.lines_before);
+        first_comment = Some((comment.start, comment.lines_before));
     }
     let Layout { source, target, weight, transform, .. } = layout;
     let roles = Roles {
@@ -252,19 +243,18 @@ fn format_of(
         transform,
     };
     let name_at = |at: usize| reading.names.get(at).copied().unwrap_or_default();
+    let mut format = InputFormat::of(sample, layout, roles.text(), is_first);
+    if let Some((start, lines_before)) = first_comment {
+        (format.preamble_bytes, format.preamble_lines) = (start as u64, lines_before);
+    }
+    format.preamble_comments -= u64::from(header_comment.is_some());
+    format.delimiter_line = format.delimiter_line.filter(|_| options.delimiter.is_none());
     Ok(InputFormat {
-        roles: roles.text(),
         header: header_names(reading, chosen),
-        has_header,
-        preamble_bytes: preamble.0 as u64,
-        preamble_lines: preamble.1,
-        preamble_comments: (sample.comments.len() - usize::from(header_comment.is_some())) as u64,
-        delimiter_line: options.delimiter.is_none().then_some(sample.lines_before + 1),
+        has_header: reading.header != HeaderAt::None,
         kind: chosen.format.map(|format| format.name.to_owned()),
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
-        matrix: None,
-        is_node_list: false,
-        layout,
+        ..format
     })
 }
 
@@ -293,16 +283,6 @@ pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
 /// Maximum length of the name of a kind of nodes, with which their names begin.
 pub(crate) const KIND_LIMIT: usize = 31;
 
-/// Returns whether the name of a file has the extension `end`, compressed or not.
-pub(crate) fn ends_with(path: &Path, end: &str) -> bool {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    let name = [".gz", ".bgz", ".zst", ".bz2", ".xz"]
-        .iter()
-        .find_map(|packed| name.strip_suffix(packed))
-        .unwrap_or(&name);
-    name.rsplit_once('.').is_some_and(|(_, found)| found == end)
-}
-
 /// Returns the names of source and target in the header, if it was recognized by them.
 fn header_names(reading: &LineReading<'_>, chosen: &Chosen) -> Option<[Fingerprint; 2]> {
     let is_known = reading.header == HeaderAt::First && chosen.by_name;
@@ -324,8 +304,7 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                     return Err(twice(path, name));
                 }
                 position.ok_or_else(|| {
-                    let mut names = String::new();
-                    escape(&header.join(&b", "[..]), &mut names);
+                    let names = escaped(&header.join(&b", "[..]), usize::MAX);
                     bad_input(path, &format!("has no column named `{name}`"))
                         .note(format!("line {line} has the columns: {names}"))
                         .hint(format_args!(

@@ -91,6 +91,13 @@ pub(crate) struct Chosen {
     pub(crate) two_mode: bool,
 }
 
+impl Chosen {
+    /// Uses these columns for no other reason than their place.
+    pub(crate) fn by_place(source: usize, target: usize, weight: Option<usize>) -> Self {
+        Self { source, target, weight, by_name: false, format: None, two_mode: false }
+    }
+}
+
 /// What the columns of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ColumnChoice {
@@ -161,8 +168,8 @@ impl NamedColumns<'_> {
                 return ColumnChoice::AskEnds;
             }
             let two_mode = is_of_two_kinds(self.names, &words, source, target);
-            let chosen =
-                Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
+            let chosen = Chosen::by_place(source, target, None);
+            let chosen = Chosen { by_name: true, two_mode, ..chosen };
             return self.with_weight(chosen, &words);
         }
         if are_of_nodes(self.names) {
@@ -195,12 +202,10 @@ impl NamedColumns<'_> {
         }
         let is_missing = |at: &usize| self.kinds[*at] == ColumnKind::Empty;
         let missing = places.get(2).copied().filter(is_missing).filter(|_| self.weighted);
-        let chosen =
-            Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
         match missing {
             // A weight that is missing everywhere is an error.
-            Some(weight) => ColumnChoice::Use(Chosen { weight: Some(weight), ..chosen }),
-            None => self.with_weight(chosen, words),
+            Some(_) => ColumnChoice::Use(Chosen::by_place(source, target, missing)),
+            None => self.with_weight(Chosen::by_place(source, target, None), words),
         }
     }
 
@@ -215,15 +220,8 @@ impl NamedColumns<'_> {
             _ => None,
         });
         let Some((source, target)) = ends else { return ColumnChoice::AskEnds };
-        let by_name = named.is_some();
-        ColumnChoice::Use(Chosen {
-            source,
-            target,
-            weight: None,
-            by_name,
-            format: None,
-            two_mode: false,
-        })
+        let chosen = Chosen::by_place(source, target, None);
+        ColumnChoice::Use(Chosen { by_name: named.is_some(), ..chosen })
     }
 
     fn is_number(&self, at: usize) -> bool {

@@ -5,7 +5,7 @@
 
 use super::names::{self, Chosen, ColumnKind};
 use super::recognize::question::{self, ColumnView};
-use crate::fault::escape;
+use crate::fault::escaped;
 use crate::source::ColumnUse;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::COLUMNS;
@@ -85,9 +85,8 @@ impl Roles<'_> {
 
 /// Returns a column name, in backticks if it could be taken for other words of the line.
 pub(super) fn shown_name(name: &[u8]) -> String {
-    let mut all = String::new();
     // A character takes at most four bytes.
-    escape(&name[..name.len().min(4 * NAME_SHOWN)], &mut all);
+    let all = escaped(name, 4 * NAME_SHOWN);
     let mut shown: String = all.chars().take(NAME_SHOWN).collect();
     if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
         shown += "...";

@@ -6,14 +6,13 @@
 
 use super::words::Words;
 use crate::chunk::{Origin, ParsedChunk, Problem};
-use crate::options::{Column, Rows};
+use crate::options::{InputOptions, Rows};
 pub(super) use crate::sink::Progress;
 use crate::sink::{ChunkSink, Halt, ROW_BYTES};
 use crate::source::ReadTask;
 use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
 use outcore_graph::ids::Fingerprint;
-use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::DIRECTED;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
@@ -62,21 +61,6 @@ impl<'a> WeightText<'a> {
     }
 }
 
-/// How a file is read.
-#[derive(Debug, Clone)]
-pub(super) struct ListSettings {
-    /// Header of a METIS graph.
-    pub(super) metis: Option<MetisHeader>,
-    pub(super) directed: bool,
-    pub(super) ignore_weights: bool,
-    pub(super) transform: WeightTransform,
-    pub(super) rows: Rows,
-    /// Columns of node and community, where a file names its values.
-    pub(super) columns: Option<Vec<Column>>,
-    /// Prefix of comments before the first community.
-    pub(super) comment: Vec<u8>,
-}
-
 /// Header of a METIS graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MetisHeader {
@@ -105,7 +89,9 @@ pub(super) struct EntryTally {
 
 /// Converter of entries to edges.
 pub(super) struct ListEdges<'a> {
-    pub(super) settings: &'a ListSettings,
+    pub(super) options: &'a InputOptions,
+    /// Header of a METIS graph.
+    pub(super) metis: Option<MetisHeader>,
     task: &'a ReadTask<'a>,
     sink: &'a mut (dyn ChunkSink + Send),
     chunk: ParsedChunk,
@@ -126,13 +112,14 @@ pub(super) struct ListEdges<'a> {
 
 impl<'a> ListEdges<'a> {
     pub(super) fn new(
-        settings: &'a ListSettings,
+        (options, metis): (&'a InputOptions, Option<MetisHeader>),
         task: &'a ReadTask<'a>,
         sink: &'a mut (dyn ChunkSink + Send),
     ) -> Self {
         let chunk = cleared(sink.spare(), task.begin.file);
         Self {
-            settings,
+            options,
+            metis,
             task,
             sink,
             chunk,
@@ -180,10 +167,10 @@ impl<'a> ListEdges<'a> {
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
         self.add(source, target, code);
-        if self.settings.rows != Rows::Edges {
+        if self.options.rows != Rows::Edges {
             self.chunk.edges.row_lines.push(words.line());
         }
-        if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
+        if self.undirected && self.options.directed && source.fingerprint != target.fingerprint {
             self.add(target, source, code);
         }
         self.hand_over_if_full(words)
@@ -198,7 +185,7 @@ impl<'a> ListEdges<'a> {
     ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
-        if self.settings.directed || self.both.is_to_be_taken(self.number, target, code) {
+        if self.options.directed || self.both.is_to_be_taken(self.number, target, code) {
             let [source, target] = self.names(words, target.into())?;
             self.add(source, target, code);
         }
@@ -271,10 +258,12 @@ impl<'a> ListEdges<'a> {
 
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
         self.tally.has_weights |= weight.is_some();
-        let weight = weight.filter(|_| !self.settings.ignore_weights);
+        let weight = weight.filter(|_| !self.options.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
-            .and_then(|value| self.settings.transform.code(value).ok_or(Problem::DistanceZero))
+            .and_then(|value| {
+                self.options.weight_transform.code(value).ok_or(Problem::DistanceZero)
+            })
             .map_err(|problem| words.error_of(problem, from))
     }
 
@@ -304,7 +293,7 @@ impl<'a> ListEdges<'a> {
     /// Returns the first name and `target`, written into the chunk.
     fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
         let source = self.source_name(words)?;
-        let is_numbered = self.settings.rows == Rows::NumberedMemberships;
+        let is_numbered = self.options.rows == Rows::NumberedMemberships;
         let target = match target {
             Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
@@ -325,7 +314,7 @@ impl<'a> ListEdges<'a> {
 
     fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
         self.chunk.edges.names.extend_from_slice(&[source, target]);
-        if self.settings.rows == Rows::Edges {
+        if self.options.rows == Rows::Edges {
             self.chunk.edges.weights.push(code);
         }
     }

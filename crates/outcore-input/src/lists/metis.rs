@@ -75,8 +75,8 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
 
 /// Reads the lines after the header.
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
-    let Some(header) = edges.settings.metis else { unreachable!("METIS graphs have a header") };
-    let arcs = if edges.settings.directed { 2 } else { 1 };
+    let Some(header) = edges.metis else { unreachable!("METIS graphs have a header") };
+    let arcs = if edges.options.directed { 2 } else { 1 };
     edges.tally.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
@@ -164,7 +164,7 @@ fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Res
     let both = &edges.both;
     let most = both.first + both.loops;
     let is_right = (both.first..=most).contains(&header.edges);
-    if edges.settings.directed || both.first != both.second || is_right {
+    if edges.options.directed || both.first != both.second || is_right {
         return Ok(());
     }
     let [found, reported] = [most, header.edges].map(format_count);

@@ -28,13 +28,13 @@ mod words;
 mod xml;
 
 use super::chunk::ParsedChunk;
-use super::decompress::Input;
+use super::decompress::{Input, unpacked_name};
 use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
 use super::sink::{ChunkSink, Halt, Progress, SampleSink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask};
-use edges::{EntryTally, ListEdges, ListSettings};
+use edges::{EntryTally, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
 use outcore_graph::weight::WeightTransform;
@@ -45,8 +45,6 @@ use words::{Words, without_mark};
 
 /// Bytes of a file that are examined to recognize its format.
 const HEAD_BYTES: usize = 64 << 10;
-/// Endings of names of compressed files.
-const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
 
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
 #[rustfmt::skip]
@@ -101,8 +99,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
 /// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
     let head = without_mark(head);
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = unpacked_name(path);
     let is_meant = |kind: &ListKind| match options.format {
         EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
         format => kind.format == Some(format),
@@ -154,7 +151,9 @@ pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: &'static ListKind,
-    settings: ListSettings,
+    /// Header of a METIS graph.
+    metis: Option<MetisHeader>,
+    options: InputOptions,
 }
 
 impl ListFormat {
@@ -187,16 +186,7 @@ impl ListFormat {
         };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
-        let settings = ListSettings {
-            metis,
-            directed: options.directed,
-            ignore_weights: options.ignore_weights,
-            transform: options.weight_transform,
-            rows: options.rows,
-            columns: options.columns.clone(),
-            comment: options.comment.clone().unwrap_or_else(|| b"#".to_vec()),
-        };
-        Ok(Some(Self { kind, settings }))
+        Ok(Some(Self { kind, metis, options: options.clone() }))
     }
 
     /// Reads the file to its end, or until no more edges are wanted.
@@ -209,12 +199,12 @@ impl ListFormat {
         input: Option<Input>,
         sink: &mut (dyn ChunkSink + Send),
     ) -> Result<Read> {
-        let (path, settings) = (task.path, &self.settings);
-        let mut words = Words::new(task.opened(input)?, path, settings.rows);
-        let mut edges = ListEdges::new(settings, task, sink);
+        let (path, options) = (task.path, &self.options);
+        let mut words = Words::new(task.opened(input)?, path, options.rows);
+        let mut edges = ListEdges::new((options, self.metis), task, sink);
         let read = (self.kind.read)(&mut words, &mut edges);
         let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
-        if is_whole && !settings.directed {
+        if is_whole && !options.directed {
             edges.both.check(path)?;
         }
         if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
@@ -227,7 +217,9 @@ impl ListFormat {
 
     /// Returns an error if weights are to be transformed, as the file has none.
     fn check_transform(&self, path: &Path) -> Result<()> {
-        if self.settings.transform == WeightTransform::None || self.settings.rows != Rows::Edges {
+        if self.options.weight_transform == WeightTransform::None
+            || self.options.rows != Rows::Edges
+        {
             return Ok(());
         }
         let path = path.display();
@@ -243,25 +235,24 @@ impl EdgeSource for ListFormat {
 
     fn describe(&self) -> Option<String> {
         let ListKind { name, nodes, weights, .. } = self.kind;
-        if self.settings.rows != Rows::Edges {
+        if self.options.rows != Rows::Edges {
             return Some(format!("{name}, {nodes}"));
         }
         let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
-        let entries = match (is_listed, self.settings.directed) {
+        let entries = match (is_listed, self.options.directed) {
             (true, true) => ", each entry an arc",
             (true, false) => ", each edge in both its lists",
             _ => "",
         };
-        let has_weights =
-            !weights.is_empty() && self.settings.metis.is_none_or(|header| header.has_weights);
-        let weights = match (has_weights && !self.settings.ignore_weights, self.settings.transform)
-        {
-            (false, _) => "no weights".into(),
-            (true, WeightTransform::None) => weights.to_string(),
-            (true, transform) => format!("weight = {}({weights})", transform.name()),
-        };
-        let of_nodes = self.settings.metis.is_some_and(|header| header.skipped > 0);
-        let unused = match (has_weights && self.settings.ignore_weights, of_nodes) {
+        let has_weights = !weights.is_empty() && self.metis.is_none_or(|header| header.has_weights);
+        let weights =
+            match (has_weights && !self.options.ignore_weights, self.options.weight_transform) {
+                (false, _) => "no weights".into(),
+                (true, WeightTransform::None) => weights.to_string(),
+                (true, transform) => format!("weight = {}({weights})", transform.name()),
+            };
+        let of_nodes = self.metis.is_some_and(|header| header.skipped > 0);
+        let unused = match (has_weights && self.options.ignore_weights, of_nodes) {
             (true, true) => "; weights, node weights unused",
             (true, false) => "; weights unused",
             (false, true) => "; node weights unused",
@@ -272,7 +263,7 @@ impl EdgeSource for ListFormat {
 
     /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
     fn is_weighted(&self) -> Option<bool> {
-        Some(!self.settings.ignore_weights && self.settings.rows == Rows::Edges)
+        Some(!self.options.ignore_weights && self.options.rows == Rows::Edges)
     }
 
     fn has_columns(&self) -> bool {

@@ -6,7 +6,7 @@
 use crate::NAME_LIMIT;
 use crate::chunk::Problem;
 use crate::decompress::Input;
-use crate::fault::escape;
+use crate::fault::escaped_parts;
 use crate::layout::BYTE_ORDER_MARK;
 use crate::options::Rows;
 use outcore_io::error::opt::{COMMUNITY_FORMAT, FORMAT, IGNORE_WEIGHTS};
@@ -336,17 +336,15 @@ impl Words {
     fn place(&self, from: usize, expected: &str) -> Place {
         let [line, line_start, byte] = self.begins;
         let byte = byte + from as u64;
-        let mut text = String::new();
-        escape(&self.word()[..from], &mut text);
-        let start = text.len();
-        let rest = &self.word()[from..];
-        escape(&rest[..rest.len().min(WORD_SHOWN_BYTES)], &mut text);
+        let (before, rest) = self.word().split_at(from);
+        let rest = &rest[..rest.len().min(WORD_SHOWN_BYTES)];
+        let (text, span) = escaped_parts([before, rest, b""]);
         Place {
             path: self.path.clone(),
             line,
             column: byte - line_start + 1,
             byte,
-            span: (start, text.len()),
+            span,
             text,
             expected: expected.into(),
         }

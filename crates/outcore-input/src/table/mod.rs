@@ -19,7 +19,7 @@ mod values;
 use super::chunk::{Origin, ParsedChunk, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
-use super::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use super::format::names::{self, Chosen, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, Roles};
 use super::format::{check_distinct, kinds_of, twice};
@@ -203,22 +203,16 @@ impl EdgeSource for TableFormat {
             TableKind::Parquet { .. } => parquet::ParquetFile::open(files, path)?.schema(),
             _ => Arc::new(ipc::Beginning::peek(input, path)?.schema(input, path)?),
         };
-        let (columns, two_mode) = choose_columns(&schema, path, options)?;
-        let (names, kinds) = (names_of(&schema), kinds_of_columns(&schema));
-        let choice = named_columns(&names, &kinds, options).choose();
-        let known = choice.chosen();
-        let chosen = Chosen {
-            source: columns[0].0,
-            target: columns[1].0,
-            weight: columns.get(2).map(|(at, _)| *at),
-            by_name: known.is_some_and(|known| known.by_name),
-            format: known.and_then(|known| known.format),
-            two_mode,
-        };
-        let types = types_of(&schema);
-        let types = [types.iter().map(String::as_bytes).collect()];
-        let view = view_of(&names, &kinds, &types, &choice);
-        Ok(understood::uses(&view, &chosen, options.columns.is_some()))
+        with_view(&schema, options, |view| {
+            let known = view.choice.chosen();
+            let weight = self.columns.get(2).map(|(at, _)| *at);
+            let chosen = Chosen {
+                by_name: known.is_some_and(|known| known.by_name),
+                format: known.and_then(|known| known.format),
+                ..Chosen::by_place(self.columns[0].0, self.columns[1].0, weight)
+            };
+            Ok(understood::uses(view, &chosen, options.columns.is_some()))
+        })
     }
 
     /// Reads the rows from `task.begin` on (`byte` counts rows too).
@@ -377,22 +371,14 @@ fn choose_columns(
         }
         None if names.len() < 2 => Vec::new(),
         None => {
-            let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
-            let choice = named_columns(&names, &kinds, options).choose();
-            let types = types_of(schema);
-            let types = [types.iter().map(String::as_bytes).collect()];
-            let view = view_of(&names, &kinds, &types, &choice);
-            if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
-                return Err(error);
-            }
-            match choice.chosen() {
-                Some(found) => {
-                    two_mode |= found.two_mode;
-                    let all = [Some(found.source), Some(found.target), found.weight];
-                    all.into_iter().flatten().collect()
-                }
-                None => vec![0, 1],
-            }
+            let found = with_view(schema, options, |view| {
+                let question = question::columns(path, view, options).filter(|_| is_asked);
+                question.map_or_else(|| Ok(view.choice.chosen().cloned()), Err)
+            })?;
+            let found = found.unwrap_or_else(|| Chosen::by_place(0, 1, None));
+            two_mode |= found.two_mode;
+            let all = [Some(found.source), Some(found.target), found.weight];
+            all.into_iter().flatten().collect()
         }
     };
     if chosen.len() < 2 && options.rows != Rows::Nodes {
@@ -461,28 +447,27 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
     })
 }
 
-fn named_columns<'a>(
-    names: &'a [&'a [u8]],
-    kinds: &'a [ColumnKind],
+/// Passes the columns to `look`, as what they are chosen, with their types as values: decoding a page could take any
+/// memory.
+fn with_view<T>(
+    schema: &Schema,
     options: &InputOptions,
-) -> NamedColumns<'a> {
+    look: impl FnOnce(&ColumnView<'_>) -> Result<T>,
+) -> Result<T> {
+    let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
     let (rows, transform) = (options.rows, options.weight_transform);
-    NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
-}
-
-/// Returns the columns for a question about them, with their types as values: decoding a page could take any memory.
-fn view_of<'a>(
-    names: &'a [&'a [u8]],
-    kinds: &'a [ColumnKind],
-    types: &'a [Vec<&'a [u8]>],
-    choice: &'a ColumnChoice,
-) -> ColumnView<'a> {
-    ColumnView { names, kinds, rows: types, share: 1.0, choice, is_header_unclear: false }
-}
-
-/// Returns the type of each column.
-fn types_of(schema: &Schema) -> Vec<String> {
-    schema.fields().iter().map(|field| field.data_type().to_string()).collect()
+    let weighted = !options.ignore_weights;
+    let choice = NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted }.choose();
+    let types: Vec<String> =
+        schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+    look(&ColumnView {
+        names: &names,
+        kinds: &kinds,
+        rows: &[types.iter().map(String::as_bytes).collect()],
+        share: 1.0,
+        choice: &choice,
+        is_header_unclear: false,
+    })
 }
 
 fn names_of(schema: &Schema) -> Vec<&[u8]> {

@@ -36,28 +36,16 @@ pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop:
     if odd == Odd::Quotes || !layout.is_plain() {
         return parse_general(layout, odd == Odd::Quotes, text, range, &mut edges, stop);
     }
-    let plain = PlainMasks::new(layout);
-    let has_spaces = odd == Odd::Spaces;
-    match (layout.delimiter, layout.weight.is_some()) {
-        (Delimiter::Byte(_), true) if has_spaces => {
-            parse_plain::<true, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), false) if has_spaces => {
-            parse_plain::<false, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), true) => {
-            parse_plain::<true, BYTES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), false) => {
-            parse_plain::<false, BYTES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Spaces, true) => {
-            parse_plain::<true, SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Spaces, false) => {
-            parse_plain::<false, SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-    }
+    let is_weighted = layout.weight.is_some();
+    let parse = match (layout.delimiter, odd == Odd::Spaces) {
+        (Delimiter::Byte(_), true) if is_weighted => parse_plain::<true, BYTES_AND_SPACES>,
+        (Delimiter::Byte(_), true) => parse_plain::<false, BYTES_AND_SPACES>,
+        (Delimiter::Byte(_), false) if is_weighted => parse_plain::<true, BYTES>,
+        (Delimiter::Byte(_), false) => parse_plain::<false, BYTES>,
+        (Delimiter::Spaces, _) if is_weighted => parse_plain::<true, SPACES>,
+        (Delimiter::Spaces, _) => parse_plain::<false, SPACES>,
+    };
+    parse(&PlainMasks::new(layout), layout, text, range, &mut edges, stop);
 }
 
 /// What a text has that the tight loop does not expect.

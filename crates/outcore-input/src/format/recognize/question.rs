@@ -1,7 +1,7 @@
 //! Questions: errors of a file whose columns could mean several things. They show the columns, and what to type.
 
 use super::LineReading;
-use crate::fault::escape;
+use crate::fault::escaped;
 use crate::format::names::{Chosen, ColumnChoice, ColumnKind};
 use crate::format::understood::shown_name;
 use crate::{InputOptions, Rows};
@@ -219,15 +219,7 @@ pub(in crate::format) fn describe_column(view: &ColumnView<'_>, at: usize) -> St
 /// Returns the first values of a column.
 pub(in crate::format) fn values(view: &ColumnView<'_>, at: usize) -> String {
     let values = view.rows.iter().filter_map(|row| row.get(at));
-    let shown: Vec<String> = values
-        .take(VALUES_SHOWN)
-        .map(|value| {
-            let mut all = String::new();
-            escape(&value[..value.len().min(40)], &mut all);
-            all
-        })
-        .collect();
-    shown.join(", ")
+    values.take(VALUES_SHOWN).map(|value| escaped(value, 40)).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the question which of two delimiters separates the columns.
@@ -245,9 +237,7 @@ pub(in crate::format) fn delimiter(
     );
     let show = |reading: &LineReading<'_>| {
         let row = reading.split.rows.first().map(|row| row.join(&b" | "[..])).unwrap_or_default();
-        let mut text = String::new();
-        escape(&row[..row.len().min(80)], &mut text);
-        format!("by {}: {text}", reading.split.delimiter.plain_name())
+        format!("by {}: {}", reading.split.delimiter.plain_name(), escaped(&row, 80))
     };
     let [first, second] = [one, other].map(|reading| DELIMITER.of(reading.split.delimiter.typed()));
     Error::usage(message)
@@ -258,8 +248,7 @@ pub(in crate::format) fn delimiter(
 
 /// Returns the question whether a line that begins like a comment is an edge.
 pub(in crate::format) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
-    let mut text = String::new();
-    escape(&line[..line.len().min(80)], &mut text);
+    let text = escaped(line, 80);
     let mark = String::from_utf8_lossy(comment).into_owned();
     let message =
         format!("`{}` has a line that may be a comment or an edge: `{text}`", path.display());

@@ -96,7 +96,7 @@ fn roles_of(
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let path = words.path().display();
-    let chosen = match &edges.settings.columns {
+    let chosen = match &edges.options.columns {
         Some(columns) => {
             let place = |column: &Column| match column {
                 Column::Number(number) => {
@@ -123,6 +123,6 @@ fn roles_of(
             )));
     };
     let (node, community) = (names[*node].to_owned(), names[*community].to_owned());
-    let are_paths = community == "path" && edges.settings.columns.is_none();
+    let are_paths = community == "path" && edges.options.columns.is_none();
     Ok(JsonRoles { node, community, are_paths })
 }

@@ -60,7 +60,7 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
 
 /// Moves to the end of the line if it is a comment.
 fn skip_comments(words: &mut Words, edges: &ListEdges<'_>) -> Result<()> {
-    let comment = &edges.settings.comment;
+    let comment = edges.options.comment.as_deref().unwrap_or(b"#");
     let window = words.next_window()?;
     let is_usual = comment == b"#" && window.starts_with(b"%");
     if is_usual || !comment.is_empty() && window.starts_with(comment) {

@@ -1,6 +1,6 @@
 //! What the first lines of a file of communities are: a banner, records, or the shape of their columns.
 
-use crate::fault::escape;
+use crate::fault::escaped;
 use crate::format::names;
 use crate::layout::Layout;
 use crate::text::fields;
@@ -129,8 +129,7 @@ fn are_distinct<'a>(texts: impl Iterator<Item = &'a [u8]>) -> bool {
 }
 
 fn ask(path: &Path, line: &[u8], least: usize, most: usize) -> Error {
-    let mut shown = String::new();
-    escape(&line[..line.len().min(60)], &mut shown);
+    let shown = escaped(line, 60);
     let path = path.display();
     let message =
         format!("`{path}` has lines of {least} to {most} columns: which are communities?");
