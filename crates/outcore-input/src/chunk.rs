@@ -1,6 +1,7 @@
 //! Chunk of the input: its edges, its bad lines as a few numbers each, and what the reader counts and reports.
 
 use outcore_graph::ids::EdgeChunk;
+use std::path::Path;
 
 /// Bytes after the text that may be loaded but have no meaning.
 pub(crate) const PADDING: usize = 32;
@@ -53,6 +54,37 @@ pub(crate) struct LineFault {
     /// Start of the field at fault.
     pub(crate) start: u32,
     pub(crate) end: u32,
+    /// Row of a table, from the first one of the chunk, and what is at fault: 0 for the source, 1 for the target, 2 for
+    /// the weight.
+    pub(crate) cell: (u32, u32),
+}
+
+impl LineFault {
+    /// Creates a fault of a line with the position of the field at fault.
+    pub(crate) fn new(problem: Problem, line: (usize, usize), field: (usize, usize)) -> Self {
+        Self {
+            problem,
+            line_start: line.0 as u32,
+            line_end: line.1 as u32,
+            start: field.0 as u32,
+            end: field.1 as u32,
+            cell: (0, 0),
+        }
+    }
+}
+
+/// Bad line or row, in its chunk and in its file.
+#[derive(Clone, Copy)]
+pub(crate) struct BadLine<'a> {
+    pub(crate) fault: &'a LineFault,
+    /// Text and origin of the chunk.
+    pub(crate) text: &'a [u8],
+    pub(crate) origin: &'a Origin,
+    /// Number of the line in the file.
+    pub(crate) line: u64,
+    pub(crate) path: &'a Path,
+    /// Whether the error may suggest skipping bad lines.
+    pub(crate) can_skip: bool,
 }
 
 /// Position of a chunk's text in the input.
@@ -82,17 +114,6 @@ pub(crate) struct ParsedChunk {
     pub(crate) faults: Vec<LineFault>,
     /// Lines that are comments.
     pub(crate) comments: u64,
-    /// Places of the faults, in a table.
-    pub(crate) cells: Vec<TableCell>,
     /// Whether nothing is left to parse, as with rows of a table or adjacency lists.
     pub(crate) is_parsed: bool,
-}
-
-/// Place in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TableCell {
-    /// Row, from 1.
-    pub(crate) row: u64,
-    /// 0 for the source, 1 for the target, 2 for the weight.
-    pub(crate) part: usize,
 }

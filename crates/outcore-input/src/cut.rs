@@ -6,14 +6,14 @@
 use crate::chunk::{Origin, PADDING, ParsedChunk};
 use crate::decompress::Input;
 use crate::options::{BYTES_PER_LINE, LINE_LIMIT};
-use crate::sink::{ChunkSink, Progress};
+use crate::sink::{Progress, Sink};
 use crate::source::ReadTask;
 
 /// Reader of the lines of a file.
 pub(crate) struct LineCutter<'a> {
     pub(crate) task: &'a ReadTask<'a>,
     pub(crate) input: Input,
-    pub(crate) sink: &'a mut (dyn ChunkSink + Send),
+    pub(crate) sink: Sink<'a>,
 }
 
 impl LineCutter<'_> {

@@ -4,7 +4,7 @@
 //! backslashes and bytes that are not UTF-8 are escaped. The file appears under its name when it is complete; a pipe or
 //! a device is written as lines come.
 
-use super::chunk::{LineFault, Problem};
+use super::chunk::{BadLine, Problem};
 use super::options::Rows;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::checkpoint::StateWriter;
@@ -102,17 +102,13 @@ pub(super) fn escaped_parts([before, marked, after]: [&[u8]; 3]) -> (String, (us
 }
 
 /// Returns the place of a bad row, all of which is shown, by its number and its column.
-pub(super) fn row_place(
-    fault: &LineFault,
-    text: &[u8],
-    (line, column): (u64, u64),
-    path: &Path,
-) -> Place {
+pub(super) fn row_place(bad: &BadLine<'_>, line: u64, column: u64) -> Place {
+    let BadLine { fault, text, .. } = *bad;
     let [from, start, end, to] =
         [fault.line_start, fault.start, fault.end, fault.line_end].map(|byte| byte as usize);
     let (text, span) = escaped_parts([&text[from..start], &text[start..end], &text[end..to]]);
     let expected = fault.problem.expected();
-    Place { path: path.to_path_buf(), line, column, byte: 0, text, span, expected }
+    Place { path: bad.path.into(), line, column, byte: 0, text, span, expected }
 }
 
 /// Returns at most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and the position of the fault in them.

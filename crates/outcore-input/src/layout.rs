@@ -97,17 +97,6 @@ impl Layout {
     pub(crate) fn is_blank(&self, byte: u8) -> bool {
         (byte == b' ' || byte == b'\t') && self.delimiter != Delimiter::Byte(byte)
     }
-
-    /// Removes the spaces around a field.
-    pub(crate) fn trimmed<'a>(&self, mut field: &'a [u8]) -> &'a [u8] {
-        while let Some((_, rest)) = field.split_first().filter(|(byte, _)| self.is_blank(**byte)) {
-            field = rest;
-        }
-        while let Some((_, rest)) = field.split_last().filter(|(byte, _)| self.is_blank(**byte)) {
-            field = rest;
-        }
-        field
-    }
 }
 
 /// Returns whether a line begins like a comment of other programs.

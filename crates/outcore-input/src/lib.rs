@@ -68,8 +68,7 @@ mod tests;
 mod text;
 
 pub use catalog::{FormatRow, formats};
-use chunk::Origin;
-use chunk::ParsedChunk;
+use chunk::{BadLine, Origin, ParsedChunk};
 use chunks::{Channels, Message, Reader, Task, parse_all};
 pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -412,7 +411,7 @@ impl EdgeReader {
         }
         let file = &self.formats[chunk.origin.file];
         let (mut line, mut counted) = (chunk.origin.line, 0);
-        for (number, fault) in chunk.faults.iter().enumerate() {
+        for fault in &chunk.faults {
             let (start, end) = (fault.line_start as usize, fault.line_end as usize);
             // Counted from one bad line to the next: counting from the start each time would be quadratic.
             line += memchr::memchr_iter(b'\n', &chunk.edges.text[counted..start]).count() as u64;
@@ -421,11 +420,12 @@ impl EdgeReader {
             if !is_first && self.rejects.is_none() {
                 break;
             }
-            let place = file.source.place(chunk, number, line, &file.path);
+            let (text, origin, path) = (&chunk.edges.text, &chunk.origin, &file.path);
+            let bad = BadLine { fault, text, origin, line, path, can_skip: true };
             if self.stop {
-                return Err(file.source.error(chunk, number, place));
+                return Err(file.source.error(&bad));
             }
-            let reason = file.source.reason(fault.problem);
+            let (place, reason) = (file.source.place(&bad), file.source.reason(fault.problem));
             if let Some(rejects) = &mut self.rejects {
                 let kind = fault.problem.kind().name();
                 rejects.push(&place, kind, &reason, &chunk.edges.text[start..end])?;

@@ -4,7 +4,7 @@
 //! Files without lines are refused by name, as are Matrix Market files, whose entries could not be counted.
 
 use crate::InputOptions;
-use crate::chunk::{Origin, PADDING, ParsedChunk, Problem};
+use crate::chunk::{BadLine, Origin, PADDING, ParsedChunk, Problem};
 use crate::fault::bad_input;
 use crate::format::source::{FIRST_BLOCK_LIMIT, no_lines};
 use crate::format::{self, InputFormat, checks, foreign, matrix_market};
@@ -93,8 +93,8 @@ impl LineFormat {
         let error = chunk.faults.iter().min_by_key(|fault| fault.line_start).map(|fault| {
             let (text, start) = (&chunk.edges.text, fault.line_start as usize);
             let line = line + memchr::memchr_iter(b'\n', &text[..start]).count() as u64;
-            let place = self.format.place_of(fault, text, (&chunk.origin, line), &self.path);
-            self.format.error_of(fault, text, place, false)
+            let (origin, path) = (&chunk.origin, &self.path);
+            self.format.error_of(&BadLine { fault, text, origin, line, path, can_skip: false })
         });
         ParsedLines { chunk: chunk.edges, lines, error }
     }

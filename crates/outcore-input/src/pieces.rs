@@ -23,13 +23,7 @@ pub(crate) struct Piece {
 /// complete text.
 pub(crate) fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64>)> {
     let mut text = vec![0; PIECE_BYTES * pieces.clamp(1, PIECES) as usize];
-    let mut filled = 0;
-    while filled < text.len() {
-        match input.read(&mut text[filled..])? {
-            0 => break,
-            count => filled += count,
-        }
-    }
+    let filled = input.fill(&mut text)?;
     let is_whole = filled < text.len();
     text.truncate(filled);
     // The decompressor has read ahead of the text, but at most its buffer.

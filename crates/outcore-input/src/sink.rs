@@ -55,11 +55,14 @@ pub(super) fn is_whole(progress: Progress) -> Result<bool> {
 }
 
 /// Receiver of chunks.
-pub(super) trait ChunkSink {
+pub(super) trait ChunkSink: Send {
     fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
 }
+
+/// Receiver of chunks, of any type.
+pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.

@@ -6,11 +6,11 @@
 //!
 //! Calls go through the trait once per file or per chunk, never per line. Memory and cost are those of the sources.
 
-use crate::chunk::{Origin, ParsedChunk, Problem};
+use crate::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use crate::decompress::Input;
 use crate::fault::row_place;
 use crate::options::{Delimiter, InputOptions, Rows};
-use crate::sink::{ChunkSink, Progress};
+use crate::sink::{Progress, Sink};
 use crate::text::set_kinds;
 use outcore_io::Files;
 use outcore_io::error::{Error, Place, Result};
@@ -84,12 +84,7 @@ pub(crate) trait EdgeSource: Send + Sync {
     }
 
     /// Reads the file, which may be open already; returns its bytes, as stored.
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64>;
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64>;
 
     /// Completes a chunk that was read. With `stop`, parsing ends at the first bad line.
     fn parse(&self, chunk: &mut ParsedChunk, _weighted: bool, _stop: bool) {
@@ -103,15 +98,15 @@ pub(crate) trait EdgeSource: Send + Sync {
         problem.reason(Rows::Edges)
     }
 
-    /// Returns the place of a fault of `chunk`, by its number there; `line` is the number of the line in the file.
-    fn place(&self, chunk: &ParsedChunk, fault: usize, line: u64, path: &Path) -> Place {
-        row_place(&chunk.faults[fault], &chunk.edges.text, (line, 1), path)
+    /// Returns the place of a bad line or row.
+    fn place(&self, bad: &BadLine<'_>) -> Place {
+        row_place(bad, bad.line, 1)
     }
 
-    /// Returns the error for this fault.
-    fn error(&self, chunk: &ParsedChunk, fault: usize, place: Place) -> Error {
-        let problem = chunk.faults[fault].problem;
-        Error::new(problem.kind(), self.reason(problem)).at(place)
+    /// Returns the error for a bad line or row.
+    fn error(&self, bad: &BadLine<'_>) -> Error {
+        let problem = bad.fault.problem;
+        Error::new(problem.kind(), self.reason(problem)).at(self.place(bad))
     }
 
     /// Passes a sample of the edges to `sample.count`.

@@ -1,7 +1,7 @@
 //! Bad lines of text: what is wrong with them, where, and what to type.
 
 use super::InputFormat;
-use crate::chunk::{LineFault, Origin, Problem};
+use crate::chunk::{BadLine, Problem};
 use crate::fault::{of_distance_zero, shorten};
 use crate::layout::is_commented;
 use crate::options::{Delimiter, Rows};
@@ -11,7 +11,6 @@ use outcore_io::error::opt::{
     COLUMNS, COMMENT, COMMUNITY_FORMAT, DELIMITER, HEADER, NODES, ON_BAD_LINE,
 };
 use outcore_io::error::{Error, ErrorKind, Place, Text};
-use std::path::Path;
 
 impl InputFormat {
     /// Returns what is wrong with a line, in one clause.
@@ -42,16 +41,11 @@ impl InputFormat {
         }
     }
 
-    /// Returns the error for a bad line at `place`. `can_skip` indicates whether the error may suggest skipping bad lines.
-    pub(crate) fn error_of(
-        &self,
-        fault: &LineFault,
-        text: &[u8],
-        place: Place,
-        can_skip: bool,
-    ) -> Error {
+    /// Returns the error for a bad line.
+    pub(crate) fn error_of(&self, bad: &BadLine<'_>) -> Error {
+        let (fault, place) = (bad.fault, self.place_of(bad));
         let (byte, line) = (place.byte, place.line);
-        let found = &text[fault.start as usize..fault.end as usize];
+        let found = &bad.text[fault.start as usize..fault.end as usize];
         let mut error = Error::new(fault.problem.kind(), self.reason_of(fault.problem))
             .at(place)
             .note(format!("byte {byte} of the file"));
@@ -71,7 +65,7 @@ impl InputFormat {
         let first = line == self.preamble_lines + 1 && !self.has_header;
         let advice = self.advice(fault.problem, found, first);
         let skip = Text::from(format_args!("{} to skip this line", ON_BAD_LINE.of("skip")));
-        error.hint(match (advice, can_skip) {
+        error.hint(match (advice, bad.can_skip) {
             (Some((advice, or)), true) => Text::from(format_args!("{advice}{or}{skip}")),
             (Some((advice, _)), false) => advice,
             (None, true) => format_args!("use {skip}").into(),
@@ -149,24 +143,19 @@ impl InputFormat {
         Some((advice, ", or "))
     }
 
-    /// Returns the place of a bad line in its file; `line` is its number there.
-    pub(crate) fn place_of(
-        &self,
-        fault: &LineFault,
-        text: &[u8],
-        (origin, line): (&Origin, u64),
-        path: &Path,
-    ) -> Place {
+    /// Returns the place of a bad line.
+    pub(crate) fn place_of(&self, bad: &BadLine<'_>) -> Place {
+        let BadLine { fault, text, .. } = *bad;
         let (line_start, line_end) = (fault.line_start as usize, fault.line_end as usize);
         let (start, end) = (fault.start as usize, fault.end as usize);
         let column = String::from_utf8_lossy(&text[line_start..start]).chars().count() as u64 + 1;
         let (shown, span) =
             shorten(&text[line_start..line_end], start - line_start, end - line_start);
         Place {
-            path: path.to_path_buf(),
-            line,
+            path: bad.path.to_path_buf(),
+            line: bad.line,
             column,
-            byte: origin.byte + start as u64,
+            byte: bad.origin.byte + start as u64,
             text: shown,
             span,
             expected: self.expected(fault.problem),

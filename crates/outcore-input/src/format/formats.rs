@@ -4,6 +4,8 @@
 //! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
 //! [`lists`](crate::lists); their rows say how they are recognized and what is read of them.
 
+use crate::text::number::parsed;
+
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
@@ -156,7 +158,7 @@ fn has_shape(row: &[&[u8]], shape: &str) -> bool {
 
 fn is_of_kind(field: &[u8], kind: u8) -> bool {
     let field = field.trim_ascii();
-    let number = || std::str::from_utf8(field).ok()?.parse::<f64>().ok();
+    let number = || parsed::<f64>(field);
     match kind {
         b'n' => number().is_some(),
         b'i' => number().is_some_and(|value| value.fract() == 0.0 && value >= 0.0),

@@ -15,9 +15,10 @@ use super::{InputFormat, formats};
 use crate::decompress::unpacked_name;
 use crate::fault::bad_input;
 use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::text::number::{is_digits, parsed};
 use crate::{Delimiter, EdgeFormat, InputOptions, Rows};
 use outcore_io::error::opt::{DIRECTED, FORMAT, HEADER};
-use outcore_io::error::{Error, Result};
+use outcore_io::error::{Error, Opt, Result};
 use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
@@ -46,9 +47,8 @@ impl MatrixSize {
     /// Returns whether the names of an edge are a row and a column: numbers from 1, without leading zeros.
     pub(crate) fn has(self, names: [&[u8]; 2]) -> [bool; 2] {
         let is_within = |name: &[u8], count: u64| {
-            let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
-            let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
-            is_number && number.is_some_and(|number: u64| number <= count)
+            let is_number = name[0] != b'0' && is_digits(name);
+            is_number && parsed(name).is_some_and(|number: u64| number <= count)
         };
         [is_within(names[0], self.rows), is_within(names[1], self.columns)]
     }
@@ -76,10 +76,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     let [object, form, field, symmetry] = words[..] else {
         return Err(bad_input(path, "begins with an incomplete Matrix Market banner")
             .note("it should continue with `matrix coordinate real general`, or similar")
-            .hint(format_args!(
-                "write the file again, or use {}",
-                FORMAT.of("lines").with(HEADER.of("yes"))
-            )));
+            .hint(format_args!("write the file again, or use {}", as_lines())));
     };
     let is_known = ["real", "double", "integer", "unsigned-integer", "pattern"].contains(&field);
     if (object, form) != ("matrix", "coordinate") || !is_known {
@@ -92,10 +89,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
             format!("has the unknown symmetry `{}` in its banner", symmetry.escape_default());
         return Err(bad_input(path, &message)
             .note("a matrix is `general`, `symmetric`, `skew-symmetric` or `hermitian`")
-            .hint(format_args!(
-                "write the file again, or use {}",
-                FORMAT.of("lines").with(HEADER.of("yes"))
-            )));
+            .hint(format_args!("write the file again, or use {}", as_lines())));
     }
     if symmetry != "general" && options.directed {
         return Err(Error::usage(format_args!(
@@ -105,6 +99,11 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
         .hint(format_args!("leave {DIRECTED} out")));
     }
     Ok(Some(Banner { has_values: field != "pattern" }))
+}
+
+/// Returns the options that read a file as lines below a header.
+fn as_lines() -> Opt {
+    FORMAT.of("lines").with(HEADER.of("yes"))
 }
 
 /// Refuses a file whose banner is damaged, or that is named like a matrix but has none.
@@ -124,24 +123,20 @@ fn refuse_without_banner(
     let rest = String::from_utf8_lossy(&line[word..line.len().min(word + 80)])
         .escape_default()
         .to_string();
-    let first = if is_damaged {
-        format!("%%{rest}")
-    } else {
-        "%%MatrixMarket matrix coordinate real general".into()
-    };
-    let message = if is_damaged {
-        "has a damaged banner of Matrix Market"
-    } else {
-        "is named like a Matrix Market file, but does not begin with its banner"
-    };
-    let what = if is_damaged {
-        "replace its first line by"
-    } else {
-        "fetch or write it again, or put first"
+    let (message, hint) = match is_damaged {
+        true => (
+            "has a damaged banner of Matrix Market",
+            format!("replace its first line by `%%{rest}`"),
+        ),
+        false => (
+            "is named like a Matrix Market file, but does not begin with its banner",
+            "fetch or write it again, or put first `%%MatrixMarket matrix coordinate real general`"
+                .into(),
+        ),
     };
     Err(bad_input(path, message)
         .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
-        .hint(format!("{what} `{first}`")))
+        .hint(hint))
 }
 
 /// Reads the numbers of rows, columns and entries from the first line that is not a comment.
@@ -159,10 +154,7 @@ fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
             let message = format!("has no valid size line: `{}`", shown.escape_default());
             Err(bad_input(path, &message)
                 .note("the size line holds the numbers of rows, columns and entries")
-                .hint(format_args!(
-                    "write the file again, or use {}",
-                    FORMAT.of("lines").with(HEADER.of("yes"))
-                )))
+                .hint(format_args!("write the file again, or use {}", as_lines())))
         }
     }
 }

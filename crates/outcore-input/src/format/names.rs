@@ -387,6 +387,11 @@ pub(crate) fn edges_as_communities(path: &Path) -> Error {
     )
 }
 
+/// Lists names, at most 20 of them, for a message.
+pub(crate) fn listed(names: &[&str]) -> String {
+    names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
 /// with the likeliest name. `:ID` marks it in files for Neo4j.
 pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
@@ -419,9 +424,10 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
     let both = |source: &str, target: &str| Some((at(source)?, at(target)?));
     let pairs = || pairs_of(PAIRS);
-    let pair = pairs().find_map(|[source, target]| {
+    let with_id = |[source, target]: [&str; 2]| {
         both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
-    });
+    };
+    let pair = pairs().find_map(with_id);
     if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
         // Either end may be called the head of an arrow, so the first column is the source.
         return Some((head.min(tail), head.max(tail)));
@@ -449,11 +455,7 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
             })
         })
     };
-    let kinds = || {
-        pairs_of(TWO_KINDS).find_map(|[source, target]| {
-            both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
-        })
-    };
+    let kinds = || pairs_of(TWO_KINDS).find_map(with_id);
     let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
     pair.or_else(numbered)
         .or_else(affixed)

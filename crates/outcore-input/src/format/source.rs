@@ -2,13 +2,13 @@
 
 use super::matrix_market::check_entries;
 use super::{InputFormat, checks, foreign};
-use crate::chunk::{Origin, PADDING, ParsedChunk, Problem};
+use crate::chunk::{BadLine, Origin, PADDING, ParsedChunk, Problem};
 use crate::cut::LineCutter;
 use crate::decompress::Input;
 use crate::fault::bad_input;
 use crate::options::{Delimiter, InputOptions, LINE_LIMIT, Rows};
 use crate::pieces::{Piece, first_piece, spread_pieces};
-use crate::sink::{ChunkSink, Progress, ROW_BYTES};
+use crate::sink::{Progress, ROW_BYTES, Sink};
 use crate::source::{ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask};
 use crate::text::{self, set_kinds};
 use outcore_graph::ids::{EdgeChunk, Fingerprint, NameRef};
@@ -132,12 +132,7 @@ impl EdgeSource for InputFormat {
         Ok(first_lines(input, path, options, look)?.unwrap_or_default())
     }
 
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64> {
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         LineCutter { task, input: task.opened(input)?, sink }.read()
     }
 
@@ -158,12 +153,12 @@ impl EdgeSource for InputFormat {
         self.reason_of(problem)
     }
 
-    fn place(&self, chunk: &ParsedChunk, fault: usize, line: u64, path: &Path) -> Place {
-        self.place_of(&chunk.faults[fault], &chunk.edges.text, (&chunk.origin, line), path)
+    fn place(&self, bad: &BadLine<'_>) -> Place {
+        self.place_of(bad)
     }
 
-    fn error(&self, chunk: &ParsedChunk, fault: usize, place: Place) -> Error {
-        self.error_of(&chunk.faults[fault], &chunk.edges.text, place, true)
+    fn error(&self, bad: &BadLine<'_>) -> Error {
+        self.error_of(bad)
     }
 
     fn sample(&self, task: SampleTask<'_>) -> Result<FileSample> {
@@ -194,12 +189,7 @@ impl EdgeSource for NoLines {
         true
     }
 
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64> {
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         LineCutter { task, input: task.opened(input)?, sink }.read()
     }
 
@@ -256,12 +246,7 @@ impl EdgeSource for NumberedNodes {
     }
 
     /// Sends the nodes as a list of nodes.
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        _: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64> {
+    fn read(&self, task: &ReadTask<'_>, _: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         let most = (task.chunk_bytes / ROW_BYTES).max(1) as u64;
         let mut number = task.begin.byte;
         while number < self.count {

@@ -4,8 +4,7 @@
 //! The same text is shown on the screen and in the report.
 
 use super::names::{self, Chosen, ColumnKind};
-use super::recognize::question::{self, ColumnView};
-use crate::fault::escaped;
+use super::recognize::question::{self, ColumnView, shown_name};
 use crate::source::ColumnUse;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::COLUMNS;
@@ -13,8 +12,6 @@ use outcore_io::units::format_count;
 
 /// Maximum number of unused columns that are named individually.
 const UNUSED_NAMED: usize = 3;
-/// Maximum number of characters shown of a column name.
-const NAME_SHOWN: usize = 40;
 
 /// Uses of the columns of a file.
 pub(crate) struct Roles<'a> {
@@ -81,18 +78,6 @@ impl Roles<'_> {
         }
         text
     }
-}
-
-/// Returns a column name, in backticks if it could be taken for other words of the line.
-pub(super) fn shown_name(name: &[u8]) -> String {
-    // A character takes at most four bytes.
-    let all = escaped(name, 4 * NAME_SHOWN);
-    let mut shown: String = all.chars().take(NAME_SHOWN).collect();
-    if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
-        shown += "...";
-    }
-    let is_odd = |letter: char| letter.is_whitespace() || ",;`=()".contains(letter);
-    if shown.contains(is_odd) || shown.contains("->") { format!("`{shown}`") } else { shown }
 }
 
 /// Returns the uses of all columns. `given` indicates that the caller chose them.

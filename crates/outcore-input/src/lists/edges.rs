@@ -8,7 +8,7 @@ use super::words::Words;
 use crate::chunk::{Origin, ParsedChunk, Problem};
 use crate::options::{InputOptions, Rows};
 pub(super) use crate::sink::Progress;
-use crate::sink::{ChunkSink, Halt, ROW_BYTES};
+use crate::sink::{Halt, ROW_BYTES, Sink};
 use crate::source::ReadTask;
 use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
@@ -93,7 +93,7 @@ pub(super) struct ListEdges<'a> {
     /// Header of a METIS graph.
     pub(super) metis: Option<MetisHeader>,
     task: &'a ReadTask<'a>,
-    sink: &'a mut (dyn ChunkSink + Send),
+    sink: Sink<'a>,
     chunk: ParsedChunk,
     max_edges: usize,
     max_text: usize,
@@ -102,6 +102,8 @@ pub(super) struct ListEdges<'a> {
     source_name: Option<NameRef>,
     number: u64,
     is_number: bool,
+    /// Whether no edge of the first name was added yet.
+    pub(super) is_alone: bool,
     /// Whether entries have no direction: with directions, they are arcs both ways.
     pub(super) undirected: bool,
     /// Whether the first edge has a weight, where all must be alike.
@@ -114,7 +116,7 @@ impl<'a> ListEdges<'a> {
     pub(super) fn new(
         (options, metis): (&'a InputOptions, Option<MetisHeader>),
         task: &'a ReadTask<'a>,
-        sink: &'a mut (dyn ChunkSink + Send),
+        sink: Sink<'a>,
     ) -> Self {
         let chunk = cleared(sink.spare(), task.begin.file);
         Self {
@@ -130,6 +132,7 @@ impl<'a> ListEdges<'a> {
             source_name: None,
             number: 0,
             is_number: false,
+            is_alone: true,
             undirected: false,
             are_weighted: None,
             tally: EntryTally::default(),
@@ -140,6 +143,7 @@ impl<'a> ListEdges<'a> {
     /// Sets the first name of the next edges.
     pub(super) fn begin<'n>(&mut self, name: impl Into<Name<'n>>) {
         let name = name.into();
+        self.is_alone = true;
         if let Name::Text(text) = name {
             if text == self.source && !self.is_number {
                 return;
@@ -206,6 +210,11 @@ impl<'a> ListEdges<'a> {
         self.hand_over_if_full(words)
     }
 
+    /// Makes the first name a node if no edge of it was added.
+    pub(super) fn push_if_alone(&mut self, words: &Words) -> Progress {
+        if self.is_alone { self.push_alone(words) } else { Ok(()) }
+    }
+
     /// Makes these numbers nodes, which the file declares by the last word.
     pub(super) fn push_declared(
         &mut self,
@@ -268,6 +277,7 @@ impl<'a> ListEdges<'a> {
     }
 
     fn count(&mut self, words: &Words) {
+        self.is_alone = false;
         if self.tally.entries == 0 {
             self.tally.edges_from = words.consumed();
         }
@@ -346,7 +356,6 @@ impl<'a> ListEdges<'a> {
 fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     chunk.edges.clear();
     chunk.faults.clear();
-    chunk.cells.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
     (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
     chunk

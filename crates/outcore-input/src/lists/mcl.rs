@@ -47,7 +47,6 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         };
         check(words, node, nodes)?;
         edges.begin(node);
-        let mut is_alone = true;
         while !is_end(words, b"$")? {
             let Some((target, weight)) = entry(words.word()) else {
                 let expected = "expected `NUMBER` or `NUMBER:WEIGHT`, or `$`";
@@ -55,11 +54,8 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             };
             check(words, target, nodes)?;
             edges.push_listed(words, target, weight)?;
-            is_alone = false;
         }
-        if is_alone {
-            edges.push_alone(words)?;
-        }
+        edges.push_if_alone(words)?;
     }
     if next_word(words)? {
         return words.fail("text follows the matrix", "expected the end of the file");

@@ -137,7 +137,6 @@ fn read_line(words: &mut Words, edges: &mut ListEdges<'_>, header: MetisHeader) 
         }
         next = words.next()?;
     }
-    let mut is_alone = true;
     while next == Token::Word {
         let neighbor = words.number().filter(|number| (1..=header.nodes).contains(number));
         let Some(neighbor) = neighbor else {
@@ -149,12 +148,9 @@ fn read_line(words: &mut Words, edges: &mut ListEdges<'_>, header: MetisHeader) 
         }
         let weight = header.has_weights.then(|| WeightText { text: words.word(), from: 0 });
         edges.push_listed(words, neighbor, weight)?;
-        is_alone = false;
         next = words.next()?;
     }
-    if is_alone {
-        edges.push_alone(words)?;
-    }
+    edges.push_if_alone(words)?;
     Ok(true)
 }
 

@@ -32,7 +32,7 @@ use super::decompress::{Input, unpacked_name};
 use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
-use super::sink::{ChunkSink, Halt, Progress, SampleSink, is_whole};
+use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask};
 use edges::{EntryTally, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
@@ -193,12 +193,7 @@ impl ListFormat {
     ///
     /// # Errors
     /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
-    fn read_all(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<Read> {
+    fn read_all(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Result<Read> {
         let (path, options) = (task.path, &self.options);
         let mut words = Words::new(task.opened(input)?, path, options.rows);
         let mut edges = ListEdges::new((options, self.metis), task, sink);
@@ -275,12 +270,7 @@ impl EdgeSource for ListFormat {
         false
     }
 
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64> {
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         let read = self.read_all(task, input, sink)?;
         if read.is_whole { Ok(read.consumed) } else { Err(Halt::Unwanted) }
     }

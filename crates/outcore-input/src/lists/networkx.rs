@@ -12,22 +12,19 @@ const COMMENT: Option<u8> = Some(b'#');
 pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     while words.next_line(COMMENT)? {
         edges.begin(words.word());
-        let (has_comma, mut is_alone) = (words.word().contains(&b','), true);
+        let has_comma = words.word().contains(&b',');
         while words.next_in_line()? {
             if words.word().starts_with(b"#") {
                 words.skip_line()?;
                 continue;
             }
-            is_alone = false;
             edges.push(words, words.word(), None)?;
         }
-        if is_alone && has_comma {
+        if edges.is_alone && has_comma {
             let message = "neighbors may be separated by commas";
             return words.fail(message, "expected spaces: write the list with spaces");
         }
-        if is_alone {
-            edges.push_alone(words)?;
-        }
+        edges.push_if_alone(words)?;
     }
     Ok(())
 }

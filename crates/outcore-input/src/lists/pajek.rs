@@ -6,6 +6,7 @@
 
 use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines, whole_number};
+use crate::text::number::parsed;
 use outcore_io::error::Result;
 use std::ops::Range;
 
@@ -137,7 +138,6 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -
 
 /// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.
 fn is_attribute(word: &[u8]) -> bool {
-    let is_number = std::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok());
-    !is_number
+    parsed::<f64>(word).is_none()
         && word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"[\"".contains(byte))
 }

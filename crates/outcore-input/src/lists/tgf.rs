@@ -4,6 +4,7 @@
 
 use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
+use crate::text::number::parsed;
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     loop {
@@ -26,8 +27,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         words.require("edge has one node", "expected another one")?;
         words.copy_to(&mut target);
         words.rest()?;
-        let is_number =
-            std::str::from_utf8(words.word()).is_ok_and(|text| text.parse::<f64>().is_ok());
+        let is_number = parsed::<f64>(words.word()).is_some();
         let is_text = !words.word().is_empty() && !is_number;
         let weight = if *are_text.get_or_insert(is_text) {
             None

@@ -9,6 +9,7 @@ use crate::decompress::Input;
 use crate::fault::escaped_parts;
 use crate::layout::BYTE_ORDER_MARK;
 use crate::options::Rows;
+use crate::text::number::is_digits;
 use outcore_io::error::opt::{COMMUNITY_FORMAT, FORMAT, IGNORE_WEIGHTS};
 use outcore_io::error::{Error, ErrorKind, Place, Result};
 use std::ops::Range;
@@ -267,15 +268,8 @@ impl Words {
         self.start += self.at as u64;
         self.filled -= self.at;
         (self.at, self.word) = (0, 0..0);
-        while self.filled < self.buffer.len() {
-            match self.input.read(&mut self.buffer[self.filled..])? {
-                0 => {
-                    self.ended = true;
-                    break;
-                }
-                count => self.filled += count,
-            }
-        }
+        self.filled += self.input.fill(&mut self.buffer[self.filled..])?;
+        self.ended = self.filled < self.buffer.len();
         if self.start == 0 && self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
             self.at = BYTE_ORDER_MARK.len();
         }
@@ -357,10 +351,8 @@ fn is_blank(byte: u8) -> bool {
 
 /// Parses a whole number of at most 19 digits.
 pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
+    let is_number = word.len() <= 19 && is_digits(word);
+    is_number.then(|| word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
 }
 
 /// Returns the text after a byte-order mark.

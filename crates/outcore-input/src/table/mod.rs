@@ -16,7 +16,7 @@ mod ipc;
 mod parquet;
 mod values;
 
-use super::chunk::{Origin, ParsedChunk, Problem};
+use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
 use super::format::names::{self, Chosen, ColumnKind, NamedColumns};
@@ -26,8 +26,8 @@ use super::format::{check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
 use super::sink::{
-    ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, STREAM_NAME,
-    SampleSink, is_whole,
+    ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink,
+    is_whole,
 };
 use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask};
 use super::stream::TableStream;
@@ -216,12 +216,7 @@ impl EdgeSource for TableFormat {
     }
 
     /// Reads the rows from `task.begin` on (`byte` counts rows too).
-    fn read(
-        &self,
-        task: &ReadTask<'_>,
-        input: Option<Input>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress<u64> {
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         let bytes = task.files.entry(task.path).map_or(0, |entry| entry.bytes);
         let projection = projection(&self.columns);
         let reader = TableReader { format: self, task, projection, bytes };
@@ -249,15 +244,14 @@ impl EdgeSource for TableFormat {
         }
     }
 
-    fn place(&self, chunk: &ParsedChunk, fault: usize, _: u64, path: &Path) -> Place {
-        let at = chunk.cells[fault];
-        let column = self.columns[at.part].0 as u64 + 1;
-        row_place(&chunk.faults[fault], &chunk.edges.text, (at.row, column), path)
+    fn place(&self, bad: &BadLine<'_>) -> Place {
+        let (row, part) = bad.fault.cell;
+        row_place(bad, bad.origin.line + u64::from(row), self.columns[part as usize].0 as u64 + 1)
     }
 
-    fn error(&self, chunk: &ParsedChunk, fault: usize, place: Place) -> Error {
-        let (problem, at) = (chunk.faults[fault].problem, chunk.cells[fault]);
-        let (row, name) = (format_count(at.row), &self.columns[at.part].1);
+    fn error(&self, bad: &BadLine<'_>) -> Error {
+        let (problem, place) = (bad.fault.problem, self.place(bad));
+        let (row, name) = (format_count(place.line), &self.columns[bad.fault.cell.1 as usize].1);
         let error = Error::new(problem.kind(), self.reason(problem))
             .at(place)
             .note(format!("row {row} of the table, column `{name}`"));
@@ -400,11 +394,8 @@ fn choose_columns(
         };
         if !is_usable {
             let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
-            return Err(Error::new(
-                ErrorKind::BadInput,
-                format!("`{}`: {message}", path.display()),
-            )
-            .hint(format_args!(
+            let message = format!("`{}`: {message}", path.display());
+            return Err(Error::new(ErrorKind::BadInput, message).hint(format_args!(
                 "use {} to name others, or change its type",
                 options.rows.columns_to_type()
             )));
@@ -415,10 +406,9 @@ fn choose_columns(
 
 /// Returns the error for a table without a column of nodes.
 fn no_nodes(names: &[&str], path: &Path) -> Error {
-    let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
     let path = path.display();
     Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
-        .note(format!("its columns are {}", shown.join(", ")))
+        .note(format!("its columns are {}", names::listed(names)))
         .hint("name one of them `id`, `node` or `name`, or write only that column")
 }
 
@@ -437,9 +427,8 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
         Column::Name(name) => format!("`{name}`"),
     };
     found.ok_or_else(|| {
-        let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
-            .note(format!("its columns are {}", shown.join(", ")))
+            .note(format!("its columns are {}", names::listed(names)))
             .hint(format_args!(
                 "use {} with these names, or with numbers from 1",
                 rows.columns_option()
@@ -499,11 +488,7 @@ struct TableReader<'a> {
 }
 
 impl TableReader<'_> {
-    fn read_batches(
-        &self,
-        mut batches: impl Batches,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress {
+    fn read_batches(&self, mut batches: impl Batches, sink: Sink<'_>) -> Progress {
         let mut row = 0;
         while let Some(batch) = batches.next()? {
             let rows = batch.num_rows() as u64;
@@ -518,13 +503,7 @@ impl TableReader<'_> {
 
     /// Passes on `batch`, whose first row is `row` and whose columns are those of the projection in order, chunk by
     /// chunk.
-    fn convert(
-        &self,
-        batch: &RecordBatch,
-        row: u64,
-        done_bytes: u64,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Progress {
+    fn convert(&self, batch: &RecordBatch, row: u64, done_bytes: u64, sink: Sink<'_>) -> Progress {
         let TableFormat { uuids, transform, rows, .. } = self.format;
         let columns = Columns::of(batch, *uuids, *transform, *rows);
         let chunk_bytes = self.task.chunk_bytes;
@@ -541,7 +520,6 @@ impl TableReader<'_> {
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
             (chunk.is_parsed, chunk.edges.is_node_list) = (true, *rows == Rows::Nodes);
             chunk.faults.clear();
-            chunk.cells.clear();
             columns.parse(at..at + count, self.task.stop, &mut chunk);
             sink.take(chunk)?;
             at += count;

@@ -9,7 +9,7 @@ use super::{TableReader, caught, damaged};
 use crate::chunk::ParsedChunk;
 use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
-use crate::sink::{ChunkSink, Halt, Progress};
+use crate::sink::{ChunkSink, Halt, Progress, Sink};
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -334,11 +334,7 @@ enum Made {
 }
 
 /// Reads the file from the row on where `reader` begins.
-pub(super) fn read(
-    reader: &TableReader<'_>,
-    plan: DecodePlan,
-    sink: &mut (dyn ChunkSink + Send),
-) -> Progress {
+pub(super) fn read(reader: &TableReader<'_>, plan: DecodePlan, sink: Sink<'_>) -> Progress {
     let path = reader.task.path;
     let mut file = ParquetFile::open(reader.task.files, path)?;
     file.pages.limit = plan.page_limit;

@@ -5,6 +5,7 @@
 
 pub(super) mod field;
 mod kinds;
+pub(crate) mod number;
 mod plain;
 
 use crate::chunk::{LineFault, ParsedChunk, Problem};
@@ -127,69 +128,49 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
     let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, faults, .. } = chunk;
     let mut at = from;
     while at < *used {
-        let bounds = Bounds::of(text, at, *used);
-        match node_line(layout, text, &bounds) {
-            Ok(None) => {}
-            Ok(Some(mut field)) => {
-                field.unescape(text);
-                names.push(field.name(text));
+        let (line, next) = match layout.is_fasta {
+            true => fasta_line(layout, text, at, *used),
+            false => general_line(layout, true, text, at, *used),
+        };
+        match line {
+            LineKind::Nothing | LineKind::Comment => {}
+            LineKind::Edge(EdgeFields { mut source, .. }) => {
+                source.unescape(text);
+                names.push(source.name(text));
             }
-            Err(fault) => {
+            LineKind::Bad(fault) => {
                 faults.push(fault);
                 if stop {
                     return;
                 }
             }
         }
-        at = bounds.next;
+        at = next;
     }
 }
 
-/// Returns the name on a line of a node list; `None` for blank lines and comments.
-fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, LineFault> {
-    let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
-    let line = &text[bounds.start..bounds.shown];
-    if is_sequence || layout.is_comment(line) || layout.is_empty(line) {
-        return Ok(None);
+/// Parses a line of FASTA: a node is the first word after `>`.
+fn fasta_line(layout: &Layout, text: &[u8], at: usize, used: usize) -> (LineKind, usize) {
+    let bounds = Bounds::of(text, at, used);
+    let line = &text[at..bounds.shown];
+    let bad =
+        |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), bounds.next);
+    if text[at] != b'>' || layout.is_comment(line) {
+        return (LineKind::Nothing, bounds.next);
     }
     if bounds.is_too_long() {
-        return Err(bounds.fault(Problem::LineTooLong, bounds.start, bounds.shown));
+        return bad(Problem::LineTooLong, at, bounds.shown);
     }
-    let (at, end) = (bounds.start, bounds.end);
-    if layout.is_fasta {
-        return word_of_fasta(text, bounds).map(Some);
-    }
-    let mut fields = Fields { layout, quoted: true, text, at, end, ended: false };
-    let mut field = Field::default();
-    for column in 0..=layout.source {
-        field = match fields.next() {
-            None if column == 0 => return Ok(None),
-            None => return Err(bounds.fault(Problem::MissingColumn(column as u32), at, end)),
-            Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
-            Some(Ok(field)) => field,
-        };
-    }
-    field.trim(layout, text);
-    let (start, stop) = field.outer;
-    if field.bytes() == 0 {
-        return Err(bounds.fault(Problem::EmptyNode, start, stop));
-    }
-    if field.bytes() > NAME_LIMIT {
-        return Err(bounds.fault(Problem::NameTooLong, start, stop));
-    }
-    Ok(Some(field))
-}
-
-/// Returns the first word after `>`.
-fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, LineFault> {
-    let start = bounds.start + 1;
+    let start = at + 1;
     let rest = &text[start..bounds.end];
     let end = memchr2(b' ', b'\t', rest).map_or(bounds.end, |len| start + len);
-    let field = Field { start, end, doubled: 0, outer: (start, end) };
-    match field.bytes() {
-        0 => Err(bounds.fault(Problem::EmptyNode, bounds.start, bounds.end)),
-        1..=NAME_LIMIT => Ok(field),
-        _ => Err(bounds.fault(Problem::NameTooLong, start, end)),
+    let name = Field { start, end, doubled: 0, outer: (start, end) };
+    match name.bytes() {
+        0 => bad(Problem::EmptyNode, at, bounds.end),
+        1..=NAME_LIMIT => {
+            (LineKind::Edge(EdgeFields { source: name, target: name, weight: 0 }), bounds.next)
+        }
+        _ => bad(Problem::NameTooLong, start, end),
     }
 }
 
@@ -216,9 +197,7 @@ impl Bounds {
     }
 
     fn fault(&self, problem: Problem, start: usize, stop: usize) -> LineFault {
-        let [line_start, line_end, start, end] =
-            [self.start, self.shown, start, stop].map(|byte| byte as u32);
-        LineFault { problem, line_start, line_end, start, end }
+        LineFault::new(problem, (self.start, self.shown), (start, stop))
     }
 }
 
@@ -329,7 +308,8 @@ pub(super) fn general_line(
         return (LineKind::Nothing, next);
     }
     // Where files were joined, a line may begin with the mark of the second one.
-    let at = if line.starts_with(BYTE_ORDER_MARK) { at + BYTE_ORDER_MARK.len() } else { at };
+    let is_marked = layout.rows != Rows::Nodes && line.starts_with(BYTE_ORDER_MARK);
+    let at = if is_marked { at + BYTE_ORDER_MARK.len() } else { at };
     let bad = |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), next);
     if bounds.is_too_long() {
         return bad(Problem::LineTooLong, at, shown);
@@ -357,7 +337,9 @@ pub(super) fn general_line(
     let [mut source, mut target, weight] = found;
     source.trim(layout, text);
     target.trim(layout, text);
-    for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
+    let no_source =
+        if layout.rows == Rows::Nodes { Problem::EmptyNode } else { Problem::EmptySource };
+    for (name, problem) in [(source, no_source), (target, Problem::EmptyTarget)] {
         let is_absent = !layout.absent.is_empty() && text[name.start..name.end] == *layout.absent;
         if name.bytes() == 0 || is_absent {
             return bad(problem, name.outer.0, name.outer.1);
@@ -413,9 +395,9 @@ pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
 pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
     fields(layout, line)
         .map_while(|field| field.ok())
-        .map(|field| match field.is_quoted() {
-            true => &line[field.start..field.end],
-            false => layout.trimmed(&line[field.start..field.end]),
+        .map(|mut field| {
+            field.trim(layout, line);
+            &line[field.start..field.end]
         })
         .collect()
 }

@@ -1,8 +1,8 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
-use super::numbers::{is_missing, is_number};
 use crate::format::names::ColumnKind;
 use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::text::number::{is_missing, is_number};
 use crate::text::{fields, split};
 use crate::{Delimiter, InputOptions};
 use std::path::Path;

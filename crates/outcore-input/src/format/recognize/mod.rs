@@ -6,16 +6,15 @@
 
 pub(super) mod doubts;
 pub(super) mod lines;
-pub(super) mod numbers;
 pub(crate) mod question;
 
 use super::formats;
 use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::layout::Layout;
+use crate::text::number::{has_comma, is_moment, is_number, is_whole_number, is_word, parsed};
 use crate::text::split;
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
-use numbers::{has_comma, is_moment, is_number, is_whole_number, is_word};
 use outcore_io::error::Result;
 use question::ColumnView;
 
@@ -322,8 +321,7 @@ fn is_header(
 fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let number = |row: &Vec<&[u8]>| {
         let is_longer = row.len() == header.len() + 1;
-        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
-        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
+        is_longer.then(|| row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)
     };
     let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
     let is_rising = |numbers: Vec<u64>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);

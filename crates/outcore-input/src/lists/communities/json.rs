@@ -113,10 +113,9 @@ fn roles_of(
         }
     };
     let Some([node, community]) = chosen.as_deref() else {
-        let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         let message = format!("`{path}` does not say which members are the node and its community");
         return Err(Error::usage(message)
-            .note(format!("its first object has {}", shown.join(", ")))
+            .note(format!("its first object has {}", names::listed(&names)))
             .hint(format_args!(
                 "use {} with two of these",
                 COMMUNITY_COLUMNS.of("NODE,COMMUNITY")
