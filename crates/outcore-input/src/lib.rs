@@ -73,6 +73,7 @@ use chunks::{Channels, Message, Reader, Task, parse_all};
 pub use cost::*;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::Rejects;
+use format::matrix_market;
 pub use format::names::choose_columns;
 pub use open::examine;
 use open::{common_weights, describe, kinds_bytes, open_files, total_bytes, unweighted};
@@ -281,7 +282,7 @@ impl EdgeReader {
 
     /// Returns whether another reader can resume here.
     pub fn can_be_saved(&self) -> bool {
-        let can_resume = self.formats.iter().all(|file| file.source.can_resume());
+        let can_resume = self.formats.iter().all(|file| !file.facts.is_one_pass);
         self.next.is_some() && can_resume && self.rejects.as_ref().is_none_or(Rejects::is_file)
     }
 
@@ -400,7 +401,8 @@ impl EdgeReader {
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
-        file.source.check_entries(found, &file.path)
+        let check = |declared| matrix_market::check_entries(declared, found, &file.path);
+        file.facts.entries.map_or(Ok(()), check)
     }
 
     /// Counts a parsed chunk, and reports or stores its bad lines.
@@ -444,7 +446,7 @@ impl EdgeReader {
         self.summary.skipped_lines += chunk.faults.len() as u64;
         self.summary.comment_lines += chunk.comments;
         if chunk.origin.byte == 0 {
-            self.summary.comment_lines += file.source.comments_before();
+            self.summary.comment_lines += file.facts.comments;
         }
         if let Some((_, lines)) =
             self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)

@@ -8,7 +8,7 @@ use super::format::{self, KIND_LIMIT};
 use super::lists::{ListFormat, communities};
 use super::options::{BYTES_PER_LINE, has_no_weights};
 use super::sink::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, STREAM_NAME, is_arrow};
-use super::source::{ColumnUse, EdgeSource, OpenFile};
+use super::source::{ColumnUse, OpenFile};
 use super::stream::TableStream;
 use super::table;
 use super::{BatchMemory, Header, InputOptions, WeightTransform};
@@ -47,10 +47,8 @@ pub(super) fn open_files(
     refuse_useless(&found, options)?;
     for at in 0..found.len() {
         let path = found[at].path.clone();
-        for nodes in found[at].source.declared_nodes() {
-            let source: Arc<dyn EdgeSource> = Arc::new(nodes);
-            let file = OpenFile { path: path.clone(), source, unpacker: None, window_bytes: 0 };
-            add(&mut found, file, None, &path);
+        for nodes in std::mem::take(&mut found[at].facts.nodes) {
+            add(&mut found, OpenFile::new(&path, Arc::new(nodes)), None, &path);
         }
     }
     Ok((found, tasks))
@@ -61,15 +59,14 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<OpenFile> {
         let message = format_args!("{FORMAT} selects adjacency lists, but the input is a table");
         return Err(Error::usage(message).hint("leave it out"));
     }
-    let source = table::of_stream(stream, options)?;
-    Ok(OpenFile { path: STREAM_NAME.into(), source, unpacker: None, window_bytes: 0 })
+    Ok(OpenFile::new(Path::new(STREAM_NAME), table::of_stream(stream, options)?))
 }
 
 /// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
 fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     let Some(first) = files.first() else { return Ok(()) };
-    let no_lines = !files.iter().any(|file| file.source.has_lines());
-    let no_columns = !files.iter().any(|file| file.source.has_columns());
+    let no_lines = !files.iter().any(|file| file.facts.has_lines);
+    let no_columns = !files.iter().any(|file| file.facts.has_columns);
     let option = match () {
         () if options.delimiter.is_some() && no_lines => DELIMITER,
         () if options.header != Header::Auto && no_lines => HEADER,
@@ -77,7 +74,7 @@ fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
         () if options.two_mode && no_columns => TWO_MODE,
         () => return Ok(()),
     };
-    let (path, kind) = (first.path.display(), first.source.name());
+    let (path, kind) = (first.path.display(), first.facts.name);
     let message = format_args!("{option} has no effect on {kind}, the format of `{path}`");
     Err(Error::usage(message).hint("leave it out"))
 }
@@ -92,7 +89,7 @@ pub(super) fn detect_next(
 ) -> Result<OpenFile> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
     let of_nodes = (before.len() == options.paths.len()).then(|| {
-        let of_edges = before.iter().find_map(|file| file.source.delimiter());
+        let of_edges = before.iter().find_map(|file| file.facts.delimiter);
         options.of_nodes(options.delimiter.or(of_edges))
     });
     let options = of_nodes.as_ref().unwrap_or(options);
@@ -109,7 +106,7 @@ pub(super) fn detect_next(
     };
     let source = match table {
         Some(table) => {
-            communities::refuse_table(path, table.name(), options)?;
+            communities::refuse_table(path, table.facts().name, options)?;
             table
         }
         None => match ListFormat::detect(path, input, options)? {
@@ -117,8 +114,9 @@ pub(super) fn detect_next(
             None => format::source::detect(input, path, options)?,
         },
     };
-    let window_bytes = source.held_bytes().unwrap_or(input.window_bytes());
-    Ok(OpenFile { path: path.clone(), source, unpacker: input.unpacker(), window_bytes })
+    let file = OpenFile::new(path, source);
+    let window_bytes = file.facts.held_bytes.unwrap_or(input.window_bytes());
+    Ok(OpenFile { unpacker: input.unpacker(), window_bytes, ..file })
 }
 
 /// Returns how a file of edges is understood, in one line, and what each of its columns is used for; formats that are not
@@ -144,7 +142,8 @@ pub fn examine(
 pub(crate) fn describe(files: &[OpenFile]) -> Vec<String> {
     let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
     for file in files {
-        let Some(text) = file.understood() else { continue };
+        let Some(text) = &file.facts.description else { continue };
+        let text = file.unpacker.map_or(text.clone(), |unpacker| format!("{unpacker}, {text}"));
         match kinds.iter_mut().find(|kind| kind.0 == text) {
             Some(kind) => kind.2 += 1,
             None => kinds.push((text, &file.path, 1)),
@@ -166,7 +165,7 @@ pub(crate) fn describe(files: &[OpenFile]) -> Vec<String> {
 
 /// Returns whether the files have weights. It is an error if only some do, or if there are none to transform.
 pub(super) fn common_weights(files: &[OpenFile], options: &InputOptions) -> Result<bool> {
-    let mut known = files.iter().filter_map(|file| Some((&file.path, file.source.is_weighted()?)));
+    let mut known = files.iter().filter_map(|file| Some((&file.path, file.facts.is_weighted?)));
     let Some((first, weighted)) = known.next() else { return Ok(false) };
     let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
         let is_missing = !weighted && options.weight_transform != WeightTransform::None;
@@ -190,7 +189,7 @@ pub(super) fn kinds_bytes(memory: BatchMemory) -> u64 {
 /// Returns the first file with edges, if it has no weights.
 pub(super) fn unweighted(files: &[OpenFile]) -> Option<&Path> {
     let (path, is_weighted) =
-        files.iter().find_map(|file| Some((&file.path, file.source.is_weighted()?)))?;
+        files.iter().find_map(|file| Some((&file.path, file.facts.is_weighted?)))?;
     (!is_weighted).then_some(path)
 }
 

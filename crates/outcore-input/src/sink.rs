@@ -1,4 +1,4 @@
-//! Common parts of the readers of tables and lists: the receiver of their chunks, and the first bytes of tables.
+//! Common parts of the readers of all formats: the receiver of their chunks, why reading ends, the first bytes of tables.
 //!
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
@@ -56,6 +56,7 @@ pub(super) fn is_whole(progress: Progress) -> Result<bool> {
 
 /// Receiver of chunks.
 pub(super) trait ChunkSink: Send {
+    /// Takes the next chunk.
     fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
@@ -67,6 +68,7 @@ pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
+
 /// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
 pub(super) struct SampleSink<'a> {
     count: &'a mut (dyn FnMut(&ParsedChunk) + Send),

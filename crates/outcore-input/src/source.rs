@@ -19,58 +19,12 @@ use std::sync::Arc;
 
 /// Format of one file, and what it holds.
 pub(crate) trait EdgeSource: Send + Sync {
-    /// Returns the name of the format.
-    fn name(&self) -> &'static str;
-
-    /// Describes how the file was understood; `None` if another source describes it.
-    fn describe(&self) -> Option<String>;
-
-    /// Returns whether the edges have weights; `None` if there are no edges.
-    fn is_weighted(&self) -> Option<bool>;
+    /// Returns what is known before reading.
+    fn facts(&self) -> SourceFacts;
 
     /// Returns the prefixes of names of sources and targets, if they are nodes of two kinds.
     fn kinds(&self) -> Option<&[String; 2]> {
         None
-    }
-
-    /// Returns whether lines are split, so that the options about that have an effect.
-    fn has_lines(&self) -> bool {
-        false
-    }
-
-    /// Returns whether columns can be chosen.
-    fn has_columns(&self) -> bool {
-        self.has_lines()
-    }
-
-    /// Returns the separator of columns in lines of edges.
-    fn delimiter(&self) -> Option<Delimiter> {
-        None
-    }
-
-    /// Returns whether another reader can resume in the middle.
-    fn can_resume(&self) -> bool {
-        true
-    }
-
-    /// Returns the memory that decoding holds besides chunks, unless it is only the window of decompression.
-    fn held_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    /// Returns the nodes that the file numbers from 1, by kind, if it declares them.
-    fn declared_nodes(&self) -> Vec<NumberedNodes> {
-        Vec::new()
-    }
-
-    /// Returns the comments before the first edge.
-    fn comments_before(&self) -> u64 {
-        0
-    }
-
-    /// Checks the number of edges and bad lines against the number that the file declares.
-    fn check_entries(&self, _found: u64, _path: &Path) -> Result<()> {
-        Ok(())
     }
 
     /// Returns the uses of the columns; none if the file is not lines or rows.
@@ -115,9 +69,36 @@ pub(crate) trait EdgeSource: Send + Sync {
     }
 }
 
+/// What is known of a file before it is read.
+#[derive(Default)]
+pub(crate) struct SourceFacts {
+    /// Name of the format.
+    pub(crate) name: &'static str,
+    /// How the file was understood; `None` if another source describes it.
+    pub(crate) description: Option<String>,
+    /// Whether edges have weights; `None` if there are no edges.
+    pub(crate) is_weighted: Option<bool>,
+    /// Whether lines are split, and whether columns can be chosen, so that the options about that have an effect.
+    pub(crate) has_lines: bool,
+    pub(crate) has_columns: bool,
+    /// Separator of columns in lines of edges.
+    pub(crate) delimiter: Option<Delimiter>,
+    /// Whether no other reader can resume in the middle.
+    pub(crate) is_one_pass: bool,
+    /// Memory that decoding holds besides chunks, unless it is only the window of decompression.
+    pub(crate) held_bytes: Option<u64>,
+    /// Comments before the first edge.
+    pub(crate) comments: u64,
+    /// Number of edges and bad lines that the file declares.
+    pub(crate) entries: Option<u64>,
+    /// Nodes that the file numbers from 1, by kind.
+    pub(crate) nodes: Vec<NumberedNodes>,
+}
+
 /// One file, as found when the reader was opened.
 pub(crate) struct OpenFile {
     pub(crate) path: PathBuf,
+    pub(crate) facts: SourceFacts,
     pub(crate) source: Arc<dyn EdgeSource>,
     /// Command that unpacks the file, if it is compressed.
     pub(crate) unpacker: Option<&'static str>,
@@ -125,10 +106,10 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Describes how the file was understood, without its path.
-    pub(crate) fn understood(&self) -> Option<String> {
-        let text = self.source.describe()?;
-        Some(self.unpacker.map_or(text.clone(), |unpacker| format!("{unpacker}, {text}")))
+    pub(crate) fn new(path: &Path, source: Arc<dyn EdgeSource>) -> Self {
+        let facts = source.facts();
+        let window_bytes = facts.held_bytes.unwrap_or(0);
+        Self { path: path.into(), facts, source, unpacker: None, window_bytes }
     }
 }
 

@@ -226,11 +226,11 @@ impl Konect {
 }
 
 /// Checks the number of entries that were found against the number that the file declares.
-pub(crate) fn check_entries(size: MatrixSize, found: u64, path: &Path) -> Result<()> {
-    if size.entries == found {
+pub(crate) fn check_entries(declared: u64, found: u64, path: &Path) -> Result<()> {
+    if declared == found {
         return Ok(());
     }
-    let [reported, found] = [size.entries, found].map(outcore_io::units::format_count);
+    let [reported, found] = [declared, found].map(outcore_io::units::format_count);
     Err(bad_input(path, &format!("declares {reported} entries, but has {found}"))
         .hint("fetch or write the file again; it may have been cut off"))
 }

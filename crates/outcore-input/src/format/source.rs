@@ -1,15 +1,16 @@
 //! Text as a source of edges: a file of lines, one without any, and the nodes that a matrix numbers.
 
-use super::matrix_market::check_entries;
 use super::{InputFormat, checks, foreign};
 use crate::chunk::{BadLine, Origin, PADDING, ParsedChunk, Problem};
 use crate::cut::LineCutter;
 use crate::decompress::Input;
 use crate::fault::bad_input;
-use crate::options::{Delimiter, InputOptions, LINE_LIMIT, Rows};
+use crate::options::{InputOptions, LINE_LIMIT, Rows};
 use crate::pieces::{Piece, first_piece, spread_pieces};
 use crate::sink::{Progress, ROW_BYTES, Sink};
-use crate::source::{ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask};
+use crate::source::{
+    ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask, SourceFacts,
+};
 use crate::text::{self, set_kinds};
 use outcore_graph::ids::{EdgeChunk, Fingerprint, NameRef};
 use outcore_io::Files;
@@ -22,6 +23,11 @@ use std::sync::Arc;
 const FIRST_BLOCK: usize = 64 << 10;
 /// Bytes within which the first edge must begin.
 pub(crate) const FIRST_BLOCK_LIMIT: usize = 4 << 20;
+
+/// Returns what is known of every file of lines.
+fn of_lines() -> SourceFacts {
+    SourceFacts { name: "text", has_lines: true, has_columns: true, ..SourceFacts::default() }
+}
 
 /// Detects the format of one file by its lines.
 pub(crate) fn detect(
@@ -78,45 +84,28 @@ impl InputFormat {
 }
 
 impl EdgeSource for InputFormat {
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn describe(&self) -> Option<String> {
-        Some(self.text())
-    }
-
-    fn is_weighted(&self) -> Option<bool> {
-        (!self.is_node_list).then_some(self.layout.weight.is_some())
+    fn facts(&self) -> SourceFacts {
+        let nodes = |count: u64, kind: &str| NumberedNodes { count, kind: kind.into() };
+        let nodes = match (self.matrix, &self.kinds) {
+            (None, _) => Vec::new(),
+            (Some(size), None) => vec![nodes(size.rows, "")],
+            (Some(size), Some([row, column])) => {
+                vec![nodes(size.rows, row), nodes(size.columns, column)]
+            }
+        };
+        SourceFacts {
+            description: Some(self.text()),
+            is_weighted: (!self.is_node_list).then_some(self.layout.weight.is_some()),
+            delimiter: Some(self.layout.delimiter),
+            comments: self.preamble_comments,
+            entries: self.matrix.map(|size| size.entries),
+            nodes,
+            ..of_lines()
+        }
     }
 
     fn kinds(&self) -> Option<&[String; 2]> {
         self.kinds.as_ref()
-    }
-
-    fn has_lines(&self) -> bool {
-        true
-    }
-
-    fn delimiter(&self) -> Option<Delimiter> {
-        Some(self.layout.delimiter)
-    }
-
-    fn declared_nodes(&self) -> Vec<NumberedNodes> {
-        let Some(size) = self.matrix else { return Vec::new() };
-        let nodes = |count: u64, kind: &str| NumberedNodes { count, kind: kind.into() };
-        match &self.kinds {
-            None => vec![nodes(size.rows, "")],
-            Some([row, column]) => vec![nodes(size.rows, row), nodes(size.columns, column)],
-        }
-    }
-
-    fn comments_before(&self) -> u64 {
-        self.preamble_comments
-    }
-
-    fn check_entries(&self, found: u64, path: &Path) -> Result<()> {
-        self.matrix.map_or(Ok(()), |size| check_entries(size, found, path))
     }
 
     fn uses(
@@ -173,20 +162,8 @@ impl EdgeSource for InputFormat {
 struct NoLines;
 
 impl EdgeSource for NoLines {
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn describe(&self) -> Option<String> {
-        Some("no lines of data".into())
-    }
-
-    fn is_weighted(&self) -> Option<bool> {
-        None
-    }
-
-    fn has_lines(&self) -> bool {
-        true
+    fn facts(&self) -> SourceFacts {
+        SourceFacts { description: Some("no lines of data".into()), ..of_lines() }
     }
 
     fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
@@ -233,16 +210,8 @@ fn sample(task: SampleTask<'_>, format: Option<&InputFormat>) -> Result<FileSamp
 }
 
 impl EdgeSource for NumberedNodes {
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn describe(&self) -> Option<String> {
-        None
-    }
-
-    fn is_weighted(&self) -> Option<bool> {
-        None
+    fn facts(&self) -> SourceFacts {
+        SourceFacts::default()
     }
 
     /// Sends the nodes as a list of nodes.

@@ -33,7 +33,7 @@ use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
 use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
-use super::source::{EdgeSource, FileSample, ReadTask, SampleTask};
+use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use edges::{EntryTally, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
@@ -221,17 +221,12 @@ impl ListFormat {
         let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
         Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
     }
-}
 
-impl EdgeSource for ListFormat {
-    fn name(&self) -> &'static str {
-        self.kind.name
-    }
-
-    fn describe(&self) -> Option<String> {
+    /// Describes how the file was understood.
+    fn describe(&self) -> String {
         let ListKind { name, nodes, weights, .. } = self.kind;
         if self.options.rows != Rows::Edges {
-            return Some(format!("{name}, {nodes}"));
+            return format!("{name}, {nodes}");
         }
         let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
         let entries = match (is_listed, self.options.directed) {
@@ -253,21 +248,23 @@ impl EdgeSource for ListFormat {
             (false, true) => "; node weights unused",
             (false, false) => "",
         };
-        Some(format!("{name}, {nodes}{entries}, {weights}{unused}"))
+        format!("{name}, {nodes}{entries}, {weights}{unused}")
     }
+}
 
-    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
-    fn is_weighted(&self) -> Option<bool> {
-        Some(!self.options.ignore_weights && self.options.rows == Rows::Edges)
-    }
-
-    fn has_columns(&self) -> bool {
-        communities::has_names(self.kind)
-    }
-
-    /// The state that matches the two halves of each edge would be lost.
-    fn can_resume(&self) -> bool {
-        false
+impl EdgeSource for ListFormat {
+    fn facts(&self) -> SourceFacts {
+        let has_weights = !self.options.ignore_weights && self.options.rows == Rows::Edges;
+        SourceFacts {
+            name: self.kind.name,
+            description: Some(self.describe()),
+            // Always, unless they are ignored, since nodes without neighbors need one.
+            is_weighted: Some(has_weights),
+            has_columns: communities::has_names(self.kind),
+            // The state that matches the two halves of each edge would be lost.
+            is_one_pass: true,
+            ..SourceFacts::default()
+        }
     }
 
     fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {

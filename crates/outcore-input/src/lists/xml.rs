@@ -170,36 +170,23 @@ impl XmlGraph {
         words: &Words,
         edges: &mut ListEdges<'_>,
     ) -> Progress {
-        let error = |message: &str, expected: &str| words.fail(message, expected);
         self.text.clear();
         self.depth += 1;
         if self.depth > DEPTH_LIMIT {
-            return error("elements are nested too deeply", "expected at most 256 levels");
+            return words.fail("elements are nested too deeply", "expected at most 256 levels");
         }
         let prefix = start.name().prefix().map_or("", |prefix| prefix.into_inner());
         self.prefix.get_or_insert_with(|| prefix.into());
-        match self.known(start.name()) {
+        let name = self.known(start.name());
+        if let Some((message, expected)) = self.refused(name) {
+            return words.fail(message, expected);
+        }
+        match name {
             "key" if !self.is_gexf && !self.is_in_graph => self.begin_key(start, words)?,
-            "graph" if self.is_in_graph => {
-                return error(
-                    "graphs are nested",
-                    "expected one graph, without graphs in its nodes",
-                );
-            }
-            "graph" if self.has_begun => return error("file has several graphs", "expected one"),
             "graph" => {
                 let name = if self.is_gexf { "defaultedgetype" } else { "edgedefault" };
                 self.undirected = get(start, name, words)?.as_deref() != Some("directed");
                 (self.has_begun, self.is_in_graph) = (true, true);
-            }
-            name @ ("hyperedge" | "port") if self.is_in_graph => {
-                return error(
-                    &format!("`{name}` cannot be read"),
-                    "expected edges between two nodes",
-                );
-            }
-            "node" if self.is_in_node => {
-                return error("nodes are nested", "expected nodes without nodes inside");
             }
             "node" if self.is_in_graph => {
                 self.is_in_node = true;
@@ -214,14 +201,25 @@ impl XmlGraph {
             "attvalue"
                 if self.is_in_edge && get(start, "for", words)?.as_deref() == Some("weight") =>
             {
-                return error(
-                    "weight changes over time",
-                    "expected an attribute `weight` of the edge",
-                );
+                let expected = "expected an attribute `weight` of the edge";
+                return words.fail("weight changes over time", expected);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns why an element cannot be read here, and what was expected.
+    #[rustfmt::skip]
+    fn refused(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        Some(match name {
+            "graph" if self.is_in_graph => ("graphs are nested", "expected one graph, without graphs in its nodes"),
+            "graph" if self.has_begun => ("file has several graphs", "expected one"),
+            "hyperedge" if self.is_in_graph => ("`hyperedge` cannot be read", "expected edges between two nodes"),
+            "port" if self.is_in_graph => ("`port` cannot be read", "expected edges between two nodes"),
+            "node" if self.is_in_node => ("nodes are nested", "expected nodes without nodes inside"),
+            _ => return None,
+        })
     }
 
     /// Returns the name of an element, which is empty if it is of another vocabulary.

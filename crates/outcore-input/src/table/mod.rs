@@ -8,7 +8,7 @@
 //!
 //! The libraries of Apache Arrow decode the formats. This module determines the roles of the columns, how much of a
 //! table is in memory, and how rows that are not edges are handled. A place in a table is a row, from 1, and a column.
-//! Memory: that of [`chunks`](super::chunks), and [`EdgeSource::held_bytes`]. Cost: about 20 ns of one core for a row
+//! Memory: that of [`chunks`](super::chunks), and [`SourceFacts::held_bytes`]. Cost: about 20 ns of one core for a row
 //! of two short names and a weight.
 
 mod columns;
@@ -29,7 +29,7 @@ use super::sink::{
     ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink,
     is_whole,
 };
-use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask};
+use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use super::stream::TableStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
@@ -158,39 +158,28 @@ fn projection(columns: &[(usize, String)]) -> Vec<usize> {
 }
 
 impl EdgeSource for TableFormat {
-    fn name(&self) -> &'static str {
-        match self.kind {
-            TableKind::Parquet { .. } => "Parquet",
-            TableKind::ArrowIpc { .. } => "Arrow IPC",
-            TableKind::Stream(_) => "Arrow",
+    fn facts(&self) -> SourceFacts {
+        let (name, held_bytes) = match &self.kind {
+            TableKind::Parquet { plan, .. } => ("Parquet", plan.held_bytes),
+            TableKind::ArrowIpc { held_bytes } => ("Arrow IPC", *held_bytes),
+            TableKind::Stream(_) => ("Arrow", 0),
+        };
+        let is_of_nodes = self.rows == Rows::Nodes;
+        SourceFacts {
+            name,
+            description: Some(match is_of_nodes {
+                true => format!("list of nodes, {name}, column {}", self.columns[0].1),
+                false => format!("{name}, {}", self.roles),
+            }),
+            is_weighted: (!is_of_nodes).then_some(self.columns.len() == 3),
+            has_columns: true,
+            held_bytes: Some(held_bytes),
+            ..SourceFacts::default()
         }
-    }
-
-    fn describe(&self) -> Option<String> {
-        Some(match self.rows {
-            Rows::Nodes => format!("list of nodes, {}, column {}", self.name(), self.columns[0].1),
-            _ => format!("{}, {}", self.name(), self.roles),
-        })
-    }
-
-    fn is_weighted(&self) -> Option<bool> {
-        (self.rows != Rows::Nodes).then_some(self.columns.len() == 3)
     }
 
     fn kinds(&self) -> Option<&[String; 2]> {
         self.kinds.as_ref()
-    }
-
-    fn has_columns(&self) -> bool {
-        true
-    }
-
-    fn held_bytes(&self) -> Option<u64> {
-        Some(match &self.kind {
-            TableKind::Parquet { plan, .. } => plan.held_bytes,
-            TableKind::ArrowIpc { held_bytes } => *held_bytes,
-            TableKind::Stream(_) => 0,
-        })
     }
 
     fn uses(
