@@ -4,16 +4,13 @@
 //! backslashes and bytes that are not UTF-8 are escaped. The file appears under its name when it is complete; a pipe or
 //! a device is written as lines come.
 
-use super::format::InputFormat;
-use super::text::field::with_point;
-use super::{Delimiter, Rows, WeightTransform};
+use super::chunk::{BadLine, Problem};
+use super::options::Rows;
+use outcore_graph::weight::WeightTransform;
 use outcore_io::checkpoint::StateWriter;
-use outcore_io::error::opt::{
-    COLUMNS, COMMENT, COMMUNITY_FORMAT, DELIMITER, HEADER, NODES, ON_BAD_LINE, WEIGHT_TRANSFORM,
-};
+use outcore_io::error::opt::WEIGHT_TRANSFORM;
 use outcore_io::error::{Error, ErrorKind, Place, Result, Text};
 use outcore_io::{Files, Grows, SMALL_BUFFER_BYTES, Sealed, Writer};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,282 +18,65 @@ use std::path::{Path, PathBuf};
 /// Maximum number of bytes of a line that an error shows.
 const SHOWN_BYTES: usize = 120;
 
-/// Problem with a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Problem {
-    /// The line has only this many columns.
-    MissingColumn(u32),
-    EmptySource,
-    EmptyTarget,
-    /// In a list of nodes.
-    EmptyNode,
-    NameTooLong,
-    /// In a table; no line of text can hold such a name.
-    LineEndInName,
-    EmptyWeight,
-    WeightNotNumber,
-    WeightNegative,
-    WeightInfinite,
-    WeightNan,
-    /// If names are text.
-    NotUtf8,
-    /// Distance whose reciprocal is not a number.
-    DistanceZero,
-    /// Community that is not a number, where numbers are required.
-    CommunityNotNumber,
-    /// Index that is not a row of the Matrix Market file.
-    NoRow,
-    /// More columns than the header names.
-    ExtraColumn,
-    /// Repeated header.
-    HeaderAgain,
-    /// Line that begins like a comment, and has the columns of an edge.
-    CommentOrEdge,
-    /// Quote that is not closed before the line ends.
-    OpenQuote,
-    /// Text after the closing quote.
-    TextAfterQuote,
-    LineTooLong,
-}
-
-/// Bad line; positions are in the chunk's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LineFault {
-    pub(crate) problem: Problem,
-    pub(crate) line_start: u32,
-    /// End of the line, without its line end.
-    pub(crate) line_end: u32,
-    /// Start of the field at fault.
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-}
-
-/// Position of a chunk's text in the input.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Origin {
-    /// Index of the file.
-    pub(crate) file: usize,
-    /// Byte offset of the text in the decompressed file.
-    pub(crate) byte: u64,
-    /// Number of the text's first line, from 1.
-    pub(crate) line: u64,
-}
-
 impl Problem {
-    pub(crate) fn kind(self) -> ErrorKind {
+    /// Returns the kind of the error, what is wrong, in one clause, and what was expected.
+    #[rustfmt::skip]
+    fn texts(self) -> (ErrorKind, &'static str, &'static str) {
+        use ErrorKind::{BadInput, BadQuote, BadWeight, EmptyName, MissingColumn, NameTooLong};
+        const NAME: &str = "expected a name";
+        const NUMBER: &str = "expected a number";
+        const WEIGHT: &str = "weights are finite and at least 0";
         match self {
-            Self::MissingColumn(_) => ErrorKind::MissingColumn,
-            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => ErrorKind::EmptyName,
-            Self::NameTooLong => ErrorKind::NameTooLong,
-            Self::EmptyWeight
-            | Self::WeightNotNumber
-            | Self::WeightNegative
-            | Self::WeightInfinite
-            | Self::WeightNan
-            | Self::DistanceZero => ErrorKind::BadWeight,
-            Self::OpenQuote | Self::TextAfterQuote => ErrorKind::BadQuote,
-            Self::LineTooLong
-            | Self::LineEndInName
-            | Self::CommunityNotNumber
-            | Self::NoRow
-            | Self::NotUtf8
-            | Self::ExtraColumn
-            | Self::CommentOrEdge
-            | Self::HeaderAgain => ErrorKind::BadInput,
+            Self::MissingColumn(_) => (MissingColumn, "a column is missing", "expected the next column"),
+            Self::EmptySource | Self::EmptyTarget => (EmptyName, "has no name", NAME),
+            Self::EmptyNode => (EmptyName, "node has no name", NAME),
+            Self::NameTooLong => (NameTooLong, "name is longer than 64 KiB", "names have at most 65,536 bytes"),
+            Self::LineEndInName => (BadInput, "name contains a line end", "names must be on one line"),
+            Self::NotUtf8 => (BadInput, "name is not UTF-8", "expected UTF-8 text"),
+            Self::EmptyWeight => (BadWeight, "weight is empty", NUMBER),
+            Self::WeightNotNumber => (BadWeight, "weight is not a number", NUMBER),
+            Self::WeightNegative => (BadWeight, "weight is negative", WEIGHT),
+            Self::WeightInfinite => (BadWeight, "weight is infinite", WEIGHT),
+            Self::WeightNan => (BadWeight, "weight is NaN", WEIGHT),
+            Self::DistanceZero => (BadWeight, "distance is zero, which has no reciprocal", "needs numbers above 0"),
+            Self::CommunityNotNumber => (BadInput, "community is not a number", "expected a whole number, as written by `outcore cluster`"),
+            Self::NoRow => (BadInput, "index is not a row of the matrix", "expected a number from 1 to the number of rows"),
+            Self::ExtraColumn => (BadInput, "line has more columns than the header names", "expected the line to end before this"),
+            Self::HeaderAgain => (BadInput, "line repeats the header", "expected an edge"),
+            Self::CommentOrEdge => (BadInput, "line may be a comment or an edge", "expected a space after the mark of a comment"),
+            Self::OpenQuote => (BadQuote, "quote is not closed on its line", "a quoted field cannot hold a line break"),
+            Self::TextAfterQuote => (BadQuote, "text follows the closing quote", "expected the next column"),
+            Self::LineTooLong => (BadInput, "line is longer than 1 MiB", "expected a line end within 1 MiB"),
         }
     }
 
-    /// Returns what is wrong, in one clause.
-    pub(crate) fn reason(self, format: &InputFormat) -> String {
+    pub(super) fn kind(self) -> ErrorKind {
+        self.texts().0
+    }
+
+    /// Returns what is wrong with a value in any format, in one clause.
+    pub(super) fn reason(self, rows: Rows) -> String {
+        let ([source, target], reason) = (rows.roles(), self.texts().1);
         match self {
-            Self::MissingColumn(found) => {
-                let (role, column) = format.layout.first_role_after(found as usize);
-                let plural = if found == 1 { "" } else { "s" };
-                format!("line has {found} column{plural}, but the {role} is column {column}")
-            }
-            Self::ExtraColumn if !format.has_header => {
-                "line has more columns than most lines".into()
-            }
-            other => other.reason_of_value(format.layout.rows),
+            Self::EmptySource => format!("{source} {reason}"),
+            Self::EmptyTarget => format!("{target} {reason}"),
+            _ => reason.into(),
         }
     }
 
-    /// Like [`Problem::reason`], for a value in any format.
-    pub(super) fn reason_of_value(self, rows: Rows) -> String {
-        let [source, target] = rows.roles();
-        let reason = match self {
-            Self::EmptySource => return format!("{source} has no name"),
-            Self::EmptyTarget => return format!("{target} has no name"),
-            Self::MissingColumn(_) => "a column is missing",
-            Self::CommunityNotNumber => "community is not a number",
-            Self::EmptyNode => "node has no name",
-            Self::NoRow => "index is not a row of the matrix",
-            Self::ExtraColumn => "line has more columns than the header names",
-            Self::HeaderAgain => "line repeats the header",
-            Self::CommentOrEdge => "line may be a comment or an edge",
-            Self::NameTooLong => "name is longer than 64 KiB",
-            Self::LineEndInName => "name contains a line end",
-            Self::NotUtf8 => "name is not UTF-8",
-            Self::EmptyWeight => "weight is empty",
-            Self::WeightNotNumber => "weight is not a number",
-            Self::WeightNegative => "weight is negative",
-            Self::WeightInfinite => "weight is infinite",
-            Self::WeightNan => "weight is NaN",
-            Self::DistanceZero => "distance is zero, which has no reciprocal",
-            Self::OpenQuote => "quote is not closed on its line",
-            Self::TextAfterQuote => "text follows the closing quote",
-            Self::LineTooLong => "line is longer than 1 MiB",
-        };
-        reason.into()
-    }
-
-    /// Returns what was expected, for the mark under the line.
-    fn expected(self, format: &InputFormat) -> String {
+    /// Returns what was expected, for the mark under a value in any format.
+    pub(super) fn expected(self) -> String {
+        let expected = self.texts().2;
         match self {
-            Self::MissingColumn(1) => format!("no {} here", format.layout.delimiter.name()),
-            Self::MissingColumn(_) => {
-                format!("expected {} columns", format.layout.last_column() + 1)
-            }
-            Self::TextAfterQuote => {
-                format!("expected a {} or the line end", format.layout.delimiter.name())
-            }
-            other => other.expected_value().into_owned(),
+            Self::DistanceZero => format!("{} {expected}", WEIGHT_TRANSFORM.of("reciprocal")),
+            _ => expected.into(),
         }
-    }
-
-    /// Like [`Problem::expected`], for a value in any format.
-    pub(super) fn expected_value(self) -> Cow<'static, str> {
-        let expected = match self {
-            Self::EmptySource | Self::EmptyTarget | Self::EmptyNode => "expected a name",
-            Self::NameTooLong => "names have at most 65,536 bytes",
-            Self::LineEndInName => "names must be on one line",
-            Self::NotUtf8 => "expected UTF-8 text",
-            Self::NoRow => "expected a number from 1 to the number of rows",
-            Self::EmptyWeight | Self::WeightNotNumber => "expected a number",
-            Self::CommunityNotNumber => "expected a whole number, as written by `outcore cluster`",
-            Self::WeightNegative | Self::WeightInfinite | Self::WeightNan => {
-                "weights are finite and at least 0"
-            }
-            Self::DistanceZero => {
-                let reciprocal = WEIGHT_TRANSFORM.of("reciprocal");
-                return format!("{reciprocal} needs numbers above 0").into();
-            }
-            Self::ExtraColumn => "expected the line to end before this",
-            Self::HeaderAgain => "expected an edge",
-            Self::CommentOrEdge => "expected a space after the mark of a comment",
-            Self::OpenQuote => "a quoted field cannot hold a line break",
-            Self::LineTooLong => "expected a line end within 1 MiB",
-            Self::MissingColumn(_) | Self::TextAfterQuote => "expected the next column",
-        };
-        expected.into()
     }
 }
 
-/// Returns the error for a bad line at `place`. `can_skip` indicates whether the error may suggest skipping bad lines.
-pub(crate) fn error(
-    fault: &LineFault,
-    text: &[u8],
-    place: Place,
-    format: &InputFormat,
-    can_skip: bool,
-) -> Error {
-    let (byte, line) = (place.byte, place.line);
-    let found = &text[fault.start as usize..fault.end as usize];
-    let mut error = Error::new(fault.problem.kind(), fault.problem.reason(format))
-        .at(place)
-        .note(format!("byte {byte} of the file"));
-    if fault.problem.kind() == ErrorKind::MissingColumn {
-        error = error.note(format!("columns are separated by {}", format.delimiter_text()));
-    }
-    if format.layout.rows.are_memberships() {
-        let hint = "lines are `node<TAB>community`: correct this one, or remove it";
-        return match fault.problem.kind() {
-            ErrorKind::MissingColumn => error.hint(format_args!(
-                "{hint}; {} reads a community per line",
-                COMMUNITY_FORMAT.of("clusters")
-            )),
-            _ => error.hint(hint),
-        };
-    }
-    let first = line == format.preamble_lines + 1 && !format.has_header;
-    let advice = advice(fault.problem, found, format, first);
-    let skip = Text::from(format_args!("{} to skip this line", ON_BAD_LINE.of("skip")));
-    error.hint(match (advice, can_skip) {
-        (Some((advice, or)), true) => Text::from(format_args!("{advice}{or}{skip}")),
-        (Some((advice, _)), false) => advice,
-        (None, true) => format_args!("use {skip}").into(),
-        (None, false) => "correct it, or leave it out".into(),
-    })
-}
-
-/// Returns what to type, and the words that connect it with an alternative.
-fn advice(
-    problem: Problem,
-    found: &[u8],
-    format: &InputFormat,
-    is_first_line: bool,
-) -> Option<(Text, &'static str)> {
-    if format.layout.rows == Rows::Nodes {
-        return None;
-    }
-    let advice = match problem.kind() {
-        ErrorKind::MissingColumn => match other_delimiter(found, format.layout.delimiter) {
-            _ if is_commented(found) => {
-                let mark = if found.starts_with(b"//") { "//" } else { "--" };
-                format_args!("use {} if this is a comment", COMMENT.of(mark)).into()
-            }
-            Some(other) if problem == Problem::MissingColumn(1) => {
-                format_args!("use {}", DELIMITER.of(other)).into()
-            }
-            None if problem == Problem::MissingColumn(1) => {
-                format_args!("use {DELIMITER} to set the column separator").into()
-            }
-            _ => format_args!("use {COLUMNS} to select the columns of the edge").into(),
-        },
-        ErrorKind::BadWeight if with_point(found).is_some() => {
-            let way = match format.layout.delimiter {
-                Delimiter::Byte(b',') => {
-                    "replace decimal commas with points, or separate columns with semicolons"
-                }
-                _ => "replace commas with points: `tr , . < FILE | outcore ... -`",
-            };
-            return Some((way.into(), ", or use "));
-        }
-        ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
-            format_args!("use {} if this line names the columns", HEADER.of("yes")).into()
-        }
-        ErrorKind::BadWeight if problem == Problem::DistanceZero => of_distance_zero(),
-        // A transform of the weights is meaningless without them.
-        ErrorKind::BadWeight if format.layout.transform != WeightTransform::None => return None,
-        ErrorKind::BadWeight => {
-            let (source, target) = (format.layout.source + 1, format.layout.target + 1);
-            let columns = COLUMNS.of(format_args!("{source},{target}"));
-            format_args!("use {columns} to ignore the weights").into()
-        }
-        _ if problem == Problem::CommentOrEdge => {
-            let mark = String::from_utf8_lossy(&format.layout.comment);
-            let (none, all) = (COMMENT.of("''"), COMMENT.of(format_args!("'{mark}'")));
-            format_args!(
-                "use {none} if names begin with `{mark}`, {all} if such lines are comments"
-            )
-            .into()
-        }
-        _ if problem == Problem::EmptyTarget => {
-            format_args!("list nodes without edges in a file for {NODES}").into()
-        }
-        _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
-        _ if problem == Problem::ExtraColumn => {
-            let delimiter = format.layout.delimiter.name();
-            let (source, target) = (format.layout.source + 1, format.layout.target + 1);
-            let columns = COLUMNS.of(format_args!("{source},{target}"));
-            format_args!(
-                "quote names that contain a {delimiter}, use {columns} to ignore other columns"
-            )
-            .into()
-        }
-        _ => return None,
-    };
-    Some((advice, ", or "))
+/// Returns the error for a file.
+pub(super) fn bad_input(path: &Path, message: &str) -> Error {
+    Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display()))
 }
 
 /// Returns what to type for distances of which some are 0.
@@ -305,48 +85,34 @@ pub(super) fn of_distance_zero() -> Text {
     format_args!("use {other}, which is 1 / (1 + distance)").into()
 }
 
-/// Returns whether a line begins like a comment of other programs.
-pub(super) fn is_commented(line: &[u8]) -> bool {
-    line == b"//" || line == b"--" || line.starts_with(b"// ") || line.starts_with(b"-- ")
+/// Returns the first `most` bytes of a text, escaped.
+pub(super) fn escaped(bytes: &[u8], most: usize) -> String {
+    escaped_parts([&bytes[..bytes.len().min(most)], b"", b""]).0
 }
 
-/// Returns a delimiter that the line contains, as typed on the command line.
-fn other_delimiter(line: &[u8], current: Delimiter) -> Option<&'static str> {
-    let is_current = |byte| match current {
-        Delimiter::Byte(current) => byte == current,
-        Delimiter::Spaces => byte == b' ' || byte == b'\t',
-    };
-    [(b'\t', "tab"), (b',', "','"), (b';', "';'"), (b'|', "'|'"), (b' ', "space")]
-        .into_iter()
-        .find(|&(byte, _)| !is_current(byte) && line.contains(&byte))
-        .map(|(_, text)| text)
+/// Returns three parts of a text one after the other, escaped, and the position of the second one.
+pub(super) fn escaped_parts([before, marked, after]: [&[u8]; 3]) -> (String, (usize, usize)) {
+    let mut text = String::new();
+    escape(before, &mut text);
+    let start = text.len();
+    escape(marked, &mut text);
+    let span = (start, text.len());
+    escape(after, &mut text);
+    (text, span)
 }
 
-/// Returns the place of a bad line in its file; `line` is its number there.
-pub(crate) fn place(
-    fault: &LineFault,
-    text: &[u8],
-    (origin, line): (&Origin, u64),
-    path: &Path,
-    format: &InputFormat,
-) -> Place {
-    let (line_start, line_end) = (fault.line_start as usize, fault.line_end as usize);
-    let (start, end) = (fault.start as usize, fault.end as usize);
-    let column = String::from_utf8_lossy(&text[line_start..start]).chars().count() as u64 + 1;
-    let (shown, span) = shorten(&text[line_start..line_end], start - line_start, end - line_start);
-    Place {
-        path: path.to_path_buf(),
-        line,
-        column,
-        byte: origin.byte + start as u64,
-        text: shown,
-        span,
-        expected: fault.problem.expected(format),
-    }
+/// Returns the place of a bad row, all of which is shown, by its number and its column.
+pub(super) fn row_place(bad: &BadLine<'_>, line: u64, column: u64) -> Place {
+    let BadLine { fault, text, .. } = *bad;
+    let [from, start, end, to] =
+        [fault.line_start, fault.start, fault.end, fault.line_end].map(|byte| byte as usize);
+    let (text, span) = escaped_parts([&text[from..start], &text[start..end], &text[end..to]]);
+    let expected = fault.problem.expected();
+    Place { path: bad.path.into(), line, column, byte: 0, text, span, expected }
 }
 
 /// Returns at most [`SHOWN_BYTES`] of a line around `start..end`, escaped, and the position of the fault in them.
-fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
+pub(super) fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
     let mut from = 0;
     let mut to = line.len();
     if line.len() > SHOWN_BYTES {
@@ -355,19 +121,9 @@ fn shorten(line: &[u8], start: usize, end: usize) -> (String, (usize, usize)) {
         to = boundary(line, (from + SHOWN_BYTES).min(line.len()));
     }
     let (start, end) = (start.clamp(from, to), end.clamp(from, to));
-    let mut shown = String::new();
-    if from > 0 {
-        shown.push_str("...");
-    }
-    escape(&line[from..start], &mut shown);
-    let span_start = shown.len();
-    escape(&line[start..end], &mut shown);
-    let span_end = shown.len();
-    escape(&line[end..to], &mut shown);
-    if to < line.len() {
-        shown.push_str("...");
-    }
-    (shown, (span_start, span_end))
+    let (shown, span) = escaped_parts([&line[from..start], &line[start..end], &line[end..to]]);
+    let [before, after] = [from > 0, to < line.len()].map(|is_cut| if is_cut { "..." } else { "" });
+    (format!("{before}{shown}{after}"), (before.len() + span.0, before.len() + span.1))
 }
 
 /// Returns the nearest start of a UTF-8 character at or before `at`.

@@ -40,16 +40,24 @@
     expect(dead_code, reason = "code used only by tables stays compiled")
 )]
 
+mod catalog;
+mod chunk;
 mod chunks;
+mod cut;
 mod decompress;
 mod fault;
 mod format;
+mod layout;
+pub mod lines;
 mod lists;
 mod memory;
 mod open;
 mod options;
+mod pieces;
 mod sample;
 mod sink;
+mod source;
+mod stream;
 #[cfg(feature = "tables")]
 mod table;
 #[cfg(not(feature = "tables"))]
@@ -59,15 +67,16 @@ mod table;
 mod tests;
 mod text;
 
-use chunks::{Message, Reader, Task, parse_all};
+pub use catalog::{FormatRow, formats};
+use chunk::{BadLine, Origin, ParsedChunk};
+use chunks::{Channels, Message, Reader, Task, parse_all};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use fault::{Origin, Rejects};
-pub use format::formats::{FormatRow, formats};
+use fault::Rejects;
+use format::matrix_market;
 pub use format::names::choose_columns;
-pub use format::understood::ColumnUse;
 pub use memory::*;
 pub use open::examine;
-use open::{FileFormat, Form, common_weights, kinds_bytes, open_files, total_bytes, unweighted};
+use open::{common_weights, describe, kinds_bytes, open_files, total_bytes, unweighted};
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,
     InputOptions, OnBadLine, Rows,
@@ -80,11 +89,11 @@ use outcore_io::error::{Error, Place, Result};
 use outcore_io::{Files, Sealed};
 pub use sample::{InputSample, sample};
 use sink::DecodeRoom;
+pub use source::ColumnUse;
+use source::OpenFile;
 use std::path::Path;
-pub use table::TableStream;
+pub use stream::TableStream;
 pub use table::silence_decoders;
-use text::chunk::ParsedChunk;
-pub use text::lines;
 
 /// Consecutive chunks of the input, those of the node list last. Can be reused, which keeps its buffers.
 #[derive(Debug, Default)]
@@ -155,7 +164,7 @@ pub struct InputState {
 const PARTS_OF_CHUNK: usize = 4;
 /// Reader of edges.
 pub struct EdgeReader {
-    formats: Vec<FileFormat>,
+    formats: Vec<OpenFile>,
     weighted: bool,
     stop: bool,
     total_bytes: Option<u64>,
@@ -222,7 +231,7 @@ impl EdgeReader {
         let workers = rayon::current_num_threads();
         let room = DecodeRoom { workers, bytes: memory.total_bytes(1, workers) };
         let (mut formats, mut tasks) = open_files(files, options, room)?;
-        for file in formats.iter_mut().filter(|file| file.kinds().is_some()) {
+        for file in formats.iter_mut().filter(|file| file.source.kinds().is_some()) {
             file.window_bytes += kinds_bytes(memory);
         }
         let weighted = common_weights(&formats, options)?;
@@ -245,15 +254,13 @@ impl EdgeReader {
             files: files.clone(),
             chunk_bytes: memory.chunk_bytes,
             workers,
-            to_parsers,
-            recycled,
             done_bytes: before.unwrap_or(0),
-            stream: options.stream.clone(),
             stop: options.on_bad_line == OnBadLine::Stop,
+            channels: Channels { to_parsers, recycled },
         };
         let summary = state.map(|state| state.summary.clone()).unwrap_or_default();
         Ok(Self {
-            repeats: begin.byte > 0 && formats[begin.file].is_compressed(),
+            repeats: begin.byte > 0 && formats[begin.file].unpacker.is_some(),
             formats,
             weighted,
             stop: options.on_bad_line == OnBadLine::Stop,
@@ -274,9 +281,8 @@ impl EdgeReader {
 
     /// Returns whether another reader can resume here.
     pub fn can_be_saved(&self) -> bool {
-        // The state that matches the two halves of each edge would be lost.
-        let has_lists = self.formats.iter().any(|file| matches!(file.form, Form::Lists(_)));
-        self.next.is_some() && !has_lists && self.rejects.as_ref().is_none_or(Rejects::is_file)
+        let can_resume = self.formats.iter().all(|file| !file.facts.is_one_pass);
+        self.next.is_some() && can_resume && self.rejects.as_ref().is_none_or(Rejects::is_file)
     }
 
     /// Returns whether text that another reader has read is decompressed again first.
@@ -312,7 +318,7 @@ impl EdgeReader {
 
     /// Describes how the files were understood: one line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
-        format::understood::describe(&self.formats)
+        describe(&self.formats)
     }
 
     /// Fills `batch` with the next chunks in file order, parsed on the current rayon pool. Returns `false` at the end
@@ -394,8 +400,8 @@ impl EdgeReader {
     fn check_lines_of_file(&mut self) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &self.formats[file];
-        let size = file.text().and_then(|format| format.matrix);
-        size.map_or(Ok(()), |size| format::matrix_market::check_entries(size, found, &file.path))
+        let check = |declared| matrix_market::check_entries(declared, found, &file.path);
+        file.facts.entries.map_or(Ok(()), check)
     }
 
     /// Counts a parsed chunk, and reports or stores its bad lines.
@@ -406,7 +412,7 @@ impl EdgeReader {
         }
         let file = &self.formats[chunk.origin.file];
         let (mut line, mut counted) = (chunk.origin.line, 0);
-        for (number, fault) in chunk.faults.iter().enumerate() {
+        for fault in &chunk.faults {
             let (start, end) = (fault.line_start as usize, fault.line_end as usize);
             // Counted from one bad line to the next: counting from the start each time would be quadratic.
             line += memchr::memchr_iter(b'\n', &chunk.edges.text[counted..start]).count() as u64;
@@ -415,28 +421,12 @@ impl EdgeReader {
             if !is_first && self.rejects.is_none() {
                 break;
             }
-            let text = &chunk.edges.text;
-            let (place, reason) = match &file.form {
-                Form::Nothing | Form::Lists(_) | Form::Numbered(_) => {
-                    unreachable!("no bad lines are recorded")
-                }
-                Form::Text(format) => {
-                    let place =
-                        fault::place(fault, text, (&chunk.origin, line), &file.path, format);
-                    if self.stop {
-                        return Err(fault::error(fault, text, place, format, true));
-                    }
-                    (place, fault.problem.reason(format))
-                }
-                Form::Table(format) => {
-                    let at = chunk.cells[number];
-                    let place = format.place(fault, text, at, &file.path);
-                    if self.stop {
-                        return Err(format.error(fault, at, place));
-                    }
-                    (place, format.reason(fault.problem))
-                }
-            };
+            let (text, origin, path) = (&chunk.edges.text, &chunk.origin, &file.path);
+            let bad = BadLine { fault, text, origin, line, path, can_skip: true };
+            if self.stop {
+                return Err(file.source.error(&bad));
+            }
+            let (place, reason) = (file.source.place(&bad), file.source.reason(fault.problem));
             if let Some(rejects) = &mut self.rejects {
                 let kind = fault.problem.kind().name();
                 rejects.push(&place, kind, &reason, &chunk.edges.text[start..end])?;
@@ -454,8 +444,8 @@ impl EdgeReader {
         }
         self.summary.skipped_lines += chunk.faults.len() as u64;
         self.summary.comment_lines += chunk.comments;
-        if let Some(format) = file.text().filter(|_| chunk.origin.byte == 0) {
-            self.summary.comment_lines += format.preamble_comments;
+        if chunk.origin.byte == 0 {
+            self.summary.comment_lines += file.facts.comments;
         }
         if let Some((_, lines)) =
             self.lines_of_file.as_mut().filter(|(file, _)| *file == chunk.origin.file)

@@ -1,80 +1,23 @@
 //! Opens the files of an input and detects the format of each, in order, the node list last. Costs the first block of each
 //! file, usually 64 KiB.
 
-use super::chunks::{NumberedNodes, Task};
+use super::chunk::Origin;
+use super::chunks::Task;
 use super::decompress::Input;
-use super::fault::Origin;
-use super::format::understood::ColumnUse;
-use super::format::{self, InputFormat, KIND_LIMIT};
-use super::lists::{self, ListFormat};
+use super::format::{self, KIND_LIMIT};
+use super::lists::{ListFormat, communities};
 use super::options::{BYTES_PER_LINE, has_no_weights};
-use super::sink::{self, ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, is_arrow};
-use super::table::{TableFormat, TableStream};
-use super::{BatchMemory, Header, InputOptions, Rows, WeightTransform};
+use super::sink::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, STREAM_NAME, is_arrow};
+use super::source::{ColumnUse, OpenFile};
+use super::stream::TableStream;
+use super::table;
+use super::{BatchMemory, Header, InputOptions, WeightTransform};
 use outcore_io::Files;
-use outcore_io::error::opt::{
-    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM,
-};
+use outcore_io::error::opt::{COLUMNS, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM};
 use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::units::format_count;
 use std::path::{Path, PathBuf};
-
-/// Bytes of a file that are examined first to detect its format.
-const FIRST_BLOCK: usize = 64 << 10;
-/// Bytes within which the first edge must begin.
-pub(super) const FIRST_BLOCK_LIMIT: usize = 4 << 20;
-
-/// One file, as found when the reader was opened.
-pub(super) struct FileFormat {
-    pub(super) path: PathBuf,
-    pub(super) form: Form,
-    /// Command that unpacks the file, if it is compressed.
-    pub(super) unpacker: Option<&'static str>,
-    pub(super) window_bytes: u64,
-}
-
-/// Kind of a file.
-#[derive(Clone)]
-pub(super) enum Form {
-    /// No lines other than comments and blank ones.
-    Nothing,
-    Text(InputFormat),
-    Table(TableFormat),
-    Lists(ListFormat),
-    /// Nodes of a matrix that was read before.
-    Numbered(NumberedNodes),
-}
-
-impl FileFormat {
-    /// Returns whether the edges have weights; `None` if there are no edges.
-    pub(super) fn weights(&self) -> Option<bool> {
-        match &self.form {
-            Form::Text(format) if !format.is_node_list => Some(format.layout.weight.is_some()),
-            Form::Table(format) if !format.is_of_nodes() => Some(format.is_weighted()),
-            Form::Lists(format) => Some(format.is_weighted()),
-            _ => None,
-        }
-    }
-
-    /// Returns the prefixes of names of sources and targets, if they are nodes of two kinds.
-    pub(super) fn kinds(&self) -> Option<&[String; 2]> {
-        match &self.form {
-            Form::Text(format) => format.kinds.as_ref(),
-            Form::Table(format) => format.kinds(),
-            _ => None,
-        }
-    }
-
-    pub(super) fn text(&self) -> Option<&InputFormat> {
-        match &self.form {
-            Form::Text(format) => Some(format),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_compressed(&self) -> bool {
-        self.unpacker.is_some()
-    }
-}
+use std::sync::Arc;
 
 /// Detects the format of every file, the node list last. Pipes stay open because they cannot be opened again; so does
 /// the first file.
@@ -82,79 +25,56 @@ pub(super) fn open_files(
     files: &Files,
     options: &InputOptions,
     room: DecodeRoom,
-) -> Result<(Vec<FileFormat>, Vec<Task>)> {
-    let mut formats = Vec::with_capacity(options.paths.len() + 1);
+) -> Result<(Vec<OpenFile>, Vec<Task>)> {
+    let mut found: Vec<OpenFile> = Vec::with_capacity(options.paths.len() + 1);
     let mut tasks = Vec::with_capacity(options.paths.len() + 1);
-    for (file, path) in options.all_paths().enumerate() {
-        let begin = Origin { file, byte: 0, line: 1 };
-        let (path, mut input) = (path.clone(), None);
-        let format = match options.stream.as_ref().filter(|_| path == Path::new("-")) {
-            Some(stream) => of_stream(stream, options)?,
-            None => {
-                let keep = file == 0 || !files.is_regular(&path);
-                let mut opened = Input::open(files, &path, if keep { room.workers } else { 0 })?;
-                let format = detect_next(files, &mut opened, options, &formats, room)?;
-                input = keep.then_some(opened);
-                format
-            }
-        };
-        let window_bytes = format.window_bytes + files.held_bytes(&path);
-        tasks.push(Task { begin, path, input, form: format.form.clone() });
-        formats.push(FileFormat { window_bytes, ..format });
-    }
-    refuse_for_tables(&formats, options)?;
-    for at in 0..formats.len() {
-        let Some((size, kinds)) =
-            formats[at].text().and_then(|file| Some((file.matrix?, file.kinds.clone())))
-        else {
+    let mut add = |found: &mut Vec<OpenFile>, file: OpenFile, input: Option<Input>, path: &Path| {
+        let begin = Origin { file: found.len(), byte: 0, line: 1 };
+        tasks.push(Task { begin, path: path.into(), input, source: file.source.clone() });
+        found.push(file);
+    };
+    for (at, path) in options.all_paths().enumerate() {
+        if let Some(stream) = options.stream.as_ref().filter(|_| path == Path::new("-")) {
+            add(&mut found, of_stream(stream, options)?, None, path);
             continue;
-        };
-        let nodes = match kinds {
-            None => vec![(size.rows, String::new())],
-            Some([row, column]) => vec![(size.rows, row), (size.columns, column)],
-        };
-        for (count, kind) in nodes {
-            let form = Form::Numbered(NumberedNodes { count, kind });
-            let (path, begin) =
-                (formats[at].path.clone(), Origin { file: formats.len(), byte: 0, line: 1 });
-            tasks.push(Task { begin, path: path.clone(), input: None, form: form.clone() });
-            formats.push(FileFormat { path, form, unpacker: None, window_bytes: 0 });
+        }
+        let keep = at == 0 || !files.is_regular(path);
+        let mut input = Input::open(files, path, if keep { room.workers } else { 0 })?;
+        let mut file = detect_next(files, &mut input, options, &found, room)?;
+        file.window_bytes += files.held_bytes(path);
+        add(&mut found, file, keep.then_some(input), path);
+    }
+    refuse_useless(&found, options)?;
+    for at in 0..found.len() {
+        let path = found[at].path.clone();
+        for nodes in std::mem::take(&mut found[at].facts.nodes) {
+            add(&mut found, OpenFile::new(&path, Arc::new(nodes)), None, &path);
         }
     }
-    Ok((formats, tasks))
+    Ok((found, tasks))
 }
 
-fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<FileFormat> {
+fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<OpenFile> {
     if !options.format.may_be_table() {
         let message = format_args!("{FORMAT} selects adjacency lists, but the input is a table");
         return Err(Error::usage(message).hint("leave it out"));
     }
-    let form = Form::Table(TableFormat::of_stream(stream, options)?);
-    let path = PathBuf::from(sink::STREAM_NAME);
-    Ok(FileFormat { path, form, unpacker: None, window_bytes: 0 })
+    Ok(OpenFile::new(Path::new(STREAM_NAME), table::of_stream(stream, options)?))
 }
 
 /// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
-fn refuse_for_tables(formats: &[FileFormat], options: &InputOptions) -> Result<()> {
-    let columns = options.rows.columns_option();
-    let given = [
-        (options.delimiter.is_some(), DELIMITER, true),
-        (options.header != Header::Auto, HEADER, true),
-        (options.columns.is_some(), columns, false),
-        (options.two_mode, TWO_MODE, false),
-    ];
-    let is_of = |file: &FileFormat, of_tables: bool| match file.form {
-        Form::Nothing | Form::Text(_) => true,
-        Form::Table(_) => !of_tables,
-        Form::Lists(ref lists) => !of_tables && lists.names_columns(),
-        Form::Numbered(_) => false,
+fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
+    let Some(first) = files.first() else { return Ok(()) };
+    let no_lines = !files.iter().any(|file| file.facts.has_lines);
+    let no_columns = !files.iter().any(|file| file.facts.has_columns);
+    let option = match () {
+        () if options.delimiter.is_some() && no_lines => DELIMITER,
+        () if options.header != Header::Auto && no_lines => HEADER,
+        () if options.columns.is_some() && no_columns => options.rows.columns_option(),
+        () if options.two_mode && no_columns => TWO_MODE,
+        () => return Ok(()),
     };
-    let useless = given.into_iter().find(|&(is_given, _, of_tables)| {
-        is_given && !formats.is_empty() && !formats.iter().any(|file| is_of(file, of_tables))
-    });
-    let Some((_, option, _)) = useless else { return Ok(()) };
-    let file = &formats[0];
-    let (path, kind) = (file.path.display(), file.kind());
+    let (path, kind) = (first.path.display(), first.facts.name);
     let message = format_args!("{option} has no effect on {kind}, the format of `{path}`");
     Err(Error::usage(message).hint("leave it out"))
 }
@@ -164,47 +84,39 @@ pub(super) fn detect_next(
     files: &Files,
     input: &mut Input,
     options: &InputOptions,
-    before: &[FileFormat],
+    before: &[OpenFile],
     room: DecodeRoom,
-) -> Result<FileFormat> {
+) -> Result<OpenFile> {
     let path = options.all_paths().nth(before.len()).expect("there is a file to open");
-    let of_edges = before.iter().find_map(FileFormat::text);
     let of_nodes = (before.len() == options.paths.len()).then(|| {
-        let delimiter = of_edges.map(|format| format.layout.delimiter);
-        options.of_nodes(options.delimiter.or(delimiter))
+        let of_edges = before.iter().find_map(|file| file.facts.delimiter);
+        options.of_nodes(options.delimiter.or(of_edges))
     });
     let options = of_nodes.as_ref().unwrap_or(options);
     let head = input.peek(ARROW_MAGIC.len())?.0;
     let is_table = head.starts_with(PARQUET_MAGIC) || is_arrow(head);
     let of_pairs = match is_table {
         true => None,
-        false => lists::communities::of_pairs(path, input, options)?,
+        false => communities::of_pairs(path, input, options)?,
     };
     let options = of_pairs.as_ref().unwrap_or(options);
-    let form = match options.format.may_be_table() {
-        true => TableFormat::detect(files, path, input, options, room)?.map(Form::Table),
+    let table = match is_table && options.format.may_be_table() {
+        true => Some(table::detect(files, path, input, options, room)?),
         false => None,
     };
-    if let Some(Form::Table(table)) = &form {
-        lists::communities::refuse_table(path, table.kind(), options)?;
-    }
-    let form = match form {
-        Some(form) => Some(form),
-        None => ListFormat::detect(path, input, options)?.map(Form::Lists),
+    let source = match table {
+        Some(table) => {
+            communities::refuse_table(path, table.facts().name, options)?;
+            table
+        }
+        None => match ListFormat::detect(path, input, options)? {
+            Some(list) => Arc::new(list),
+            None => format::source::detect(input, path, options)?,
+        },
     };
-    if let Some(form) = form {
-        let window_bytes = match &form {
-            Form::Table(table) => table.held_bytes(),
-            _ => input.window_bytes(),
-        };
-        return Ok(FileFormat {
-            path: path.clone(),
-            form,
-            unpacker: input.unpacker(),
-            window_bytes,
-        });
-    }
-    detect(input, path, options)
+    let file = OpenFile::new(path, source);
+    let window_bytes = file.facts.held_bytes.unwrap_or(input.window_bytes());
+    Ok(OpenFile { unpacker: input.unpacker(), window_bytes, ..file })
 }
 
 /// Returns how a file of edges is understood, in one line, and what each of its columns is used for; formats that are not
@@ -222,60 +134,38 @@ pub fn examine(
     let mut input = Input::open(files, path, 1)?;
     let room = DecodeRoom { workers: 1, bytes: 0 };
     let file = detect_next(files, &mut input, &options, &[], room)?;
-    let uses = match &file.form {
-        Form::Table(table) => table.uses(files, path, &mut input, &options)?,
-        Form::Text(format) if format.matrix.is_none() => {
-            let look = |block: &[u8], is_whole| format::columns(block, is_whole, path, &options);
-            first_lines(&mut input, path, &options, look)?.unwrap_or_default()
-        }
-        _ => Vec::new(),
-    };
-    Ok((format::understood::describe(&[file]).remove(0), uses))
+    let uses = file.source.uses((files, path), &mut input, &options)?;
+    Ok((describe(&[file]).remove(0), uses))
 }
 
-/// Detects the format of one file by its lines.
-fn detect(input: &mut Input, path: &Path, options: &InputOptions) -> Result<FileFormat> {
-    let (unpacker, window_bytes) = (input.unpacker(), input.window_bytes());
-    let look = |block: &[u8], is_whole| format::detect(block, is_whole, path, options);
-    let format = first_lines(input, path, options, look)?;
-    let (path, form) = (path.to_path_buf(), format.map_or(Form::Nothing, Form::Text));
-    Ok(FileFormat { path, form, unpacker, window_bytes })
-}
-
-/// Passes longer and longer beginnings of a file to `look`, until it finds something.
-fn first_lines<T>(
-    input: &mut Input,
-    path: &Path,
-    options: &InputOptions,
-    look: impl Fn(&[u8], bool) -> Result<Option<T>>,
-) -> Result<Option<T>> {
-    let unpacker = input.unpacker();
-    let mut wanted = FIRST_BLOCK;
-    loop {
-        let (block, is_whole) = input.peek(wanted)?;
-        let is_node_list = options.rows == Rows::Nodes;
-        format::foreign::refuse(block, path, options, unpacker, is_node_list)?;
-        let found = look(block, is_whole)?;
-        if found.is_some() || is_whole {
-            return Ok(found);
+/// Writes one line for each kind of file, with its first path: files that were understood alike share one.
+pub(crate) fn describe(files: &[OpenFile]) -> Vec<String> {
+    let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
+    for file in files {
+        let Some(text) = &file.facts.description else { continue };
+        let text = file.unpacker.map_or(text.clone(), |unpacker| format!("{unpacker}, {text}"));
+        match kinds.iter_mut().find(|kind| kind.0 == text) {
+            Some(kind) => kind.2 += 1,
+            None => kinds.push((text, &file.path, 1)),
         }
-        if wanted >= FIRST_BLOCK_LIMIT {
-            return Err(no_lines(path));
-        }
-        wanted *= 4;
     }
-}
-
-/// Returns the error for a file whose first bytes do not reveal its format.
-pub(super) fn no_lines(path: &Path) -> Error {
-    let message = "has nothing in its first 4 MiB but comments or one long line";
-    format::bad_input(path, message)
-        .hint(format_args!("use {COMMENT} if its comments begin differently, or check the file"))
+    let line = |(text, path, count): (String, &Path, usize)| {
+        let path = match path.as_os_str() == "-" {
+            true => "standard input".into(),
+            false => path.display().to_string(),
+        };
+        match count {
+            1 => format!("{path}: {text}"),
+            2 => format!("{path} and 1 more file: {text}"),
+            _ => format!("{path} and {} more files: {text}", format_count(count as u64 - 1)),
+        }
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// Returns whether the files have weights. It is an error if only some do, or if there are none to transform.
-pub(super) fn common_weights(formats: &[FileFormat], options: &InputOptions) -> Result<bool> {
-    let mut known = formats.iter().filter_map(|file| Some((&file.path, file.weights()?)));
+pub(super) fn common_weights(files: &[OpenFile], options: &InputOptions) -> Result<bool> {
+    let mut known = files.iter().filter_map(|file| Some((&file.path, file.facts.is_weighted?)));
     let Some((first, weighted)) = known.next() else { return Ok(false) };
     let Some((other, _)) = known.find(|&(_, other)| other != weighted) else {
         let is_missing = !weighted && options.weight_transform != WeightTransform::None;
@@ -297,9 +187,9 @@ pub(super) fn kinds_bytes(memory: BatchMemory) -> u64 {
 }
 
 /// Returns the first file with edges, if it has no weights.
-pub(super) fn unweighted(formats: &[FileFormat]) -> Option<&Path> {
+pub(super) fn unweighted(files: &[OpenFile]) -> Option<&Path> {
     let (path, is_weighted) =
-        formats.iter().find_map(|file| Some((&file.path, file.weights()?)))?;
+        files.iter().find_map(|file| Some((&file.path, file.facts.is_weighted?)))?;
     (!is_weighted).then_some(path)
 }
 

@@ -1,6 +1,8 @@
 //! Options of the input.
 
-use super::{NameRef, TableStream, WeightTransform, fault::LineFault};
+use super::chunk::LineFault;
+use super::stream::TableStream;
+use super::{NameRef, WeightTransform};
 use outcore_io::error::opt::{
     COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
@@ -78,6 +80,24 @@ impl Delimiter {
             Self::Spaces => "runs of spaces".into(),
             Self::Byte(byte) if byte.is_ascii_graphic() && !b",;".contains(&byte) => self.name(),
             _ => format!("a {}", self.name()),
+        }
+    }
+
+    /// Returns the name of the delimiter for a list of facts.
+    pub(crate) fn plain_name(self) -> String {
+        match self {
+            Self::Spaces => "spaces".into(),
+            Self::Byte(_) => self.name(),
+        }
+    }
+
+    /// Returns the delimiter as it is typed.
+    pub(crate) fn typed(self) -> String {
+        match self {
+            Self::Spaces => "spaces".into(),
+            Self::Byte(b'\t') => "tab".into(),
+            Self::Byte(b',') => "comma".into(),
+            Self::Byte(byte) => format!("'{}'", byte.escape_ascii()),
         }
     }
 }
@@ -205,7 +225,7 @@ pub enum OnBadLine {
 }
 
 /// Files to read and how to read them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InputOptions {
     /// Files, in order; `-` is standard input, or `stream` if there is one.
     pub paths: Vec<PathBuf>,
@@ -243,29 +263,6 @@ pub struct InputOptions {
     pub weight_transform: WeightTransform,
     /// Contents of the lines.
     pub rows: Rows,
-}
-
-impl Default for InputOptions {
-    fn default() -> Self {
-        Self {
-            paths: Vec::new(),
-            stream: None,
-            nodes: None,
-            format: EdgeFormat::Auto,
-            community_format: CommunityFormat::Auto,
-            directed: false,
-            two_mode: false,
-            columns: None,
-            delimiter: None,
-            comment: None,
-            header: Header::Auto,
-            on_bad_line: OnBadLine::Stop,
-            rejects: None,
-            ignore_weights: false,
-            weight_transform: WeightTransform::None,
-            rows: Rows::Edges,
-        }
-    }
 }
 
 impl InputOptions {

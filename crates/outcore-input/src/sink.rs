@@ -1,8 +1,9 @@
-//! Common parts of the readers of tables and lists: the receiver of their chunks, and the first bytes of tables.
+//! Common parts of the readers of all formats: the receiver of their chunks, why reading ends, the first bytes of tables.
 //!
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
-use super::text::chunk::ParsedChunk;
+use super::chunk::ParsedChunk;
+use outcore_io::error::{Error, Result};
 
 /// First and last bytes of a Parquet file.
 pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -28,19 +29,45 @@ pub(super) struct DecodeRoom {
     pub(super) bytes: u64,
 }
 
+/// Why reading ends early.
+pub(super) enum Halt {
+    /// No more chunks are wanted.
+    Unwanted,
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Result of reading on.
+pub(super) type Progress<T = ()> = std::result::Result<T, Halt>;
+
+/// Returns whether a file was read to its end.
+pub(super) fn is_whole(progress: Progress) -> Result<bool> {
+    match progress {
+        Ok(()) => Ok(true),
+        Err(Halt::Unwanted) => Ok(false),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
 /// Receiver of chunks.
-pub(super) trait ChunkSink {
-    /// Takes the next chunk; returns `false` if no more are wanted.
-    fn take(&mut self, chunk: ParsedChunk) -> bool;
+pub(super) trait ChunkSink: Send {
+    /// Takes the next chunk.
+    fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
 }
 
+/// Receiver of chunks, of any type.
+pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
+
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
-/// Bytes of a chunk in a sample.
-pub(super) const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 
 /// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
 pub(super) struct SampleSink<'a> {
@@ -62,12 +89,12 @@ impl<'a> SampleSink<'a> {
 }
 
 impl ChunkSink for SampleSink<'_> {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
         (self.count)(&chunk);
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
         self.bytes_left = self.bytes_left.saturating_sub(chunk.edges.text.len() as u64);
         self.spare = chunk;
-        self.rows_left > 0 && self.bytes_left > 0
+        if self.rows_left > 0 && self.bytes_left > 0 { Ok(()) } else { Err(Halt::Unwanted) }
     }
 
     fn spare(&mut self) -> ParsedChunk {

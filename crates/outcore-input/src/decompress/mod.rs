@@ -122,6 +122,14 @@ impl BufRead for ByteSource {
     }
 }
 
+/// Returns the path in lower case, without the ending of compressed files.
+pub(super) fn unpacked_name(path: &Path) -> String {
+    let mut name = path.to_string_lossy().to_ascii_lowercase();
+    let ending = [".gz", ".bgz", ".zst", ".bz2", ".xz"].into_iter().find(|end| name.ends_with(end));
+    name.truncate(name.len() - ending.map_or(0, str::len));
+    name
+}
+
 /// Adds a hint to the error for a directory.
 fn with_hint(error: Error) -> Error {
     let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
@@ -181,11 +189,9 @@ fn damaged(path: &Path, byte: u64, message: &str) -> Error {
 /// Decoder of one file.
 pub(super) enum Decoder {
     Plain(ByteSource),
-    Gzip(GzipReader),
     Bgzf(Box<BgzfReader>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, ByteSource>>),
-    Bzip2(Box<bzip2::bufread::MultiBzDecoder<ByteSource>>),
-    Xz(Box<liblzma::bufread::XzDecoder<ByteSource>>),
+    /// Any other, and the command that unpacks the file.
+    Packed(&'static str, Box<dyn Read + Send>),
 }
 
 impl Decoder {
@@ -200,7 +206,7 @@ impl Decoder {
             return Ok(Self::Bgzf(Box::new(BgzfReader::new(source, workers))));
         }
         match magic {
-            [0x1F, 0x8B, ..] => Ok(Self::Gzip(GzipReader::new(source))),
+            [0x1F, 0x8B, ..] => Ok(Self::Packed("gzip", Box::new(GzipReader::new(source)))),
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 if zstd_window(after_skipped(magic)).is_some_and(|window| window > ZSTD_WINDOW) {
                     let message = "it asks for a window of more than 2 GiB, the maximum of zstd";
@@ -210,13 +216,13 @@ impl Decoder {
                 let decoder = zstd::stream::read::Decoder::with_buffer(source).map_err(&wrong);
                 let mut decoder = decoder?;
                 decoder.window_log_max(window.ilog2()).map_err(wrong)?;
-                Ok(Self::Zstd(Box::new(decoder)))
+                Ok(Self::Packed("zstd", Box::new(decoder)))
             }
             // `BZh` may begin a name. A bzip2 file continues with the level and the digits of pi, or, if it is empty,
             // of its square root.
             [b'B', b'Z', b'h', _, b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
             | [b'B', b'Z', b'h', _, 0x17, b'r', b'E', b'8', b'P', 0x90, ..] => {
-                Ok(Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(source))))
+                Ok(Self::Packed("bzip2", Box::new(bzip2::bufread::MultiBzDecoder::new(source))))
             }
             _ if magic.starts_with(XZ_MAGIC) => {
                 // A later block that needs more memory than planned is an error.
@@ -227,7 +233,7 @@ impl Decoder {
                 );
                 let stream = stream.map_err(|error| wrong(error.into()))?;
                 let decoder = liblzma::bufread::XzDecoder::new_stream(source, stream);
-                Ok(Self::Xz(Box::new(decoder)))
+                Ok(Self::Packed("xz", Box::new(decoder)))
             }
             _ => Ok(Self::Plain(source)),
         }
@@ -237,24 +243,20 @@ impl Decoder {
     fn unpacker(&self) -> Option<&'static str> {
         match self {
             Self::Plain(_) => None,
-            Self::Gzip(_) | Self::Bgzf(_) => Some("gzip"),
-            Self::Zstd(_) => Some("zstd"),
-            Self::Bzip2(_) => Some("bzip2"),
-            Self::Xz(_) => Some("xz"),
+            Self::Bgzf(_) => Some("gzip"),
+            Self::Packed(unpacker, _) => Some(unpacker),
         }
     }
 
     fn read(&mut self, into: &mut [u8], path: &Path, position: &Position) -> Result<usize> {
         match self {
             Self::Plain(source) => source.read(into),
-            Self::Zstd(decoder) => decoder.read(into),
-            Self::Bzip2(decoder) => decoder.read(into),
-            Self::Xz(decoder) => decoder.read(into),
-            Self::Gzip(reader) => reader.read(into),
+            Self::Packed(_, decoder) => decoder.read(into),
             Self::Bgzf(reader) => match reader.read(into)? {
                 bgzf::Step::Read(count) => Ok(count),
                 bgzf::Step::Other(source) => {
-                    *self = Self::Gzip(GzipReader::next_member(source));
+                    let next = GzipReader { state: GzipState::Between(source) };
+                    *self = Self::Packed("gzip", Box::new(next));
                     return self.read(into, path, position);
                 }
             },
@@ -349,7 +351,7 @@ fn zstd_window(frame: &[u8]) -> Option<u64> {
 }
 
 /// Reader of consecutive gzip members; zeros may follow the last one.
-pub(super) struct GzipReader {
+struct GzipReader {
     state: GzipState,
 }
 
@@ -363,12 +365,9 @@ impl GzipReader {
     fn new(source: ByteSource) -> Self {
         Self { state: GzipState::Inside(Box::new(flate2::bufread::GzDecoder::new(source))) }
     }
+}
 
-    /// Continues after the end of a member.
-    fn next_member(source: ByteSource) -> Self {
-        Self { state: GzipState::Between(source) }
-    }
-
+impl Read for GzipReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             self.state = match std::mem::replace(&mut self.state, GzipState::End) {
@@ -387,16 +386,11 @@ impl GzipReader {
                         skip_zeros(&mut source)?;
                         GzipState::End
                     }
-                    Some(0x1F) => return self.begin(source, into),
+                    Some(0x1F) => Self::new(source).state,
                     Some(_) => return Err(not_gzip()),
                 },
             }
         }
-    }
-
-    fn begin(&mut self, source: ByteSource, into: &mut [u8]) -> io::Result<usize> {
-        *self = Self::new(source);
-        self.read(into)
     }
 }
 
@@ -493,6 +487,18 @@ impl Input {
         }
         self.head.truncate(filled);
         Ok((&self.head, ended))
+    }
+
+    /// Reads until `into` is full or the text ends; returns the number of bytes.
+    pub(super) fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.read(&mut into[filled..])? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(filled)
     }
 
     /// Reads some bytes of the text; returns 0 at its end.

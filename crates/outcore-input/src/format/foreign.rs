@@ -4,9 +4,11 @@
 //! Anything that would silently be read wrongly belongs here. Containers are recognized by their first bytes, text
 //! formats by their first line; with `--format lines`, the latter are read as lines anyway.
 
+use crate::fault::bad_input;
+use crate::layout::BYTE_ORDER_MARK;
 use crate::{EdgeFormat, InputOptions};
 use outcore_io::error::opt::{COLUMNS, DELIMITER, FORMAT, NODES};
-use outcore_io::error::{Error, ErrorKind, Result, Text};
+use outcore_io::error::{Error, Result, Text};
 use std::path::Path;
 
 /// Remedy for a file.
@@ -21,6 +23,7 @@ const TO_CSV: Way = Way::Do("save its sheet as CSV, and pass that");
 const TO_PYTHON: Way = Way::Do("read it in Python, and pass its edges to `outcore.cluster`");
 
 /// First bytes of binary formats.
+#[rustfmt::skip]
 const BINARY: [(&[u8], &str, Way); 44] = [
     (b"PK\x03\x04", "a zip archive", Way::Pipe("unzip -p FILE")),
     (b"PK\x05\x06", "an empty zip archive", TO_CHECK),
@@ -36,11 +39,7 @@ const BINARY: [(&[u8], &str, Way); 44] = [
     (b"\x78\xda", "compressed with zlib", Way::Pipe("zlib-flate -uncompress < FILE")),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook", TO_CSV),
     (b"\x89HDF\r\n\x1a\n", "HDF5", TO_PYTHON),
-    (
-        b"SQLite format 3\0",
-        "an SQLite database",
-        Way::Pipe("sqlite3 -csv FILE 'select source, target from edges'"),
-    ),
+    (b"SQLite format 3\0", "an SQLite database", Way::Pipe("sqlite3 -csv FILE 'select source, target from edges'")),
     (b"\x93NUMPY", "a NumPy array", TO_PYTHON),
     (b"Obj\x01", "Avro", TO_PYTHON),
     (b"FEA1\0", "Feather version 1", TO_PYTHON),
@@ -162,7 +161,7 @@ pub(crate) fn refuse(
 }
 
 fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
-    Error::new(ErrorKind::BadInput, format!("`{}` {message}", path.display())).hint(hint)
+    bad_input(path, message).hint(hint)
 }
 
 /// Returns the name of a binary format, and the remedy.
@@ -251,7 +250,7 @@ fn has_carriage_returns_alone(block: &[u8]) -> bool {
 
 /// Returns the name of a text format that is not a list of edges, and the remedy.
 fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
-    let block = block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block);
+    let block = block.strip_prefix(BYTE_ORDER_MARK).unwrap_or(block);
     let mut lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines
         .find(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%"))?;
@@ -265,13 +264,6 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
         return Some((name, (*hint).into()));
     }
     let (name, hint) = match () {
-        () if begins("version https://git-lfs.github.com/") => {
-            ("a Git LFS pointer", "fetch what it points to: `git lfs pull`")
-        }
-        () if begins("<!doctype html") || begins("<html") => (
-            "an HTML page",
-            "read it in a browser: servers send one instead of a file; then fetch the file again",
-        ),
         () if begins("<?xml") || is_tag(first) && second.starts_with(b"<") => ("XML", OF_XML),
         () if ["graph", "digraph", "strict"].contains(&word) && head.contains('{') => (
             "Graphviz DOT",
@@ -312,10 +304,16 @@ fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {
 
 const OF_GRAPH6: &str = "in Python: `outcore.cluster(networkx.read_graph6(\"FILE\"))`";
 const OF_SPARSE6: &str = "in Python: `outcore.cluster(networkx.read_sparse6(\"FILE\"))`";
+const OF_HTML: &str =
+    "read it in a browser: servers send one instead of a file; then fetch the file again";
 const OF_VNA: &str = "pass only the lines after `*Tie data`";
 
 /// Beginnings of other text formats, in lower case: of the first line, or of the first that is not a comment.
-const BEGINNINGS: [(&str, &str, &str); 27] = [
+#[rustfmt::skip]
+const BEGINNINGS: [(&str, &str, &str); 30] = [
+    ("version https://git-lfs.github.com/", "a Git LFS pointer", "fetch what it points to: `git lfs pull`"),
+    ("<!doctype html", "an HTML page", OF_HTML),
+    ("<html", "an HTML page", OF_HTML),
     (">>graph6<<", "graph6", OF_GRAPH6),
     (">>digraph6<<", "digraph6", OF_GRAPH6),
     (">>sparse6<<", "sparse6", OF_SPARSE6),

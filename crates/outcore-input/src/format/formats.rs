@@ -2,10 +2,9 @@
 //!
 //! Adding a format of columns is adding a row, and a sample file in `tests/formats`. The page of the documentation,
 //! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
-//! [`lists`]; their rows say how they are recognized and what is read of them.
+//! [`lists`](crate::lists); their rows say how they are recognized and what is read of them.
 
-use super::names::plain_word;
-use crate::lists::{self, ListKind};
+use crate::text::number::parsed;
 
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +75,6 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    const fn with_absent(self, absent: &'static str) -> Self {
-        Self { absent, ..self }
-    }
-
     /// Returns the columns of source, target and weight in a header.
     pub(crate) fn columns_in(&self, words: &[String]) -> [Option<usize>; 3] {
         self.columns.map(|names| {
@@ -96,140 +91,43 @@ impl Format {
     }
 }
 
-const fn header(
+const fn row(
     name: &'static str,
-    sign: &'static str,
+    sign: Sign,
     columns: [&'static str; 3],
     sample: &'static str,
+    absent: &'static str,
 ) -> Format {
-    Format { name, sign: Sign::Header(sign), columns, sample, absent: "" }
-}
-
-const fn shape(
-    name: &'static str,
-    sign: &'static str,
-    columns: [&'static str; 3],
-    sample: &'static str,
-) -> Format {
-    Format { name, sign: Sign::Shape(sign), columns, sample, absent: "" }
-}
-
-const fn other(
-    name: &'static str,
-    sign: &'static str,
-    columns: [&'static str; 3],
-    sample: &'static str,
-) -> Format {
-    Format { name, sign: Sign::Other(sign), columns, sample, absent: "" }
+    Format { name, sign, columns, sample, absent }
 }
 
 /// All formats. Of several that fit, the first counts.
+#[rustfmt::skip]
 pub(crate) const FORMATS: &[Format] = &[
-    shape("vsearch table", "sspiiiiiiimz", ["1", "2", "3"], "vsearch.b6"),
-    shape("BLAST table", "sspiiiiiiinn", ["1", "2", "12"], "blast.m8"),
-    shape("BLAST table, extended", "sspiiiiiiinn*", ["1", "2", "12"], "blast-more.m8"),
-    shape("PAF", "siiidsiiiiii*", ["1", "6", "10"], "overlaps.paf"),
-    shape("PSI-MITAB", "xxssssssssssss*", ["1", "2", ""], "mitab.txt").with_absent("-"),
-    header(
-        "BLAST table",
-        "qseqid sseqid bitscore",
-        ["qseqid", "sseqid", "bitscore"],
-        "diamond.tsv",
-    ),
-    header(
-        "BLAST table",
-        "query_acc.ver subject_acc.ver bit_score",
-        ["query acc.ver", "subject acc.ver", "bit score"],
-        "blast-comments.m8",
-    ),
-    header(
-        "DIAMOND table",
-        "Query_ID Subject_ID Bit_score",
-        ["Query ID", "Subject ID", "Bit score"],
-        "diamond-verbose.tsv",
-    ),
-    header("MMseqs2 table", "query target bits", ["query", "target", "bits"], "mmseqs.tsv"),
-    header(
-        "STRING export",
-        "node1 node2 node1_string_id node2_string_id combined_score",
-        ["node1", "node2", "combined_score"],
-        "string-export.tsv",
-    ),
-    header(
-        "STRING",
-        "protein1 protein2 combined_score",
-        ["protein1", "protein2", "combined_score"],
-        "string.txt",
-    ),
-    header(
-        "BioGRID",
-        "Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B",
-        ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""],
-        "biogrid.tab3.txt",
-    )
-    .with_absent("-"),
-    header(
-        "BioGRID",
-        "INTERACTOR_A INTERACTOR_B",
-        ["INTERACTOR_A", "INTERACTOR_B", ""],
-        "biogrid.tab.txt",
-    )
-    .with_absent("-"),
-    header(
-        "PSI-MITAB",
-        "ID(s)_interactor_A ID(s)_interactor_B",
-        ["ID(s) interactor A", "ID(s) interactor B", ""],
-        "mitab-header.txt",
-    )
-    .with_absent("-"),
-    header("PLINK IBD", "IID1 IID2 PI_HAT", ["IID1", "IID2", "PI_HAT"], "plink.genome"),
-    header("PLINK LD", "SNP_A SNP_B R2", ["SNP_A", "SNP_B", "R2"], "plink.ld"),
-    header("PLINK 2 LD", "ID_A ID_B", ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor"),
-    header("KING", "IID1 IID2 KINSHIP", ["IID1", "IID2", "KINSHIP"], "plink2.kin0"),
-    header("KING", "ID1 ID2 Kinship", ["ID1", "ID2", "Kinship"], "king.kin0"),
-    header(
-        "Splink",
-        "unique_id_l unique_id_r match_probability",
-        ["unique_id_l", "unique_id_r", "match_probability"],
-        "splink.csv",
-    ),
-    header("Neo4j relationships", ":START_ID :END_ID", [":START_ID", ":END_ID", "*"], "neo4j.csv"),
-    other("KONECT", "first line `% sym`, `% asym` or `% bip`", ["1", "2", "3"], "out.konect"),
-    other("Matrix Market", "banner `%%MatrixMarket`", ["row", "column", "value"], "matrix.mtx"),
+    row("vsearch table", Sign::Shape("sspiiiiiiimz"), ["1", "2", "3"], "vsearch.b6", ""),
+    row("BLAST table", Sign::Shape("sspiiiiiiinn"), ["1", "2", "12"], "blast.m8", ""),
+    row("BLAST table, extended", Sign::Shape("sspiiiiiiinn*"), ["1", "2", "12"], "blast-more.m8", ""),
+    row("PAF", Sign::Shape("siiidsiiiiii*"), ["1", "6", "10"], "overlaps.paf", ""),
+    row("PSI-MITAB", Sign::Shape("xxssssssssssss*"), ["1", "2", ""], "mitab.txt", "-"),
+    row("BLAST table", Sign::Header("qseqid sseqid bitscore"), ["qseqid", "sseqid", "bitscore"], "diamond.tsv", ""),
+    row("BLAST table", Sign::Header("query_acc.ver subject_acc.ver bit_score"), ["query acc.ver", "subject acc.ver", "bit score"], "blast-comments.m8", ""),
+    row("DIAMOND table", Sign::Header("Query_ID Subject_ID Bit_score"), ["Query ID", "Subject ID", "Bit score"], "diamond-verbose.tsv", ""),
+    row("MMseqs2 table", Sign::Header("query target bits"), ["query", "target", "bits"], "mmseqs.tsv", ""),
+    row("STRING export", Sign::Header("node1 node2 node1_string_id node2_string_id combined_score"), ["node1", "node2", "combined_score"], "string-export.tsv", ""),
+    row("STRING", Sign::Header("protein1 protein2 combined_score"), ["protein1", "protein2", "combined_score"], "string.txt", ""),
+    row("BioGRID", Sign::Header("Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B"), ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""], "biogrid.tab3.txt", "-"),
+    row("BioGRID", Sign::Header("INTERACTOR_A INTERACTOR_B"), ["INTERACTOR_A", "INTERACTOR_B", ""], "biogrid.tab.txt", "-"),
+    row("PSI-MITAB", Sign::Header("ID(s)_interactor_A ID(s)_interactor_B"), ["ID(s) interactor A", "ID(s) interactor B", ""], "mitab-header.txt", "-"),
+    row("PLINK IBD", Sign::Header("IID1 IID2 PI_HAT"), ["IID1", "IID2", "PI_HAT"], "plink.genome", ""),
+    row("PLINK LD", Sign::Header("SNP_A SNP_B R2"), ["SNP_A", "SNP_B", "R2"], "plink.ld", ""),
+    row("PLINK 2 LD", Sign::Header("ID_A ID_B"), ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor", ""),
+    row("KING", Sign::Header("IID1 IID2 KINSHIP"), ["IID1", "IID2", "KINSHIP"], "plink2.kin0", ""),
+    row("KING", Sign::Header("ID1 ID2 Kinship"), ["ID1", "ID2", "Kinship"], "king.kin0", ""),
+    row("Splink", Sign::Header("unique_id_l unique_id_r match_probability"), ["unique_id_l", "unique_id_r", "match_probability"], "splink.csv", ""),
+    row("Neo4j relationships", Sign::Header(":START_ID :END_ID"), [":START_ID", ":END_ID", "*"], "neo4j.csv", ""),
+    row("KONECT", Sign::Other("first line `% sym`, `% asym` or `% bip`"), ["1", "2", "3"], "out.konect", ""),
+    row("Matrix Market", Sign::Other("banner `%%MatrixMarket`"), ["row", "column", "value"], "matrix.mtx", ""),
 ];
-
-/// Row of the table of formats, in words.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct FormatRow {
-    /// Name of the format.
-    pub format: &'static str,
-    /// How it is recognized.
-    pub recognized_by: String,
-    /// Columns of source, target and weight: names, or numbers from 1; or what is read instead of columns.
-    pub edges: String,
-}
-
-/// Returns the table of formats.
-pub fn formats() -> Vec<FormatRow> {
-    let row = |format: &Format| {
-        let [source, target, weight] = format.columns;
-        let ends =
-            if target.is_empty() { source.to_owned() } else { format!("{source} -> {target}") };
-        let edges = match weight {
-            "" => ends,
-            "*" => format!("{ends}, weight by its name"),
-            weight => format!("{ends}, weight = {}", weight.replace('|', " or ")),
-        };
-        FormatRow { format: format.name, recognized_by: format.sign.text(), edges }
-    };
-    let of_list = |kind: &ListKind| FormatRow {
-        format: kind.name,
-        recognized_by: kind.doc.into(),
-        edges: kind.entries(),
-    };
-    FORMATS.iter().map(row).chain(lists::KINDS.iter().map(of_list)).collect()
-}
 
 /// Returns the format with a header of these words.
 pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
@@ -260,7 +158,7 @@ fn has_shape(row: &[&[u8]], shape: &str) -> bool {
 
 fn is_of_kind(field: &[u8], kind: u8) -> bool {
     let field = field.trim_ascii();
-    let number = || std::str::from_utf8(field).ok()?.parse::<f64>().ok();
+    let number = || parsed::<f64>(field);
     match kind {
         b'n' => number().is_some(),
         b'i' => number().is_some_and(|value| value.fract() == 0.0 && value >= 0.0),
@@ -277,4 +175,19 @@ fn is_of_kind(field: &[u8], kind: u8) -> bool {
         }),
         _ => !field.is_empty(),
     }
+}
+
+/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
+/// nothing if the name is not ASCII.
+pub(crate) fn plain_word(name: &[u8]) -> String {
+    if !name.is_ascii() {
+        return String::new();
+    }
+    let name = match memchr::memchr(b':', name) {
+        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
+        Some(at) => &name[..at],
+        None => name,
+    };
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
 }

@@ -9,12 +9,16 @@
 
 use super::names::{Chosen, ColumnChoice};
 use super::recognize::LineReading;
-use super::recognize::lines::{BYTE_ORDER_MARK, Sample};
+use super::recognize::lines::Sample;
 use super::understood::Roles;
-use super::{InputFormat, Layout, bad_input, formats};
+use super::{InputFormat, formats};
+use crate::decompress::unpacked_name;
+use crate::fault::bad_input;
+use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::text::number::{is_digits, parsed};
 use crate::{Delimiter, EdgeFormat, InputOptions, Rows};
 use outcore_io::error::opt::{DIRECTED, FORMAT, HEADER};
-use outcore_io::error::{Error, Result};
+use outcore_io::error::{Error, Opt, Result};
 use std::path::Path;
 
 const BANNER: &[u8] = b"%%matrixmarket";
@@ -43,9 +47,8 @@ impl MatrixSize {
     /// Returns whether the names of an edge are a row and a column: numbers from 1, without leading zeros.
     pub(crate) fn has(self, names: [&[u8]; 2]) -> [bool; 2] {
         let is_within = |name: &[u8], count: u64| {
-            let is_number = name[0] != b'0' && name.iter().all(u8::is_ascii_digit);
-            let number = std::str::from_utf8(name).ok().and_then(|digits| digits.parse().ok());
-            is_number && number.is_some_and(|number: u64| number <= count)
+            let is_number = name[0] != b'0' && is_digits(name);
+            is_number && parsed(name).is_some_and(|number: u64| number <= count)
         };
         [is_within(names[0], self.rows), is_within(names[1], self.columns)]
     }
@@ -73,10 +76,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
     let [object, form, field, symmetry] = words[..] else {
         return Err(bad_input(path, "begins with an incomplete Matrix Market banner")
             .note("it should continue with `matrix coordinate real general`, or similar")
-            .hint(format_args!(
-                "write the file again, or use {}",
-                FORMAT.of("lines").with(HEADER.of("yes"))
-            )));
+            .hint(format_args!("write the file again, or use {}", as_lines())));
     };
     let is_known = ["real", "double", "integer", "unsigned-integer", "pattern"].contains(&field);
     if (object, form) != ("matrix", "coordinate") || !is_known {
@@ -89,10 +89,7 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
             format!("has the unknown symmetry `{}` in its banner", symmetry.escape_default());
         return Err(bad_input(path, &message)
             .note("a matrix is `general`, `symmetric`, `skew-symmetric` or `hermitian`")
-            .hint(format_args!(
-                "write the file again, or use {}",
-                FORMAT.of("lines").with(HEADER.of("yes"))
-            )));
+            .hint(format_args!("write the file again, or use {}", as_lines())));
     }
     if symmetry != "general" && options.directed {
         return Err(Error::usage(format_args!(
@@ -102,6 +99,11 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
         .hint(format_args!("leave {DIRECTED} out")));
     }
     Ok(Some(Banner { has_values: field != "pattern" }))
+}
+
+/// Returns the options that read a file as lines below a header.
+fn as_lines() -> Opt {
+    FORMAT.of("lines").with(HEADER.of("yes"))
 }
 
 /// Refuses a file whose banner is damaged, or that is named like a matrix but has none.
@@ -114,31 +116,27 @@ fn refuse_without_banner(
     let word =
         banner.trim_ascii_start().iter().position(|byte| !b"%#! ".contains(byte)).unwrap_or(0);
     let (is_damaged, is_named) =
-        (banner[word..].starts_with(&BANNER[2..]), super::ends_with(path, "mtx"));
+        (banner[word..].starts_with(&BANNER[2..]), unpacked_name(path).ends_with(".mtx"));
     if !is_damaged && (!is_named || options.columns.is_some()) {
         return Ok(());
     }
     let rest = String::from_utf8_lossy(&line[word..line.len().min(word + 80)])
         .escape_default()
         .to_string();
-    let first = if is_damaged {
-        format!("%%{rest}")
-    } else {
-        "%%MatrixMarket matrix coordinate real general".into()
-    };
-    let message = if is_damaged {
-        "has a damaged banner of Matrix Market"
-    } else {
-        "is named like a Matrix Market file, but does not begin with its banner"
-    };
-    let what = if is_damaged {
-        "replace its first line by"
-    } else {
-        "fetch or write it again, or put first"
+    let (message, hint) = match is_damaged {
+        true => (
+            "has a damaged banner of Matrix Market",
+            format!("replace its first line by `%%{rest}`"),
+        ),
+        false => (
+            "is named like a Matrix Market file, but does not begin with its banner",
+            "fetch or write it again, or put first `%%MatrixMarket matrix coordinate real general`"
+                .into(),
+        ),
     };
     Err(bad_input(path, message)
         .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
-        .hint(format!("{what} `{first}`")))
+        .hint(hint))
 }
 
 /// Reads the numbers of rows, columns and entries from the first line that is not a comment.
@@ -156,10 +154,7 @@ fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
             let message = format!("has no valid size line: `{}`", shown.escape_default());
             Err(bad_input(path, &message)
                 .note("the size line holds the numbers of rows, columns and entries")
-                .hint(format_args!(
-                    "write the file again, or use {}",
-                    FORMAT.of("lines").with(HEADER.of("yes"))
-                )))
+                .hint(format_args!("write the file again, or use {}", as_lines())))
         }
     }
 }
@@ -168,13 +163,9 @@ fn size(line: &[u8], path: &Path) -> Result<MatrixSize> {
 ///
 /// # Errors
 /// `BadInput` for a size that cannot be read.
-pub(super) fn format(
-    sample: &Sample<'_>,
-    banner: Option<Banner>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<InputFormat> {
-    let size = size(sample.lines[0], path)?;
+pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>) -> Result<InputFormat> {
+    let options = sample.options;
+    let size = size(sample.lines[0], sample.path)?;
     let has_values = banner.is_some_and(|banner| banner.has_values);
     let weight = has_values.then_some(2).filter(|_| !options.ignore_weights);
     let (comment, transform) = (sample.comment.clone(), options.weight_transform);
@@ -184,18 +175,9 @@ pub(super) fn format(
     let roles = Roles { names: &names, count, source: 0, target: 1, weight, transform };
     let is_of_two = !size.is_square() || options.two_mode;
     Ok(InputFormat {
-        roles: roles.text(),
-        header: None,
-        has_header: true,
-        preamble_bytes: sample.first_end as u64,
-        preamble_lines: sample.lines_before + 1,
-        preamble_comments: sample.comments.len() as u64,
-        delimiter_line: Some(sample.lines_before + 1),
-        kind: None,
         kinds: is_of_two.then(|| ["row:".into(), "column:".into()]),
         matrix: Some(size),
-        is_node_list: false,
-        layout,
+        ..InputFormat::of(sample, layout, roles.text(), true)
     })
 }
 
@@ -210,11 +192,8 @@ pub(super) struct Konect {
 ///
 /// # Errors
 /// `BadInput` for a kind that is not a list of edges.
-pub(super) fn konect(
-    sample: &Sample<'_>,
-    path: &Path,
-    options: &InputOptions,
-) -> Result<Option<Konect>> {
+pub(super) fn konect(sample: &Sample<'_>) -> Result<Option<Konect>> {
+    let options = sample.options;
     let is_asked = options.format == EdgeFormat::Auto
         && options.columns.is_none()
         && options.rows == Rows::Edges;
@@ -225,8 +204,11 @@ pub(super) fn konect(
     let has_weights = match weights {
         "unweighted" => false,
         "dynamic" => {
-            return Err(bad_input(path, "lists edges that appear and disappear, not one graph")
-                .hint("write the edges of one moment as lines"));
+            return Err(bad_input(
+                sample.path,
+                "lists edges that appear and disappear, not one graph",
+            )
+            .hint("write the edges of one moment as lines"));
         }
         _ => true,
     };
@@ -238,23 +220,17 @@ impl Konect {
     pub(super) fn apply(self, reading: &mut LineReading<'_>) {
         let has_weights = self.has_weights && reading.split.width > 2;
         let format = formats::FORMATS.iter().find(|format| format.name == "KONECT");
-        reading.choice = ColumnChoice::Use(Chosen {
-            source: 0,
-            target: 1,
-            weight: has_weights.then_some(2),
-            by_name: false,
-            format,
-            two_mode: self.two_mode,
-        });
+        let chosen = Chosen::by_place(0, 1, has_weights.then_some(2));
+        reading.choice = ColumnChoice::Use(Chosen { format, two_mode: self.two_mode, ..chosen });
     }
 }
 
 /// Checks the number of entries that were found against the number that the file declares.
-pub(crate) fn check_entries(size: MatrixSize, found: u64, path: &Path) -> Result<()> {
-    if size.entries == found {
+pub(crate) fn check_entries(declared: u64, found: u64, path: &Path) -> Result<()> {
+    if declared == found {
         return Ok(());
     }
-    let [reported, found] = [size.entries, found].map(outcore_io::units::format_count);
+    let [reported, found] = [declared, found].map(outcore_io::units::format_count);
     Err(bad_input(path, &format!("declares {reported} entries, but has {found}"))
         .hint("fetch or write the file again; it may have been cut off"))
 }

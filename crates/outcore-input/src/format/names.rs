@@ -3,8 +3,8 @@
 //! A header is compared by its letters and digits, in lower case. First come the headers of the [table of
 //! formats](super::formats), then the words here.
 
-use super::bad_input;
-use super::formats::{self, Format};
+use super::formats::{self, Format, plain_word};
+use crate::fault::bad_input;
 use crate::{Rows, WeightTransform};
 use outcore_io::error::Error;
 use outcore_io::error::opt::COMMUNITY_COLUMNS;
@@ -91,6 +91,13 @@ pub(crate) struct Chosen {
     pub(crate) two_mode: bool,
 }
 
+impl Chosen {
+    /// Uses these columns for no other reason than their place.
+    pub(crate) fn by_place(source: usize, target: usize, weight: Option<usize>) -> Self {
+        Self { source, target, weight, by_name: false, format: None, two_mode: false }
+    }
+}
+
 /// What the columns of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ColumnChoice {
@@ -161,8 +168,8 @@ impl NamedColumns<'_> {
                 return ColumnChoice::AskEnds;
             }
             let two_mode = is_of_two_kinds(self.names, &words, source, target);
-            let chosen =
-                Chosen { source, target, weight: None, by_name: true, format: None, two_mode };
+            let chosen = Chosen::by_place(source, target, None);
+            let chosen = Chosen { by_name: true, two_mode, ..chosen };
             return self.with_weight(chosen, &words);
         }
         if are_of_nodes(self.names) {
@@ -195,12 +202,10 @@ impl NamedColumns<'_> {
         }
         let is_missing = |at: &usize| self.kinds[*at] == ColumnKind::Empty;
         let missing = places.get(2).copied().filter(is_missing).filter(|_| self.weighted);
-        let chosen =
-            Chosen { source, target, weight: None, by_name: false, format: None, two_mode: false };
         match missing {
             // A weight that is missing everywhere is an error.
-            Some(weight) => ColumnChoice::Use(Chosen { weight: Some(weight), ..chosen }),
-            None => self.with_weight(chosen, words),
+            Some(_) => ColumnChoice::Use(Chosen::by_place(source, target, missing)),
+            None => self.with_weight(Chosen::by_place(source, target, None), words),
         }
     }
 
@@ -215,15 +220,8 @@ impl NamedColumns<'_> {
             _ => None,
         });
         let Some((source, target)) = ends else { return ColumnChoice::AskEnds };
-        let by_name = named.is_some();
-        ColumnChoice::Use(Chosen {
-            source,
-            target,
-            weight: None,
-            by_name,
-            format: None,
-            two_mode: false,
-        })
+        let chosen = Chosen::by_place(source, target, None);
+        ColumnChoice::Use(Chosen { by_name: named.is_some(), ..chosen })
     }
 
     fn is_number(&self, at: usize) -> bool {
@@ -389,6 +387,11 @@ pub(crate) fn edges_as_communities(path: &Path) -> Error {
     )
 }
 
+/// Lists names, at most 20 of them, for a message.
+pub(crate) fn listed(names: &[&str]) -> String {
+    names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
 /// with the likeliest name. `:ID` marks it in files for Neo4j.
 pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
@@ -421,9 +424,10 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
     let at = |word: &str| words.iter().position(|found| found == word);
     let both = |source: &str, target: &str| Some((at(source)?, at(target)?));
     let pairs = || pairs_of(PAIRS);
-    let pair = pairs().find_map(|[source, target]| {
+    let with_id = |[source, target]: [&str; 2]| {
         both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
-    });
+    };
+    let pair = pairs().find_map(with_id);
     if let Some((head, tail)) = pair.filter(|&(head, _)| words[head] == "head") {
         // Either end may be called the head of an arrow, so the first column is the source.
         return Some((head.min(tail), head.max(tail)));
@@ -451,11 +455,7 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
             })
         })
     };
-    let kinds = || {
-        pairs_of(TWO_KINDS).find_map(|[source, target]| {
-            both(source, target).or_else(|| both(&format!("{source}id"), &format!("{target}id")))
-        })
-    };
+    let kinds = || pairs_of(TWO_KINDS).find_map(with_id);
     let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
     pair.or_else(numbered)
         .or_else(affixed)
@@ -501,19 +501,4 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     // The index of a data frame names the nodes if nothing else does.
     let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
     Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
-}
-
-/// Returns the letters and digits of a name in lower case, without the type that Neo4j writes after or instead of it;
-/// nothing if the name is not ASCII.
-pub(crate) fn plain_word(name: &[u8]) -> String {
-    if !name.is_ascii() {
-        return String::new();
-    }
-    let name = match memchr::memchr(b':', name) {
-        Some(0) => &name[..memchr::memchr(b'(', name).unwrap_or(name.len())],
-        Some(at) => &name[..at],
-        None => name,
-    };
-    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    letters.map(|byte| byte.to_ascii_lowercase() as char).collect()
 }

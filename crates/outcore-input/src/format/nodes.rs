@@ -5,7 +5,9 @@
 //! refused, since nothing says which column holds the names.
 
 use super::recognize::lines::Sample;
-use super::{InputFormat, Layout, foreign, names, split};
+use super::{InputFormat, foreign, names};
+use crate::layout::Layout;
+use crate::text::split;
 use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use outcore_io::error::{Error, Result};
 use std::path::Path;
@@ -31,7 +33,7 @@ pub(super) fn detect(
     path: &Path,
     options: &InputOptions,
 ) -> Result<Option<InputFormat>> {
-    let sample = Sample::of(block, is_whole, options);
+    let sample = Sample::of(block, is_whole, path, options);
     if sample.lines.is_empty() {
         return Ok(None);
     }
@@ -52,20 +54,9 @@ pub(super) fn detect(
         ..Layout::of(delimiter)
     };
     let has_header = named.is_some();
-    Ok(Some(InputFormat {
-        roles: roles(&layout, &sample, has_header),
-        layout,
-        has_header,
-        header: None,
-        preamble_bytes: if has_header { sample.first_end } else { sample.first_start } as u64,
-        preamble_lines: sample.lines_before + u64::from(has_header),
-        delimiter_line: Some(sample.lines_before + 1),
-        preamble_comments: sample.comments.len() as u64,
-        kind: None,
-        kinds: None,
-        matrix: None,
-        is_node_list: true,
-    }))
+    let roles = roles(&layout, &sample, has_header);
+    let format = InputFormat::of(&sample, layout, roles, has_header);
+    Ok(Some(InputFormat { is_node_list: true, ..format }))
 }
 
 /// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as

@@ -1,22 +1,17 @@
 //! Describes how files were understood, in one line for people:
 //! `edges.csv: comma, header, source -> target, weight = strength; Label unused`.
 //!
-//! The same text is shown on the screen and in the report. Files that were understood alike share a line.
+//! The same text is shown on the screen and in the report.
 
 use super::names::{self, Chosen, ColumnKind};
-use super::recognize::question::{self, ColumnView};
-use crate::Delimiter;
-use crate::fault::escape;
-use crate::open::{FileFormat, Form};
+use super::recognize::question::{self, ColumnView, shown_name};
+use crate::source::ColumnUse;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::COLUMNS;
 use outcore_io::units::format_count;
-use std::path::Path;
 
 /// Maximum number of unused columns that are named individually.
 const UNUSED_NAMED: usize = 3;
-/// Maximum number of characters shown of a column name.
-const NAME_SHOWN: usize = 40;
 
 /// Uses of the columns of a file.
 pub(crate) struct Roles<'a> {
@@ -85,35 +80,6 @@ impl Roles<'_> {
     }
 }
 
-/// Returns a column name, in backticks if it could be taken for other words of the line.
-pub(super) fn shown_name(name: &[u8]) -> String {
-    let mut all = String::new();
-    // A character takes at most four bytes.
-    escape(&name[..name.len().min(4 * NAME_SHOWN)], &mut all);
-    let mut shown: String = all.chars().take(NAME_SHOWN).collect();
-    if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
-        shown += "...";
-    }
-    let is_odd = |letter: char| letter.is_whitespace() || ",;`=()".contains(letter);
-    if shown.contains(is_odd) || shown.contains("->") { format!("`{shown}`") } else { shown }
-}
-
-/// Column of a file of edges, and what it is used for.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct ColumnUse {
-    /// Number, from 1.
-    pub number: u64,
-    /// Name in the header; empty without one.
-    pub name: String,
-    /// First values, or the type in a table.
-    pub values: String,
-    /// `source`, `target`, `weight`, or empty if it is not used.
-    pub role: &'static str,
-    /// Why it is used so.
-    pub why: String,
-}
-
 /// Returns the uses of all columns. `given` indicates that the caller chose them.
 pub(crate) fn uses(view: &ColumnView<'_>, chosen: &Chosen, given: bool) -> Vec<ColumnUse> {
     let ends = [chosen.source, chosen.target];
@@ -143,63 +109,4 @@ pub(crate) fn uses(view: &ColumnView<'_>, chosen: &Chosen, given: bool) -> Vec<C
         ColumnUse { number: at as u64 + 1, name, values: question::values(view, at), role, why }
     };
     (0..view.kinds.len()).map(of).collect()
-}
-
-impl Delimiter {
-    /// Returns the name of the delimiter for a list of facts.
-    pub(crate) fn plain_name(self) -> String {
-        match self {
-            Self::Spaces => "spaces".into(),
-            Self::Byte(_) => self.name(),
-        }
-    }
-}
-
-impl FileFormat {
-    /// Returns the name of the format, or `text` for lines of columns.
-    pub(crate) fn kind(&self) -> &'static str {
-        match &self.form {
-            Form::Nothing | Form::Text(_) | Form::Numbered(_) => "text",
-            Form::Table(format) => format.kind(),
-            Form::Lists(format) => format.kind(),
-        }
-    }
-
-    /// Describes how the file was understood, without its path.
-    fn understood(&self) -> String {
-        let text = match &self.form {
-            Form::Nothing | Form::Numbered(_) => "no lines of data".into(),
-            Form::Text(format) => format.describe(),
-            Form::Table(format) => format.describe(),
-            Form::Lists(format) => format.describe(),
-        };
-        match self.unpacker {
-            Some(unpacker) => format!("{unpacker}, {text}"),
-            None => text,
-        }
-    }
-}
-
-/// Writes one line for each kind of file, with its first path.
-pub(crate) fn describe(formats: &[FileFormat]) -> Vec<String> {
-    let mut kinds: Vec<(String, &Path, usize)> = Vec::new();
-    for file in formats.iter().filter(|file| !matches!(file.form, Form::Numbered(_))) {
-        let text = file.understood();
-        match kinds.iter_mut().find(|kind| kind.0 == text) {
-            Some(kind) => kind.2 += 1,
-            None => kinds.push((text, &file.path, 1)),
-        }
-    }
-    let line = |(text, path, count): (String, &Path, usize)| {
-        let path = match path.as_os_str() == "-" {
-            true => "standard input".into(),
-            false => path.display().to_string(),
-        };
-        match count {
-            1 => format!("{path}: {text}"),
-            2 => format!("{path} and 1 more file: {text}"),
-            _ => format!("{path} and {} more files: {text}", format_count(count as u64 - 1)),
-        }
-    };
-    kinds.into_iter().map(line).collect()
 }

@@ -4,9 +4,8 @@
 //! are not read. Sources: "Clique and coloring problems graph format" (DIMACS, 1993), the ninth DIMACS challenge (2006),
 //! PACE (2016 to 2022).
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines, whole_number};
-use outcore_io::error::Result;
 use std::ops::Range;
 
 /// Problems, and how their edges are written.
@@ -60,20 +59,18 @@ pub(super) fn is_graph(head: &[u8]) -> bool {
     problem(kind).is_some() && are_numbers && lines.next().is_none_or(is_line)
 }
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     if !words.next_line(Some(b'c'))? || words.word() != b"p" {
-        return Err(words.error("file has no line `p`", EXPECTED));
+        return words.fail("file has no line `p`", EXPECTED);
     }
     words.require("problem is missing", EXPECTED)?;
     let form = match problem(words.word()) {
-        None => return Err(words.error("problem is not known", EXPECTED)),
-        Some(Edges::Refused(message)) => return Err(words.error(message, EXPECTED)),
+        None => return words.fail("problem is not known", EXPECTED),
+        Some(Edges::Refused(message)) => return words.fail(message, EXPECTED),
         Some(form) => form,
     };
     let nodes = 1..words.next_number(EXPECTED)?.saturating_add(1);
-    if !edges.push_declared(words, nodes.clone())? {
-        return Ok(false);
-    }
+    edges.push_declared(words, nodes.clone())?;
     edges.tally.declared_edges = Some(words.next_number(EXPECTED)?);
     words.end_line()?;
     edges.undirected = form != Edges::Arcs;
@@ -86,17 +83,15 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
         if !letter.is_empty() {
             if words.word() != letter {
                 let expected = format!("expected `{}`", letter.escape_ascii());
-                return Err(words.error("line is not an edge", &expected));
+                return words.fail("line is not an edge", &expected);
             }
             words.require("edge is missing", "expected two nodes")?;
         }
-        if !read_edge(words, edges, &nodes, form)? {
-            return Ok(false);
-        }
+        read_edge(words, edges, &nodes, form)?;
     }
     // Some files of coloring problems have each edge twice, or count it twice.
     edges.check_declared(words, form != Edges::Arcs)?;
-    Ok(true)
+    Ok(())
 }
 
 /// Reads the rest of a line, whose first node was read.
@@ -105,20 +100,19 @@ fn read_edge(
     edges: &mut ListEdges<'_>,
     nodes: &Range<u64>,
     form: Edges,
-) -> Result<bool> {
+) -> Progress {
     edges.begin(words.node(nodes)?);
     words.require("edge has one node", "expected another one")?;
     let target = words.node(nodes)?;
     let has_weight = words.next_in_line()?;
     if has_weight && form == Edges::Arcs {
-        let is_wanted = edges.push(words, target, Some(WeightText::of(words)))?;
-        words.end_line()?;
-        return Ok(is_wanted);
+        edges.push(words, target, Some(WeightText::of(words)))?;
+        return Ok(words.end_line()?);
     }
     match form {
-        Edges::Arcs => Err(words.error("weight is missing", "expected a number")),
+        Edges::Arcs => words.fail("weight is missing", "expected a number"),
         _ if has_weight => {
-            Err(words.error("edge has more than two nodes", "expected the end of the line"))
+            words.fail("edge has more than two nodes", "expected the end of the line")
         }
         _ => edges.push(words, target, None),
     }

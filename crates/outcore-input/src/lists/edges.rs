@@ -5,15 +5,14 @@
 //! not an edge but makes it a node.
 
 use super::words::Words;
-use crate::fault::{Origin, Problem};
-use crate::options::{Column, Rows};
-use crate::sink::{ChunkSink, ROW_BYTES};
-use crate::text::chunk::ParsedChunk;
-use crate::text::field;
-use crate::text::is_short_number;
+use crate::chunk::{Origin, ParsedChunk, Problem};
+use crate::options::{InputOptions, Rows};
+pub(super) use crate::sink::Progress;
+use crate::sink::{Halt, ROW_BYTES, Sink};
+use crate::source::ReadTask;
+use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
 use outcore_graph::ids::Fingerprint;
-use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::DIRECTED;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
@@ -62,21 +61,6 @@ impl<'a> WeightText<'a> {
     }
 }
 
-/// How a file is read.
-#[derive(Debug, Clone)]
-pub(super) struct ListSettings {
-    /// Header of a METIS graph.
-    pub(super) metis: Option<MetisHeader>,
-    pub(super) directed: bool,
-    pub(super) ignore_weights: bool,
-    pub(super) transform: WeightTransform,
-    pub(super) rows: Rows,
-    /// Columns of node and community, where a file names its values.
-    pub(super) columns: Option<Vec<Column>>,
-    /// Prefix of comments before the first community.
-    pub(super) comment: Vec<u8>,
-}
-
 /// Header of a METIS graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MetisHeader {
@@ -86,19 +70,6 @@ pub(super) struct MetisHeader {
     pub(super) has_weights: bool,
     /// Numbers per node before its neighbors: its size and weights.
     pub(super) skipped: u64,
-}
-
-/// Place of a file in the input, and how much of it is read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ListPart {
-    /// Index of the file.
-    pub(crate) file: usize,
-    /// Bytes of a chunk of text.
-    pub(crate) chunk_bytes: usize,
-    /// Bytes of the files before this one.
-    pub(crate) done_bytes: u64,
-    /// Whether only a sample is wanted, of edges rather than of nodes without any.
-    pub(crate) is_sample: bool,
 }
 
 /// What was read so far.
@@ -118,9 +89,11 @@ pub(super) struct EntryTally {
 
 /// Converter of entries to edges.
 pub(super) struct ListEdges<'a> {
-    pub(super) settings: &'a ListSettings,
-    part: ListPart,
-    sink: &'a mut (dyn ChunkSink + Send),
+    pub(super) options: &'a InputOptions,
+    /// Header of a METIS graph.
+    pub(super) metis: Option<MetisHeader>,
+    task: &'a ReadTask<'a>,
+    sink: Sink<'a>,
     chunk: ParsedChunk,
     max_edges: usize,
     max_text: usize,
@@ -129,6 +102,8 @@ pub(super) struct ListEdges<'a> {
     source_name: Option<NameRef>,
     number: u64,
     is_number: bool,
+    /// Whether no edge of the first name was added yet.
+    pub(super) is_alone: bool,
     /// Whether entries have no direction: with directions, they are arcs both ways.
     pub(super) undirected: bool,
     /// Whether the first edge has a weight, where all must be alike.
@@ -139,23 +114,25 @@ pub(super) struct ListEdges<'a> {
 
 impl<'a> ListEdges<'a> {
     pub(super) fn new(
-        settings: &'a ListSettings,
-        part: ListPart,
-        sink: &'a mut (dyn ChunkSink + Send),
+        (options, metis): (&'a InputOptions, Option<MetisHeader>),
+        task: &'a ReadTask<'a>,
+        sink: Sink<'a>,
     ) -> Self {
-        let chunk = cleared(sink.spare(), part.file);
+        let chunk = cleared(sink.spare(), task.begin.file);
         Self {
-            settings,
-            part,
+            options,
+            metis,
+            task,
             sink,
             chunk,
-            max_edges: (part.chunk_bytes / ROW_BYTES).max(1),
+            max_edges: (task.chunk_bytes / ROW_BYTES).max(1),
             // A vector that grows may have twice the capacity.
-            max_text: part.chunk_bytes / 2,
+            max_text: task.chunk_bytes / 2,
             source: Vec::new(),
             source_name: None,
             number: 0,
             is_number: false,
+            is_alone: true,
             undirected: false,
             are_weighted: None,
             tally: EntryTally::default(),
@@ -166,6 +143,7 @@ impl<'a> ListEdges<'a> {
     /// Sets the first name of the next edges.
     pub(super) fn begin<'n>(&mut self, name: impl Into<Name<'n>>) {
         let name = name.into();
+        self.is_alone = true;
         if let Name::Text(text) = name {
             if text == self.source && !self.is_number {
                 return;
@@ -179,8 +157,7 @@ impl<'a> ListEdges<'a> {
         self.source_name = None;
     }
 
-    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1. Returns `false` if no
-    /// more edges are wanted.
+    /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1.
     ///
     /// # Errors
     /// `BadWeight`, `EmptyName` and the like at the word that was read last.
@@ -189,18 +166,18 @@ impl<'a> ListEdges<'a> {
         words: &Words,
         target: impl Into<Name<'n>>,
         weight: Option<WeightText<'_>>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
         self.add(source, target, code);
-        if self.settings.rows != Rows::Edges {
+        if self.options.rows != Rows::Edges {
             self.chunk.edges.row_lines.push(words.line());
         }
-        if self.undirected && self.settings.directed && source.fingerprint != target.fingerprint {
+        if self.undirected && self.options.directed && source.fingerprint != target.fingerprint {
             self.add(target, source, code);
         }
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
     }
 
     /// Adds an entry of a list that has every edge in the lists of both its nodes.
@@ -209,27 +186,33 @@ impl<'a> ListEdges<'a> {
         words: &Words,
         target: u64,
         weight: Option<WeightText<'_>>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
-        if self.settings.directed || self.both.is_to_be_taken(self.number, target, code) {
+        if self.options.directed || self.both.is_to_be_taken(self.number, target, code) {
             let [source, target] = self.names(words, target.into())?;
             self.add(source, target, code);
         }
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
     }
 
     /// Makes the first name a node, whether or not it has edges.
-    pub(super) fn push_alone(&mut self, words: &Words) -> Result<bool> {
+    pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
-        if self.part.is_sample && self.tally.nodes > SAMPLED_NODES {
+        if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
-            return Ok(self.tally.nodes < SAMPLED_NODES_LIMIT || self.tally.entries > 0);
+            let is_enough = self.tally.nodes >= SAMPLED_NODES_LIMIT && self.tally.entries == 0;
+            return if is_enough { Err(Halt::Unwanted) } else { Ok(()) };
         }
         self.chunk.alone += 1;
         let source = self.source_name(words)?;
         self.add(source, source, 0);
-        Ok(self.hand_over_if_full(words))
+        self.hand_over_if_full(words)
+    }
+
+    /// Makes the first name a node if no edge of it was added.
+    pub(super) fn push_if_alone(&mut self, words: &Words) -> Progress {
+        if self.is_alone { self.push_alone(words) } else { Ok(()) }
     }
 
     /// Makes these numbers nodes, which the file declares by the last word.
@@ -237,22 +220,20 @@ impl<'a> ListEdges<'a> {
         &mut self,
         words: &Words,
         numbers: std::ops::Range<u64>,
-    ) -> Result<bool> {
+    ) -> Progress {
         let count = numbers.end - numbers.start;
         if count > NODES_LIMIT {
-            return Err(words.error("file has too many nodes", "expected at most 4,294,967,295"));
+            return words.fail("file has too many nodes", "expected at most 4,294,967,295");
         }
-        if self.part.is_sample && count > SAMPLED_NODES {
+        if self.task.is_sample && count > SAMPLED_NODES {
             (self.tally.nodes, self.tally.has_left_out) = (count, true);
-            return Ok(true);
+            return Ok(());
         }
         for number in numbers {
             self.begin(number);
-            if !self.push_alone(words)? {
-                return Ok(false);
-            }
+            self.push_alone(words)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Returns the error of a weight at its word, if it is read before the edge is complete.
@@ -263,12 +244,8 @@ impl<'a> ListEdges<'a> {
     /// Returns an error unless all edges have weights, as the first one has or has not.
     pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
         match (*self.are_weighted.get_or_insert(has_weight), has_weight) {
-            (true, false) => {
-                Err(words.error("weight is missing", "expected one, as in the first edge"))
-            }
-            (false, true) => {
-                Err(words.error("edge has a weight", "expected none, as in the first edge"))
-            }
+            (true, false) => words.fail("weight is missing", "expected one, as in the first edge"),
+            (false, true) => words.fail("edge has a weight", "expected none, as in the first edge"),
             _ => Ok(()),
         }
     }
@@ -290,14 +267,17 @@ impl<'a> ListEdges<'a> {
 
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
         self.tally.has_weights |= weight.is_some();
-        let weight = weight.filter(|_| !self.settings.ignore_weights);
+        let weight = weight.filter(|_| !self.options.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));
         field::weight_value(text)
-            .and_then(|value| self.settings.transform.code(value).ok_or(Problem::DistanceZero))
+            .and_then(|value| {
+                self.options.weight_transform.code(value).ok_or(Problem::DistanceZero)
+            })
             .map_err(|problem| words.error_of(problem, from))
     }
 
     fn count(&mut self, words: &Words) {
+        self.is_alone = false;
         if self.tally.entries == 0 {
             self.tally.edges_from = words.consumed();
         }
@@ -323,7 +303,7 @@ impl<'a> ListEdges<'a> {
     /// Returns the first name and `target`, written into the chunk.
     fn names(&mut self, words: &Words, target: Name<'_>) -> Result<[NameRef; 2]> {
         let source = self.source_name(words)?;
-        let is_numbered = self.settings.rows == Rows::NumberedMemberships;
+        let is_numbered = self.options.rows == Rows::NumberedMemberships;
         let target = match target {
             Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
@@ -344,27 +324,30 @@ impl<'a> ListEdges<'a> {
 
     fn add(&mut self, source: NameRef, target: NameRef, code: u32) {
         self.chunk.edges.names.extend_from_slice(&[source, target]);
-        if self.settings.rows == Rows::Edges {
+        if self.options.rows == Rows::Edges {
             self.chunk.edges.weights.push(code);
         }
     }
 
-    fn hand_over_if_full(&mut self, words: &Words) -> bool {
+    fn hand_over_if_full(&mut self, words: &Words) -> Progress {
         let has_room = self.chunk.edges.names.len() < 2 * self.max_edges;
-        has_room && self.chunk.edges.text.len() < self.max_text || self.hand_over(words.consumed())
+        if has_room && self.chunk.edges.text.len() < self.max_text {
+            return Ok(());
+        }
+        self.hand_over(words.consumed())
     }
 
-    /// Passes on the chunk, unless it is empty. Returns `false` if no more are wanted.
-    pub(super) fn hand_over(&mut self, consumed: u64) -> bool {
+    /// Passes on the chunk, unless it is empty.
+    pub(super) fn hand_over(&mut self, consumed: u64) -> Progress {
         if self.chunk.edges.names.is_empty() {
-            return true;
+            return Ok(());
         }
         self.source_name = None;
-        let spare = cleared(self.sink.spare(), self.part.file);
+        let spare = cleared(self.sink.spare(), self.task.begin.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
         chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
         chunk.used = chunk.edges.text.len();
-        chunk.done_bytes = self.part.done_bytes + consumed;
+        chunk.done_bytes = self.task.done_bytes + consumed;
         self.sink.take(chunk)
     }
 }
@@ -373,7 +356,6 @@ impl<'a> ListEdges<'a> {
 fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     chunk.edges.clear();
     chunk.faults.clear();
-    chunk.cells.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
     (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
     chunk

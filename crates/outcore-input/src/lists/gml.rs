@@ -3,7 +3,7 @@
 //! keep all of them in memory. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
 //! not read.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines};
 use outcore_io::error::Result;
 
@@ -56,7 +56,7 @@ fn next(words: &mut Words) -> Result<GmlItem> {
                 words.peek()?;
                 words.begin_word();
                 if words.take_lines_until(|byte| byte == b'"')? != Some(b'"') {
-                    return Err(words.error("quote is not closed", "expected `\"` within 64 KiB"));
+                    return words.fail("quote is not closed", "expected `\"` within 64 KiB");
                 }
                 words.advance(1);
                 return Ok(GmlItem::Text);
@@ -74,15 +74,15 @@ fn next_key(words: &mut Words) -> Result<bool> {
     match next(words)? {
         GmlItem::Word => Ok(true),
         GmlItem::Close => Ok(false),
-        GmlItem::End => Err(words.error("file ends too early", CUT)),
-        GmlItem::Open | GmlItem::Text => Err(words.error("key is missing", "expected a word")),
+        GmlItem::End => words.fail("file ends too early", CUT),
+        GmlItem::Open | GmlItem::Text => words.fail("key is missing", "expected a word"),
     }
 }
 
 fn open(words: &mut Words) -> Result<()> {
     match next(words)? {
         GmlItem::Open => Ok(()),
-        _ => Err(words.error("list does not begin", "expected `[`")),
+        _ => words.fail("list does not begin", "expected `[`"),
     }
 }
 
@@ -93,14 +93,14 @@ fn skip_value(words: &mut Words) -> Result<()> {
     loop {
         match next(words)? {
             GmlItem::Open if is_graph => {
-                return Err(words.error("graphs are nested", "expected one graph"));
+                return words.fail("graphs are nested", "expected one graph");
             }
             GmlItem::Open => depth += 1,
             GmlItem::Close if depth == 0 => {
-                return Err(words.error("value is missing", "expected one"));
+                return words.fail("value is missing", "expected one");
             }
             GmlItem::Close => depth -= 1,
-            GmlItem::End => return Err(words.error("file ends too early", CUT)),
+            GmlItem::End => return words.fail("file ends too early", CUT),
             GmlItem::Word | GmlItem::Text => {}
         }
         if depth == 0 {
@@ -127,9 +127,7 @@ impl GmlRecord {
             };
             let item = next(words)?;
             if !matches!(item, GmlItem::Word | GmlItem::Text) {
-                return Err(
-                    words.error("value is missing", "expected a number or a text in quotes")
-                );
+                return words.fail("value is missing", "expected a number or a text in quotes");
             }
             // A text as `value` is not a weight.
             self.given[key] = key < 4 || item == GmlItem::Word;
@@ -146,67 +144,56 @@ impl GmlRecord {
             return Ok(&self.values[key]);
         }
         let key = KEYS[key].escape_ascii();
-        Err(words.error(&format!("`{key}` is missing"), &format!("expected `{key}` before this")))
+        words.fail(&format!("`{key}` is missing"), &format!("expected `{key}` before this"))
     }
 }
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut has_graph = false;
     loop {
         match next(words)? {
-            GmlItem::End if has_graph => return Ok(true),
-            GmlItem::End => return Err(words.error("file has no graph", "expected `graph [`")),
+            GmlItem::End if has_graph => return Ok(()),
+            GmlItem::End => return words.fail("file has no graph", "expected `graph [`"),
             GmlItem::Word if words.word().eq_ignore_ascii_case(b"graph") => {
                 if has_graph {
-                    return Err(words.error("file has several graphs", "expected one"));
+                    return words.fail("file has several graphs", "expected one");
                 }
                 open(words)?;
                 has_graph = true;
-                if !read_graph(words, edges)? {
-                    return Ok(false);
-                }
+                read_graph(words, edges)?;
             }
             GmlItem::Word => skip_value(words)?,
-            _ => return Err(words.error("key is missing", "expected `graph [`")),
+            _ => return words.fail("key is missing", "expected `graph [`"),
         }
     }
 }
 
-fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     edges.undirected = true;
     let mut record = GmlRecord::default();
     while next_key(words)? {
-        let is_wanted = match words.word() {
+        match words.word() {
             b"node" => {
                 record.read(words, edges, false)?;
                 edges.begin(record.get(words, 0)?);
-                edges.push_alone(words)?
+                edges.push_alone(words)?;
             }
             b"edge" => {
                 record.read(words, edges, true)?;
                 edges.begin(record.get(words, 1)?);
                 let weight = (3..5).find(|&key| record.given[key]);
                 let weight = weight.map(|key| WeightText { text: &record.values[key], from: 0 });
-                edges.push(words, record.get(words, 2)?, weight)?
+                edges.push(words, record.get(words, 2)?, weight)?;
             }
             b"directed" => {
                 next(words)?;
                 edges.undirected = words.word() != b"1";
                 if edges.tally.entries > 0 {
-                    return Err(
-                        words.error("`directed` follows an edge", "expected it before edges")
-                    );
+                    return words.fail("`directed` follows an edge", "expected it before edges");
                 }
-                true
             }
-            _ => {
-                skip_value(words)?;
-                true
-            }
-        };
-        if !is_wanted {
-            return Ok(false);
+            _ => skip_value(words)?,
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::edges::ListEdges;
 use super::words::Words;
 use crate::options::EdgeFormat;
-use outcore_io::error::Result;
+use crate::sink::Progress;
 
 /// Format of a graph, or of communities, that is not one edge per line: a row of [`KINDS`](super::KINDS).
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct ListKind {
     pub(super) weights: &'static str,
     /// Returns whether these are the first bytes of such a file, whose name ends as it should or not.
     pub(super) is: fn(&[u8], bool) -> bool,
-    /// Reads a file to its end; returns `false` if no more edges are wanted.
+    /// Reads a file to its end, or until no more edges are wanted.
     pub(super) read: ReadList,
 }
 
@@ -36,4 +36,4 @@ impl ListKind {
     }
 }
 
-pub(super) type ReadList = fn(&mut Words, &mut ListEdges<'_>) -> Result<bool>;
+pub(super) type ReadList = fn(&mut Words, &mut ListEdges<'_>) -> Progress;

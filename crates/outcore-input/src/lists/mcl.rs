@@ -2,7 +2,7 @@
 //! `node:weight` and `$`. Prose may come before it. Source: the manual page `mcxio` of mcl 22-282. A missing weight is 1; a node that the matrix
 //! does not mention is not in the graph. Matrices in mcl's binary form are not supported.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Token, Words, whole_number};
 use outcore_io::error::Result;
 
@@ -14,15 +14,14 @@ pub(super) fn begins_matrix(head: &[u8]) -> bool {
     lines.any(|line| line.starts_with(b"(mclheader") || line.starts_with(b"(mclmatrix"))
 }
 
-/// Reads a matrix; returns `false` if no more edges are wanted.
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+/// Reads a matrix.
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut nodes = None;
     let mut is_prose = true;
     loop {
         if !next_word(words)? {
-            return Err(
-                words.error("file has no matrix", "expected a line that begins with `(mclmatrix`")
-            );
+            return words
+                .fail("file has no matrix", "expected a line that begins with `(mclmatrix`");
         }
         is_prose &= !words.word().starts_with(b"(mcl");
         match words.word() {
@@ -35,39 +34,33 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             }
             _ if is_prose => words.skip_line()?,
             _ => {
-                return Err(words.error("no matrix section begins here", "expected `(mcl...`"));
+                return words.fail("no matrix section begins here", "expected `(mcl...`");
             }
         }
     }
     if !next_word(words)? || words.word() != b"begin" {
-        return Err(words.error("matrix does not begin", "expected `begin`"));
+        return words.fail("matrix does not begin", "expected `begin`");
     }
     while !is_end(words, b")")? {
         let Some((node, _)) = entry(words.word()) else {
-            return Err(words.error("node is not a number", "expected a whole number, or `)`"));
+            return words.fail("node is not a number", "expected a whole number, or `)`");
         };
         check(words, node, nodes)?;
         edges.begin(node);
-        let mut is_alone = true;
         while !is_end(words, b"$")? {
             let Some((target, weight)) = entry(words.word()) else {
                 let expected = "expected `NUMBER` or `NUMBER:WEIGHT`, or `$`";
-                return Err(words.error("entry of the matrix cannot be read", expected));
+                return words.fail("entry of the matrix cannot be read", expected);
             };
             check(words, target, nodes)?;
-            if !edges.push_listed(words, target, weight)? {
-                return Ok(false);
-            }
-            is_alone = false;
+            edges.push_listed(words, target, weight)?;
         }
-        if is_alone && !edges.push_alone(words)? {
-            return Ok(false);
-        }
+        edges.push_if_alone(words)?;
     }
     if next_word(words)? {
-        return Err(words.error("text follows the matrix", "expected the end of the file"));
+        return words.fail("text follows the matrix", "expected the end of the file");
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Reads the header; returns the number of nodes, if it gives it.
@@ -79,14 +72,14 @@ fn read_header(words: &mut Words) -> Result<Option<u64>> {
             continue;
         }
         if is_type && words.word() != b"matrix" {
-            return Err(words.error("file is not the matrix of a graph", "expected `matrix`"));
+            return words.fail("file is not the matrix of a graph", "expected `matrix`");
         } else if !is_type {
             let mut sides = words.word().split(|&byte| byte == b'x').map(whole_number);
             let (rows, columns) = (sides.next().flatten(), sides.next().flatten());
             if rows.is_none() || rows != columns {
                 let message =
                     "matrix is rectangular: a clustering, or edges between two kinds of nodes";
-                return Err(words.error(message, "expected as many rows as columns"));
+                return words.fail(message, "expected as many rows as columns");
             }
             nodes = rows;
         }
@@ -98,7 +91,7 @@ fn check(words: &Words, node: u64, nodes: Option<u64>) -> Result<()> {
     match nodes {
         Some(nodes) if node >= nodes => {
             let expected = format!("node numbers are below {nodes}");
-            Err(words.error("node does not exist", &expected))
+            words.fail("node does not exist", &expected)
         }
         _ => Ok(()),
     }
@@ -118,7 +111,7 @@ fn entry(word: &[u8]) -> Option<(u64, Option<WeightText<'_>>)> {
 /// Moves to the next word and returns whether it is `end`. It is an error if the file ends.
 pub(super) fn is_end(words: &mut Words, end: &[u8]) -> Result<bool> {
     if !next_word(words)? {
-        return Err(words.error("file ends too early", SECTION_ENDS));
+        return words.fail("file ends too early", SECTION_ENDS);
     }
     Ok(words.word() == end)
 }

@@ -2,10 +2,10 @@
 //! numbered from 1. Lines that begin with `%` are comments; a blank line is a node without neighbors. Source: the
 //! manual of METIS 5.1, section 4.1.1. The tenth DIMACS challenge, KaHIP and METIS tools use the same format.
 
-use super::edges::{ListEdges, MetisHeader, WeightText};
+use super::edges::{ListEdges, MetisHeader, Progress, WeightText};
 use super::words::{Token, Words, whole_number, without_mark};
 use crate::decompress::Input;
-use crate::format::bad_input;
+use crate::fault::bad_input;
 use outcore_io::error::opt::FORMAT;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
@@ -73,22 +73,18 @@ fn parse_header(line: &[u8]) -> Option<MetisHeader> {
     })
 }
 
-/// Reads the lines after the header; returns `false` if no more edges are wanted.
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
-    let Some(header) = edges.settings.metis else { unreachable!("METIS graphs have a header") };
-    let arcs = if edges.settings.directed { 2 } else { 1 };
+/// Reads the lines after the header.
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
+    let Some(header) = edges.metis else { unreachable!("METIS graphs have a header") };
+    let arcs = if edges.options.directed { 2 } else { 1 };
     edges.tally.declared_edges = Some(header.edges.saturating_mul(arcs));
     skip_header(words)?;
     for node in 1..=header.nodes {
         edges.begin(node);
-        match read_line(words, edges, header)? {
-            MetisLine::Node => {}
-            MetisLine::Unwanted => return Ok(false),
-            MetisLine::Missing => {
-                let [found, wanted] = [node - 1, header.nodes].map(format_count);
-                let message = format!("file ends after {found} of {wanted} nodes");
-                return Err(words.error(&message, "expected the neighbors of the next node"));
-            }
+        if !read_line(words, edges, header)? {
+            let [found, wanted] = [node - 1, header.nodes].map(format_count);
+            let message = format!("file ends after {found} of {wanted} nodes");
+            return words.fail(&message, "expected the neighbors of the next node");
         }
     }
     // Only blank lines and comments may follow.
@@ -100,12 +96,12 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             Token::Word => {
                 let message =
                     format!("line follows the last of {} nodes", format_count(header.nodes));
-                return Err(words.error(&message, "expected the end of the file"));
+                return words.fail(&message, "expected the end of the file");
             }
         }
     }
     check_count(words, edges, header)?;
-    Ok(true)
+    Ok(())
 }
 
 /// Skips the header, which was parsed before.
@@ -124,18 +120,8 @@ fn skip_header(words: &mut Words) -> Result<()> {
     }
 }
 
-enum MetisLine {
-    Node,
-    Unwanted,
-    /// The line does not exist.
-    Missing,
-}
-
-fn read_line(
-    words: &mut Words,
-    edges: &mut ListEdges<'_>,
-    header: MetisHeader,
-) -> Result<MetisLine> {
+/// Reads the line of a node; returns `false` if there is none.
+fn read_line(words: &mut Words, edges: &mut ListEdges<'_>, header: MetisHeader) -> Progress<bool> {
     let mut next = words.next()?;
     while next == Token::Word && words.word().starts_with(b"%") {
         words.skip_line()?;
@@ -143,33 +129,29 @@ fn read_line(
         next = words.next()?;
     }
     if next == Token::End {
-        return Ok(MetisLine::Missing);
+        return Ok(false);
     }
     for _ in 0..header.skipped {
         if next != Token::Word || words.number().is_none() {
-            return Err(words.error("node has no weight", "expected a whole number"));
+            return words.fail("node has no weight", "expected a whole number");
         }
         next = words.next()?;
     }
-    let mut is_alone = true;
     while next == Token::Word {
         let neighbor = words.number().filter(|number| (1..=header.nodes).contains(number));
         let Some(neighbor) = neighbor else {
             let message = "neighbor is not the number of a node";
-            return Err(words.error(message, &format!("expected 1 to {}", header.nodes)));
+            return words.fail(message, &format!("expected 1 to {}", header.nodes));
         };
         if header.has_weights && words.next()? != Token::Word {
-            return Err(words.error("weight is missing", "expected a number"));
+            return words.fail("weight is missing", "expected a number");
         }
         let weight = header.has_weights.then(|| WeightText { text: words.word(), from: 0 });
-        if !edges.push_listed(words, neighbor, weight)? {
-            return Ok(MetisLine::Unwanted);
-        }
-        is_alone = false;
+        edges.push_listed(words, neighbor, weight)?;
         next = words.next()?;
     }
-    let is_wanted = !is_alone || edges.push_alone(words)?;
-    Ok(if is_wanted { MetisLine::Node } else { MetisLine::Unwanted })
+    edges.push_if_alone(words)?;
+    Ok(true)
 }
 
 /// Checks the number of edges against the header, which may or may not count loops. With directions, it may be the
@@ -178,7 +160,7 @@ fn check_count(words: &Words, edges: &ListEdges<'_>, header: MetisHeader) -> Res
     let both = &edges.both;
     let most = both.first + both.loops;
     let is_right = (both.first..=most).contains(&header.edges);
-    if edges.settings.directed || both.first != both.second || is_right {
+    if edges.options.directed || both.first != both.second || is_right {
         return Ok(());
     }
     let [found, reported] = [most, header.edges].map(format_count);

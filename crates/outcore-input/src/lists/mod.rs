@@ -27,16 +27,17 @@ mod uc;
 mod words;
 mod xml;
 
-use super::decompress::Input;
-use super::format::bad_input;
+use super::chunk::ParsedChunk;
+use super::decompress::{Input, unpacked_name};
+use super::fault::bad_input;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::sink::{ChunkSink, SAMPLED_CHUNK_BYTES, SampleSink};
-pub(crate) use edges::ListPart;
-use edges::{EntryTally, ListEdges, ListSettings};
+use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
+use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
+use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
+use edges::{EntryTally, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
 use outcore_graph::weight::WeightTransform;
-use outcore_io::Files;
 use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
 use outcore_io::error::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -44,8 +45,6 @@ use words::{Words, without_mark};
 
 /// Bytes of a file that are examined to recognize its format.
 const HEAD_BYTES: usize = 64 << 10;
-/// Endings of names of compressed files.
-const PACKED_ENDINGS: [&str; 5] = [".gz", ".bgz", ".zst", ".bz2", ".xz"];
 
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
 #[rustfmt::skip]
@@ -100,8 +99,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
 /// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
     let head = without_mark(head);
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    let name = PACKED_ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = unpacked_name(path);
     let is_meant = |kind: &ListKind| match options.format {
         EdgeFormat::Auto => (kind.is)(head, kind.endings.iter().any(|end| name.ends_with(end))),
         format => kind.format == Some(format),
@@ -153,7 +151,9 @@ pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: &'static ListKind,
-    settings: ListSettings,
+    /// Header of a METIS graph.
+    metis: Option<MetisHeader>,
+    options: InputOptions,
 }
 
 impl ListFormat {
@@ -186,113 +186,20 @@ impl ListFormat {
         };
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
-        let settings = ListSettings {
-            metis,
-            directed: options.directed,
-            ignore_weights: options.ignore_weights,
-            transform: options.weight_transform,
-            rows: options.rows,
-            columns: options.columns.clone(),
-            comment: options.comment.clone().unwrap_or_else(|| b"#".to_vec()),
-        };
-        Ok(Some(Self { kind, settings }))
+        Ok(Some(Self { kind, metis, options: options.clone() }))
     }
 
-    /// Returns whether edges have weights: always, unless they are ignored, since nodes without neighbors need one.
-    pub(crate) fn is_weighted(&self) -> bool {
-        !self.settings.ignore_weights && self.settings.rows == Rows::Edges
-    }
-
-    /// Returns whether the file names its values, so that columns can be chosen.
-    pub(crate) fn names_columns(&self) -> bool {
-        communities::has_names(self.kind)
-    }
-
-    /// Returns the name of the format.
-    pub(crate) fn kind(&self) -> &'static str {
-        self.kind.name
-    }
-
-    /// Describes how the file was understood.
-    pub(crate) fn describe(&self) -> String {
-        let ListKind { name, nodes, weights, .. } = self.kind;
-        if self.settings.rows != Rows::Edges {
-            return format!("{name}, {nodes}");
-        }
-        let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
-        let entries = match (is_listed, self.settings.directed) {
-            (true, true) => ", each entry an arc",
-            (true, false) => ", each edge in both its lists",
-            _ => "",
-        };
-        let has_weights =
-            !weights.is_empty() && self.settings.metis.is_none_or(|header| header.has_weights);
-        let weights = match (has_weights && !self.settings.ignore_weights, self.settings.transform)
-        {
-            (false, _) => "no weights".into(),
-            (true, WeightTransform::None) => weights.to_string(),
-            (true, transform) => format!("weight = {}({weights})", transform.name()),
-        };
-        let of_nodes = self.settings.metis.is_some_and(|header| header.skipped > 0);
-        let unused = match (has_weights && self.settings.ignore_weights, of_nodes) {
-            (true, true) => "; weights, node weights unused",
-            (true, false) => "; weights unused",
-            (false, true) => "; node weights unused",
-            (false, false) => "",
-        };
-        format!("{name}, {nodes}{entries}, {weights}{unused}")
-    }
-
-    /// Reads edges from the beginning of a file of `bytes` until the sample has enough of them.
-    pub(crate) fn first_edges(
-        &self,
-        files: &Files,
-        path: &Path,
-        bytes: u64,
-        mut sample: SampleSink<'_>,
-    ) -> Result<ListSample> {
-        let chunk_bytes = SAMPLED_CHUNK_BYTES;
-        let part = ListPart { file: 0, chunk_bytes, done_bytes: 0, is_sample: true };
-        let task = ListTask { format: self.clone(), part };
-        let read = task.read(path, Input::open(files, path, 1)?, &mut sample)?;
-        Ok(ListSample {
-            all_edges: (!read.is_whole || read.tally.has_left_out).then(|| read.estimate(bytes)),
-            nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
-        })
-    }
-}
-
-/// What the beginning of a file says of all of it.
-pub(crate) struct ListSample {
-    /// Estimated number of all edges, or `None` if the sample has all of them.
-    pub(crate) all_edges: Option<f64>,
-    /// Number of nodes of which the sample has only some.
-    pub(crate) nodes: u64,
-}
-
-/// Task of reading a file.
-pub(crate) struct ListTask {
-    pub(crate) format: ListFormat,
-    pub(crate) part: ListPart,
-}
-
-impl ListTask {
     /// Reads the file to its end, or until no more edges are wanted.
     ///
     /// # Errors
     /// `BadInput`, `BadWeight` with the place; `Io` and `BadCompression` with the path.
-    pub(crate) fn read(
-        &self,
-        path: &Path,
-        input: Input,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<Read> {
-        let settings = &self.format.settings;
-        let mut words = Words::new(input, path, settings.rows);
-        let mut edges = ListEdges::new(settings, self.part, sink);
-        let is_whole = (self.format.kind.read)(&mut words, &mut edges)?;
-        let is_whole = is_whole && edges.hand_over(words.consumed());
-        if is_whole && !settings.directed {
+    fn read_all(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Result<Read> {
+        let (path, options) = (task.path, &self.options);
+        let mut words = Words::new(task.opened(input)?, path, options.rows);
+        let mut edges = ListEdges::new((options, self.metis), task, sink);
+        let read = (self.kind.read)(&mut words, &mut edges);
+        let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
+        if is_whole && !options.directed {
             edges.both.check(path)?;
         }
         if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
@@ -305,8 +212,8 @@ impl ListTask {
 
     /// Returns an error if weights are to be transformed, as the file has none.
     fn check_transform(&self, path: &Path) -> Result<()> {
-        if self.format.settings.transform == WeightTransform::None
-            || self.format.settings.rows != Rows::Edges
+        if self.options.weight_transform == WeightTransform::None
+            || self.options.rows != Rows::Edges
         {
             return Ok(());
         }
@@ -314,14 +221,86 @@ impl ListTask {
         let message = format_args!("`{path}` has no weights, but {WEIGHT_TRANSFORM} needs them");
         Err(Error::new(ErrorKind::BadInput, message).hint("leave it out"))
     }
+
+    /// Describes how the file was understood.
+    fn describe(&self) -> String {
+        let ListKind { name, nodes, weights, .. } = self.kind;
+        if self.options.rows != Rows::Edges {
+            return format!("{name}, {nodes}");
+        }
+        let is_listed = matches!(self.kind.format, Some(EdgeFormat::Metis | EdgeFormat::Mcl));
+        let entries = match (is_listed, self.options.directed) {
+            (true, true) => ", each entry an arc",
+            (true, false) => ", each edge in both its lists",
+            _ => "",
+        };
+        let has_weights = !weights.is_empty() && self.metis.is_none_or(|header| header.has_weights);
+        let weights =
+            match (has_weights && !self.options.ignore_weights, self.options.weight_transform) {
+                (false, _) => "no weights".into(),
+                (true, WeightTransform::None) => weights.to_string(),
+                (true, transform) => format!("weight = {}({weights})", transform.name()),
+            };
+        let of_nodes = self.metis.is_some_and(|header| header.skipped > 0);
+        let unused = match (has_weights && self.options.ignore_weights, of_nodes) {
+            (true, true) => "; weights, node weights unused",
+            (true, false) => "; weights unused",
+            (false, true) => "; node weights unused",
+            (false, false) => "",
+        };
+        format!("{name}, {nodes}{entries}, {weights}{unused}")
+    }
+}
+
+impl EdgeSource for ListFormat {
+    fn facts(&self) -> SourceFacts {
+        let has_weights = !self.options.ignore_weights && self.options.rows == Rows::Edges;
+        SourceFacts {
+            name: self.kind.name,
+            description: Some(self.describe()),
+            // Always, unless they are ignored, since nodes without neighbors need one.
+            is_weighted: Some(has_weights),
+            has_columns: communities::has_names(self.kind),
+            // The state that matches the two halves of each edge would be lost.
+            is_one_pass: true,
+            ..SourceFacts::default()
+        }
+    }
+
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
+        let read = self.read_all(task, input, sink)?;
+        if read.is_whole { Ok(read.consumed) } else { Err(Halt::Unwanted) }
+    }
+
+    /// Samples the beginning of the file.
+    fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
+        let (mut edges, mut sampled) = (0, 0);
+        let task = sample.read(0);
+        let mut count = |chunk: &ParsedChunk| {
+            edges += chunk.lines;
+            sampled += (sample.count)(chunk, None);
+        };
+        let pieces = sample.pieces.clamp(1, PIECES);
+        let (rows, bytes) = (pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
+        let read = self.read_all(&task, None, &mut SampleSink::new(rows, bytes, &mut count))?;
+        let is_whole = read.is_whole && !read.tally.has_left_out;
+        let all = if is_whole { 0.0 } else { read.estimate(sample.bytes) }.max(edges as f64);
+        Ok(FileSample {
+            text_bytes: sampled as f64 * all / edges.max(1) as f64,
+            is_whole,
+            is_spread: is_whole && sample.is_whole,
+            declared_nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },
+            ..FileSample::default()
+        })
+    }
 }
 
 /// Result of reading a file.
-pub(crate) struct Read {
+struct Read {
     /// Whether the file was read to its end.
-    pub(crate) is_whole: bool,
+    is_whole: bool,
     /// Bytes of the file, as stored.
-    pub(crate) consumed: u64,
+    consumed: u64,
     tally: EntryTally,
     /// Edges per entry.
     share: f64,

@@ -3,36 +3,30 @@
 //! Python's notation, whose `'weight'` is the weight, otherwise 1, as in networkx. Every edge is there once. Comments
 //! begin with `#`. Source: the reference of networkx 3, "Reading and writing graphs".
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines, whole_number};
-use outcore_io::error::Result;
 use std::ops::Range;
 
 const COMMENT: Option<u8> = Some(b'#');
 
-pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     while words.next_line(COMMENT)? {
         edges.begin(words.word());
-        let (has_comma, mut is_alone) = (words.word().contains(&b','), true);
+        let has_comma = words.word().contains(&b',');
         while words.next_in_line()? {
             if words.word().starts_with(b"#") {
                 words.skip_line()?;
                 continue;
             }
-            is_alone = false;
-            if !edges.push(words, words.word(), None)? {
-                return Ok(false);
-            }
+            edges.push(words, words.word(), None)?;
         }
-        if is_alone && has_comma {
+        if edges.is_alone && has_comma {
             let message = "neighbors may be separated by commas";
-            return Err(words.error(message, "expected spaces: write the list with spaces"));
+            return words.fail(message, "expected spaces: write the list with spaces");
         }
-        if is_alone && !edges.push_alone(words)? {
-            return Ok(false);
-        }
+        edges.push_if_alone(words)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Returns whether the text begins with the comments that networkx writes before adjacency lists.
@@ -58,31 +52,29 @@ pub(super) fn is_multiline(head: &[u8]) -> bool {
     has_data && lines.next().is_none()
 }
 
-pub(super) fn read_multiline(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_multiline(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut target = Vec::new();
     while words.next_line(COMMENT)? {
         edges.begin(words.word());
         let expected = "expected the number of neighbors";
         words.require("number of neighbors is missing", expected)?;
         let Some(count) = words.number() else {
-            return Err(words.error("number of neighbors cannot be read", expected));
+            return words.fail("number of neighbors cannot be read", expected);
         };
-        if count == 0 && !edges.push_alone(words)? {
-            return Ok(false);
+        if count == 0 {
+            edges.push_alone(words)?;
         }
         words.end_line()?;
         for found in 0..count {
             if !words.next_line(COMMENT)? {
                 let message = format!("file ends after {found} of {count} neighbors");
-                return Err(words.error(&message, "expected the next neighbor"));
+                return words.fail(&message, "expected the next neighbor");
             }
             words.copy_to(&mut target);
-            if !push_with_data(words, edges, &target)? {
-                return Ok(false);
-            }
+            push_with_data(words, edges, &target)?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Returns whether the first line is an edge with data.
@@ -90,26 +82,24 @@ pub(super) fn is_edge_list(head: &[u8]) -> bool {
     lines(head, b"#").next().is_some_and(|line| has_dictionary(line, 2))
 }
 
-pub(super) fn read_edge_list(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_edge_list(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut target = Vec::new();
     words.tabs_win = true;
     while words.next_line(COMMENT)? {
         edges.begin(words.word());
         words.require("edge has one node", "expected another one")?;
         words.copy_to(&mut target);
-        if !push_with_data(words, edges, &target)? {
-            return Ok(false);
-        }
+        push_with_data(words, edges, &target)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Adds an edge whose data are the rest of the line.
-fn push_with_data(words: &mut Words, edges: &mut ListEdges<'_>, target: &[u8]) -> Result<bool> {
+fn push_with_data(words: &mut Words, edges: &mut ListEdges<'_>, target: &[u8]) -> Progress {
     words.rest()?;
     let found = if words.word().is_empty() { Some(None) } else { weight_in(words.word()) };
     let Some(found) = found else {
-        return Err(words.error("data of the edge cannot be read", "expected `{...}`"));
+        return words.fail("data of the edge cannot be read", "expected `{...}`");
     };
     let weight = found.map(|range| WeightText { from: range.start, text: &words.word()[range] });
     edges.push(words, target, weight)

@@ -4,8 +4,9 @@
 //! because looking them up would keep all of them in memory. Relations (`*Arcs :2 "likes"`) are read together. A missing
 //! weight is 1; partitions, vectors and the like after the network are not read.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines, whole_number};
+use crate::text::number::parsed;
 use outcore_io::error::Result;
 use std::ops::Range;
 
@@ -63,16 +64,16 @@ pub(super) fn is_network(head: &[u8]) -> bool {
         || lines.take_while(is_prose).any(is_vertices)
 }
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     // Without a number of vertices, all numbers are nodes.
     let (mut now, mut nodes, mut has_edges) = (Section::Other, 1..u64::MAX, false);
     let mut has_vertices = false;
     while words.next_line(Some(b'%'))? {
-        let is_wanted = match now {
+        match now {
             _ if words.word().starts_with(b"*") => {
                 match section(words.word()) {
                     Some(Section::Network) if has_vertices => {
-                        return Err(words.error("file has several networks", "expected one"));
+                        return words.fail("file has several networks", "expected one");
                     }
                     // The number of values of a partition.
                     Some(Section::Vertices) if now == Section::Other && has_edges => {}
@@ -80,55 +81,45 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                     // Prose.
                     None if !has_vertices => {}
                     None | Some(Section::Refused) => {
-                        return Err(words.error("section of Pajek cannot be read", EXPECTED));
+                        return words.fail("section of Pajek cannot be read", EXPECTED);
                     }
                     Some(found) => now = found,
                 }
                 if let Section::Pairs { undirected } | Section::Lists { undirected } = now {
                     (edges.undirected, has_edges) = (undirected, true);
                 }
-                match now {
-                    Section::Vertices => {
-                        nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
-                        has_vertices = true;
-                        let is_wanted = edges.push_declared(words, nodes.clone())?;
-                        words.skip_line()?;
-                        is_wanted
-                    }
-                    _ => skipped(words)?,
+                if now == Section::Vertices {
+                    nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
+                    has_vertices = true;
+                    edges.push_declared(words, nodes.clone())?;
                 }
+                words.skip_line()?;
             }
             Section::Pairs { .. } => read_pair(words, edges, &nodes)?,
             Section::Lists { .. } => {
                 edges.begin(words.node(&nodes)?);
-                read_list(words, edges, &nodes)?
+                while words.next_in_line()? {
+                    edges.push(words, words.node(&nodes)?, None)?;
+                }
             }
-            _ => skipped(words)?,
-        };
-        if !is_wanted {
-            return Ok(false);
+            _ => words.skip_line()?,
         }
     }
     if !has_edges {
-        return Err(words.error("network has no edges", "expected `*Arcs` or `*Edges`"));
+        return words.fail("network has no edges", "expected `*Arcs` or `*Edges`");
     }
-    Ok(true)
-}
-
-fn skipped(words: &mut Words) -> Result<bool> {
-    words.skip_line()?;
-    Ok(true)
+    Ok(())
 }
 
 /// Reads the number of vertices.
 fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {
     if has_vertices {
-        return Err(words.error("file has several lists of vertices", "expected one network"));
+        return words.fail("file has several lists of vertices", "expected one network");
     }
     words.next_number("expected the number of vertices")
 }
 
-fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
+fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Progress {
     let is_relation =
         words.word().strip_suffix(b":").is_some_and(|word| whole_number(word).is_some());
     if is_relation {
@@ -141,23 +132,12 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -
         return edges.push(words, target, None);
     }
     let weight = (!is_attribute(words.word())).then(|| WeightText::of(words));
-    let is_wanted = edges.push(words, target, weight)?;
-    words.skip_line()?;
-    Ok(is_wanted)
-}
-
-fn read_list(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Result<bool> {
-    while words.next_in_line()? {
-        if !edges.push(words, words.node(nodes)?, None)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    edges.push(words, target, weight)?;
+    Ok(words.skip_line()?)
 }
 
 /// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.
 fn is_attribute(word: &[u8]) -> bool {
-    let is_number = std::str::from_utf8(word).is_ok_and(|text| text.parse::<f64>().is_ok());
-    !is_number
+    parsed::<f64>(word).is_none()
         && word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"[\"".contains(byte))
 }

@@ -2,23 +2,21 @@
 //! source, its target and a label. If the label of the first edge is a number, it is a weight, and every edge must have
 //! one. Source: the manual of yEd.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
-use outcore_io::error::Result;
+use crate::text::number::parsed;
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     loop {
         if !words.next_line(None)? {
-            return Err(words.error("file has no edges", "expected a line `#` before them"));
+            return words.fail("file has no edges", "expected a line `#` before them");
         }
         if words.word() == b"#" {
             words.end_line()?;
             break;
         }
         edges.begin(words.word());
-        if !edges.push_alone(words)? {
-            return Ok(false);
-        }
+        edges.push_alone(words)?;
         words.skip_line()?;
     }
     let mut target = Vec::new();
@@ -29,8 +27,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
         words.require("edge has one node", "expected another one")?;
         words.copy_to(&mut target);
         words.rest()?;
-        let is_number =
-            std::str::from_utf8(words.word()).is_ok_and(|text| text.parse::<f64>().is_ok());
+        let is_number = parsed::<f64>(words.word()).is_some();
         let is_text = !words.word().is_empty() && !is_number;
         let weight = if *are_text.get_or_insert(is_text) {
             None
@@ -38,9 +35,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             edges.require_alike(words, is_number)?;
             is_number.then(|| WeightText::of(words))
         };
-        if !edges.push(words, &target[..], weight)? {
-            return Ok(false);
-        }
+        edges.push(words, &target[..], weight)?;
     }
-    Ok(true)
+    Ok(())
 }

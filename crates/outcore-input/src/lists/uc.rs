@@ -2,9 +2,8 @@
 //! target, whose weight is the identity in percent; a centroid (`S`) is a node; other records repeat these. Source: the
 //! manual of vsearch 2.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::{Words, lines, whole_number};
-use outcore_io::error::Result;
 
 const COLUMNS: usize = 10;
 const IDENTITY: usize = 3;
@@ -23,7 +22,7 @@ pub(super) fn is_table(head: &[u8], is_named: bool) -> bool {
             && matches!(columns[4], b"+" | b"-" | b"." | b"*")
 }
 
-pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     words.tabs_win = true;
     let mut identity = Vec::new();
     while words.next_line(Some(b'#'))? {
@@ -35,9 +34,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
                 continue;
             }
             _ => {
-                return Err(
-                    words.error("type of record is not known", "expected `H`, `S`, `C` or `N`")
-                );
+                return words.fail("type of record is not known", "expected `H`, `S`, `C` or `N`");
             }
         };
         for column in 1..COLUMNS {
@@ -54,14 +51,11 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool>
             }
         }
         let weight = Some(WeightText { text: &identity, from: 0 });
-        let is_wanted = match is_hit {
+        match is_hit {
             true => edges.push(words, words.word(), weight)?,
             false => edges.push_alone(words)?,
-        };
-        if !is_wanted {
-            return Ok(false);
         }
         words.end_line()?;
     }
-    Ok(true)
+    Ok(())
 }

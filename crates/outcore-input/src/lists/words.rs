@@ -4,9 +4,12 @@
 //! piece. Nothing else is kept: a line may be as long as a file.
 
 use crate::NAME_LIMIT;
+use crate::chunk::Problem;
 use crate::decompress::Input;
-use crate::fault::{Problem, escape};
+use crate::fault::escaped_parts;
+use crate::layout::BYTE_ORDER_MARK;
 use crate::options::Rows;
+use crate::text::number::is_digits;
 use outcore_io::error::opt::{COMMUNITY_FORMAT, FORMAT, IGNORE_WEIGHTS};
 use outcore_io::error::{Error, ErrorKind, Place, Result};
 use std::ops::Range;
@@ -17,7 +20,6 @@ const WORD_LIMIT: usize = NAME_LIMIT;
 const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
 const WORD_SHOWN_BYTES: usize = 120;
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Kind of the next item in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +151,7 @@ impl Words {
 
     /// Moves to the next word of the line. It is an error if the line has no more.
     pub(crate) fn require(&mut self, message: &str, expected: &str) -> Result<()> {
-        if self.next_in_line()? { Ok(()) } else { Err(self.error(message, expected)) }
+        if self.next_in_line()? { Ok(()) } else { self.fail(message, expected) }
     }
 
     /// Moves to the next line. It is an error if there are more words in this one.
@@ -157,7 +159,7 @@ impl Words {
         if !self.next_in_line()? {
             return Ok(());
         }
-        Err(self.error("line has too many words", "expected the end of the line"))
+        self.fail("line has too many words", "expected the end of the line")
     }
 
     /// Moves to the rest of the line, without the blanks around it; it may be empty.
@@ -221,7 +223,7 @@ impl Words {
         let bytes = rest.iter().position(|&byte| is_end(byte)).unwrap_or(rest.len());
         self.word = self.at..self.at + bytes.min(WORD_LIMIT);
         if bytes > WORD_LIMIT {
-            return Err(self.error("word is longer than 64 KiB", "expected a shorter one"));
+            return self.fail("word is longer than 64 KiB", "expected a shorter one");
         }
         self.at += bytes;
         Ok(())
@@ -266,15 +268,8 @@ impl Words {
         self.start += self.at as u64;
         self.filled -= self.at;
         (self.at, self.word) = (0, 0..0);
-        while self.filled < self.buffer.len() {
-            match self.input.read(&mut self.buffer[self.filled..])? {
-                0 => {
-                    self.ended = true;
-                    break;
-                }
-                count => self.filled += count,
-            }
-        }
+        self.filled += self.input.fill(&mut self.buffer[self.filled..])?;
+        self.ended = self.filled < self.buffer.len();
         if self.start == 0 && self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
             self.at = BYTE_ORDER_MARK.len();
         }
@@ -300,6 +295,15 @@ impl Words {
         self.number().ok_or_else(|| self.error("number cannot be read", expected))
     }
 
+    /// Fails with [`Words::error`].
+    pub(crate) fn fail<T, E: From<Error>>(
+        &self,
+        message: &str,
+        expected: &str,
+    ) -> std::result::Result<T, E> {
+        Err(self.error(message, expected).into())
+    }
+
     /// Returns the error about the word that was read last.
     pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
         let error = Error::new(ErrorKind::BadInput, message).at(self.place(0, expected));
@@ -314,8 +318,8 @@ impl Words {
 
     /// Returns the error about a weight that begins at byte `from` of the word that was read last.
     pub(crate) fn error_of(&self, problem: Problem, from: usize) -> Error {
-        let place = self.place(from, &problem.expected_value());
-        let error = Error::new(problem.kind(), problem.reason_of_value(self.rows)).at(place);
+        let place = self.place(from, &problem.expected());
+        let error = Error::new(problem.kind(), problem.reason(self.rows)).at(place);
         match self.rows {
             Rows::Edges => error.hint(format_args!("use {IGNORE_WEIGHTS}, or correct it")),
             _ => error.hint("correct it, or leave it out"),
@@ -326,17 +330,15 @@ impl Words {
     fn place(&self, from: usize, expected: &str) -> Place {
         let [line, line_start, byte] = self.begins;
         let byte = byte + from as u64;
-        let mut text = String::new();
-        escape(&self.word()[..from], &mut text);
-        let start = text.len();
-        let rest = &self.word()[from..];
-        escape(&rest[..rest.len().min(WORD_SHOWN_BYTES)], &mut text);
+        let (before, rest) = self.word().split_at(from);
+        let rest = &rest[..rest.len().min(WORD_SHOWN_BYTES)];
+        let (text, span) = escaped_parts([before, rest, b""]);
         Place {
             path: self.path.clone(),
             line,
             column: byte - line_start + 1,
             byte,
-            span: (start, text.len()),
+            span,
             text,
             expected: expected.into(),
         }
@@ -349,10 +351,8 @@ fn is_blank(byte: u8) -> bool {
 
 /// Parses a whole number of at most 19 digits.
 pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
+    let is_number = word.len() <= 19 && is_digits(word);
+    is_number.then(|| word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
 }
 
 /// Returns the text after a byte-order mark.

@@ -6,7 +6,7 @@
 //! The XML library gets the text from the window of [`Words`]; an element or a text of more than 1 MiB, and more than
 //! 256 elements inside each other, are errors, so that its memory is bounded.
 
-use super::edges::{ListEdges, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
 use outcore_io::error::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
@@ -97,15 +97,15 @@ struct XmlGraph {
     weight: Option<String>,
 }
 
-pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     read(words, edges, XmlGraph::default())
 }
 
-pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     read(words, edges, XmlGraph { is_gexf: true, ..XmlGraph::default() })
 }
 
-fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Result<bool> {
+fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Progress {
     let mut reader = Reader::from_reader(XmlSource { words, failure: None });
     reader.config_mut().expand_empty_elements = true;
     let mut buffer = Vec::new();
@@ -114,7 +114,7 @@ fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Re
         reader.get_mut().words.begin_word();
         let event = reader.read_event_into(&mut buffer);
         let words = &*reader.get_ref().words;
-        let is_wanted = match event {
+        match event {
             Ok(Event::Start(start)) => graph.begin(&start, words, edges)?,
             Ok(Event::End(end)) => graph.end(end.name(), words, edges)?,
             Ok(Event::Text(text)) => graph.add_text(&text),
@@ -124,20 +124,17 @@ fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Re
                 graph.add_text(letter.unwrap_or('?').encode_utf8(&mut [0; 4]))
             }
             Ok(Event::Eof) if graph.depth > 0 => {
-                return Err(words.error("file ends too early", "expected the end of an element"));
+                return words.fail("file ends too early", "expected the end of an element");
             }
-            Ok(Event::Eof) if graph.has_begun => return Ok(true),
+            Ok(Event::Eof) if graph.has_begun => return Ok(()),
             Ok(Event::Eof) => {
-                return Err(words.error("file has no graph", "expected an element `graph`"));
+                return words.fail("file has no graph", "expected an element `graph`");
             }
-            Ok(_) => true,
+            Ok(_) => {}
             Err(problem) => {
                 let invalid = invalid(words, &problem);
-                return Err(reader.get_mut().failure.take().unwrap_or(invalid));
+                return Err(reader.get_mut().failure.take().unwrap_or(invalid).into());
             }
-        };
-        if !is_wanted {
-            return Ok(false);
         }
     }
 }
@@ -172,37 +169,24 @@ impl XmlGraph {
         start: &BytesStart<'_>,
         words: &Words,
         edges: &mut ListEdges<'_>,
-    ) -> Result<bool> {
-        let error = |message: &str, expected: &str| Err(words.error(message, expected));
+    ) -> Progress {
         self.text.clear();
         self.depth += 1;
         if self.depth > DEPTH_LIMIT {
-            return error("elements are nested too deeply", "expected at most 256 levels");
+            return words.fail("elements are nested too deeply", "expected at most 256 levels");
         }
         let prefix = start.name().prefix().map_or("", |prefix| prefix.into_inner());
         self.prefix.get_or_insert_with(|| prefix.into());
-        match self.known(start.name()) {
+        let name = self.known(start.name());
+        if let Some((message, expected)) = self.refused(name) {
+            return words.fail(message, expected);
+        }
+        match name {
             "key" if !self.is_gexf && !self.is_in_graph => self.begin_key(start, words)?,
-            "graph" if self.is_in_graph => {
-                return error(
-                    "graphs are nested",
-                    "expected one graph, without graphs in its nodes",
-                );
-            }
-            "graph" if self.has_begun => return error("file has several graphs", "expected one"),
             "graph" => {
                 let name = if self.is_gexf { "defaultedgetype" } else { "edgedefault" };
                 self.undirected = get(start, name, words)?.as_deref() != Some("directed");
                 (self.has_begun, self.is_in_graph) = (true, true);
-            }
-            name @ ("hyperedge" | "port") if self.is_in_graph => {
-                return error(
-                    &format!("`{name}` cannot be read"),
-                    "expected edges between two nodes",
-                );
-            }
-            "node" if self.is_in_node => {
-                return error("nodes are nested", "expected nodes without nodes inside");
             }
             "node" if self.is_in_graph => {
                 self.is_in_node = true;
@@ -217,14 +201,25 @@ impl XmlGraph {
             "attvalue"
                 if self.is_in_edge && get(start, "for", words)?.as_deref() == Some("weight") =>
             {
-                return error(
-                    "weight changes over time",
-                    "expected an attribute `weight` of the edge",
-                );
+                let expected = "expected an attribute `weight` of the edge";
+                return words.fail("weight changes over time", expected);
             }
             _ => {}
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Returns why an element cannot be read here, and what was expected.
+    #[rustfmt::skip]
+    fn refused(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        Some(match name {
+            "graph" if self.is_in_graph => ("graphs are nested", "expected one graph, without graphs in its nodes"),
+            "graph" if self.has_begun => ("file has several graphs", "expected one"),
+            "hyperedge" if self.is_in_graph => ("`hyperedge` cannot be read", "expected edges between two nodes"),
+            "port" if self.is_in_graph => ("`port` cannot be read", "expected edges between two nodes"),
+            "node" if self.is_in_node => ("nodes are nested", "expected nodes without nodes inside"),
+            _ => return None,
+        })
     }
 
     /// Returns the name of an element, which is empty if it is of another vocabulary.
@@ -238,7 +233,7 @@ impl XmlGraph {
         let name = get(start, "attr.name", words)?.unwrap_or_default();
         self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
         if self.is_in_key && self.keys.len() == KEYS_LIMIT {
-            return Err(words.error("too many keys are weights", "expected one"));
+            return words.fail("too many keys are weights", "expected one");
         } else if self.is_in_key {
             self.keys.push(require(start, "id", words)?);
         }
@@ -267,7 +262,7 @@ impl XmlGraph {
         Ok(())
     }
 
-    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+    fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Progress {
         self.depth -= 1;
         match self.known(name) {
             "key" => self.is_in_key = false,
@@ -288,14 +283,13 @@ impl XmlGraph {
             }
             _ => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Adds text, unless it is too long for a weight already.
-    fn add_text(&mut self, text: &str) -> bool {
+    fn add_text(&mut self, text: &str) {
         if self.text.len() <= WEIGHT_LIMIT {
             self.text.push_str(text);
         }
-        true
     }
 }

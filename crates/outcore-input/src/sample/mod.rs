@@ -11,26 +11,18 @@
 
 mod tally;
 
+use crate::chunk::ParsedChunk;
 use crate::decompress::Input;
-use crate::format::understood;
-use crate::open::{Form, common_weights, detect_next, kinds_bytes, total_bytes, unweighted};
-use crate::sink::{DecodeRoom, SampleSink};
-use crate::table::TableFormat;
-use crate::text::chunk::ParsedChunk;
+use crate::open::{common_weights, describe, detect_next, kinds_bytes, total_bytes, unweighted};
+use crate::pieces::PIECES;
+use crate::sink::DecodeRoom;
+use crate::source::SampleTask;
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
+use outcore_io::Files;
 use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};
-use outcore_io::{Files, Mode};
 use std::path::{Path, PathBuf};
 use tally::SampleTally;
-use xxhash_rust::xxh3::xxh3_64;
-
-/// Bytes of text in one piece.
-const PIECE_BYTES: usize = 256 << 10;
-/// Rows of a table in one piece.
-const PIECE_ROWS: u64 = 8192;
-/// Number of pieces of all files together, which limits the sample to 4 MiB.
-const PIECES: u64 = 16;
 
 /// Minimum number of times that a name is seen before its share of the edges is reported.
 const HUB_SEEN: u32 = 100;
@@ -199,64 +191,33 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
             detect_next(files, &mut input, options, &formats, DecodeRoom { workers: 1, bytes: 0 })?;
         let chunk_bytes = CHUNK_BYTES as usize;
         let kinds = file
+            .source
             .kinds()
             .map(|_| kinds_bytes(BatchMemory { chunk_bytes, chunks: crate::batch_chunks(limits) }));
         crate::sort_bytes_beside_window(limits, file.window_bytes + kinds.unwrap_or(0))?;
-        if let Some(size) = file.text().and_then(|format| format.matrix) {
-            tally.rows += size.rows + if size.is_square() { 0 } else { size.columns };
-        }
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share of pieces; the first ones get at least one.
         let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
-        let wanted = if tally.pieces < PIECES { share.max(1) } else { share };
-        if let Form::Table(table) = &file.form {
-            let (bytes, is_all) = table_pieces(files, path, table, wanted, &mut tally)?;
-            is_spread &= is_all || table.row_count().is_some();
-            *text_bytes += bytes;
-            is_whole &= is_all;
-            formats.push(file);
-            continue;
-        }
-        if let Form::Lists(lists) = &file.form {
-            let pieces = wanted.clamp(1, PIECES);
-            let (mut edges, mut sampled) = (0, 0);
-            let mut count = |chunk: &ParsedChunk| {
-                edges += chunk.lines;
-                sampled += tally.add_rows(chunk);
-            };
-            let sample =
-                SampleSink::new(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64, &mut count);
-            let found = lists.first_edges(files, path, bytes, sample)?;
-            tally.declared_nodes += found.nodes;
-            let all = found.all_edges.unwrap_or(0.0).max(edges as f64);
-            *text_bytes += sampled as f64 * all / edges.max(1) as f64;
-            is_whole &= found.all_edges.is_none();
-            is_spread &= is_whole;
-            formats.push(file);
-            continue;
-        }
-        let pieces = if input.is_compressed() {
-            let (pieces, ratio) = first_piece(&mut input, wanted)?;
-            is_whole &= ratio.is_none();
-            is_spread &= ratio.is_none();
-            let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-            *text_bytes += ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
-            pieces
-        } else {
-            *text_bytes += bytes as f64;
-            let (pieces, is_all) = spread_pieces(files, path, bytes, wanted)?;
-            is_whole &= is_all;
-            pieces
-        };
-        for piece in pieces {
-            if let Form::Text(format) = &file.form {
-                tally.add(piece, format);
-            }
-        }
+        let pieces = if tally.pieces < PIECES { share.max(1) } else { share };
+        let count = &mut |chunk: &ParsedChunk, text| tally.add(chunk, text);
+        let found = file.source.sample(SampleTask {
+            files,
+            path,
+            input,
+            bytes,
+            pieces,
+            is_whole,
+            count,
+        })?;
+        *text_bytes += found.text_bytes;
+        is_whole &= found.is_whole;
+        is_spread &= found.is_spread;
+        tally.matrix_nodes += found.matrix_nodes;
+        tally.declared_nodes += found.declared_nodes;
         formats.push(file);
     }
-    let is_compressed = formats.iter().any(|file| file.is_compressed());
+    let is_compressed = formats.iter().any(|file| file.unpacker.is_some());
     let is_weighted = common_weights(&formats, options)?;
     Ok(tally.finish(text_bytes, |sample| {
         sample.total_bytes = total;
@@ -266,125 +227,8 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         sample.is_whole = is_whole;
         sample.is_spread = is_spread;
         sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
-        sample.formats = understood::describe(&formats);
+        sample.formats = describe(&formats);
     }))
-}
-
-/// Piece of text that ends with a line end, and its start in the file.
-struct Piece {
-    text: Vec<u8>,
-    start: u64,
-}
-
-/// Returns the first text of a compressed file and the ratio of text to compressed bytes; `None` if that is the
-/// complete text.
-fn first_piece(input: &mut Input, pieces: u64) -> Result<(Vec<Piece>, Option<f64>)> {
-    let mut text = vec![0; PIECE_BYTES * pieces.clamp(1, PIECES) as usize];
-    let mut filled = 0;
-    while filled < text.len() {
-        match input.read(&mut text[filled..])? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    let is_whole = filled < text.len();
-    text.truncate(filled);
-    // The decompressor has read ahead of the text, but at most its buffer.
-    let ratio = filled as f64 / input.consumed().max(1) as f64;
-    let Piece { mut text, mut start } = whole_lines(text, 0, is_whole);
-    let mut found = Vec::new();
-    while !text.is_empty() {
-        let end = memchr::memchr(b'\n', &text[text.len().min(PIECE_BYTES) - 1..]);
-        let end = end.map_or(text.len(), |end| end + text.len().min(PIECE_BYTES));
-        let rest = text.split_off(end);
-        let next = start + text.len() as u64;
-        found.push(Piece { text: std::mem::replace(&mut text, rest), start });
-        start = next;
-    }
-    Ok((found, (!is_whole).then_some(ratio)))
-}
-
-/// Returns where one of several pieces of `length` begins: at a random place in its share of `all`, because equally
-/// spaced pieces of a file that repeats itself would all be alike. Shares are at least as large as pieces. The first
-/// piece is at the beginning.
-fn place(piece: u64, pieces: u64, length: u64, all: u64) -> u64 {
-    let share = all / pieces;
-    let random = if piece == 0 { 0 } else { xxh3_64(&piece.to_le_bytes()) };
-    piece * share + random % (share - length + 1)
-}
-
-/// Returns pieces spread over a plain file, and whether they are the complete file.
-fn spread_pieces(
-    files: &Files,
-    path: &Path,
-    bytes: u64,
-    pieces: u64,
-) -> Result<(Vec<Piece>, bool)> {
-    let file = files.open(path, Mode::Read)?;
-    if bytes <= pieces.max(1) * PIECE_BYTES as u64 {
-        let mut text = vec![0; bytes as usize];
-        file.read_exact_at(0, &mut text)?;
-        return Ok((vec![whole_lines(text, 0, true)], true));
-    }
-    let mut found = Vec::new();
-    for piece in 0..pieces {
-        let offset = place(piece, pieces, PIECE_BYTES as u64, bytes);
-        let mut text = vec![0; PIECE_BYTES];
-        file.read_exact_at(offset, &mut text)?;
-        if offset == 0 {
-            found.push(whole_lines(text, 0, false));
-        } else if let Some(at) = memchr::memchr(b'\n', &text) {
-            // The text before the first line end is part of a line.
-            text.drain(..=at);
-            found.push(whole_lines(text, offset + at as u64 + 1, false));
-        }
-    }
-    Ok((found, pieces == 0 && bytes == 0))
-}
-
-/// Samples rows of a table, spread over it if the number of its rows is known. Returns how many bytes of text the
-/// complete table would be, and whether the sample is complete.
-fn table_pieces(
-    files: &Files,
-    path: &Path,
-    table: &TableFormat,
-    pieces: u64,
-    tally: &mut SampleTally,
-) -> Result<(f64, bool)> {
-    let (pieces, bytes) = (pieces.clamp(1, PIECES), files.entry(path)?.bytes);
-    let starts = match table.row_count() {
-        Some(rows) if rows > pieces * PIECE_ROWS => {
-            (0..pieces).map(|piece| place(piece, pieces, PIECE_ROWS, rows)).collect()
-        }
-        _ => vec![0],
-    };
-    let of_each = if starts.len() == 1 { pieces } else { 1 };
-    let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
-    let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
-    for start in starts {
-        let mut count = |chunk: &ParsedChunk| {
-            rows += chunk.lines;
-            consumed = chunk.done_bytes;
-            text_bytes += tally.add_rows(chunk);
-        };
-        table.first_rows(files, path, bytes, start, SampleSink::new(wanted, most, &mut count))?;
-    }
-    let all = match table.row_count() {
-        Some(all) => all as f64,
-        None if rows < wanted && text_bytes < most => rows as f64,
-        None => rows as f64 * bytes as f64 / consumed.max(1) as f64,
-    };
-    Ok((text_bytes as f64 * all / rows.max(1) as f64, all == rows as f64))
-}
-
-/// Removes the last line, unless it ends the file.
-fn whole_lines(mut text: Vec<u8>, start: u64, is_whole: bool) -> Piece {
-    if !is_whole {
-        text.truncate(memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1));
-    } else if text.last().is_some_and(|&byte| byte != b'\n') {
-        text.push(b'\n');
-    }
-    Piece { text, start }
 }
 
 /// Returns the share of the edges of the name seen most often, less three standard deviations of its count.

@@ -1,12 +1,8 @@
 //! Counts of the names, pairs and weights of a sample, and what follows from them for the whole input.
 
-use super::{InputSample, Piece, WEIGHT_GROUP, hub_share};
+use super::{InputSample, WEIGHT_GROUP, hub_share};
 use crate::Fingerprint;
-use crate::fault::Origin;
-use crate::format::InputFormat;
-use crate::options::LINE_LIMIT;
-use crate::text::chunk::ParsedChunk;
-use crate::text::{self, PADDING, checks};
+use crate::chunk::ParsedChunk;
 use outcore_graph::pack::{WeightScheme, bits_for};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -44,7 +40,7 @@ pub(super) struct SampleTally {
     weight_bits: (u64, u64),
     has_fractions: bool,
     /// Rows, and columns of rectangular, matrices.
-    pub(super) rows: u64,
+    pub(super) matrix_nodes: u64,
     /// Bytes of text of the node list, and the names in it.
     listed_bytes: u64,
     listed: HashSet<Fingerprint>,
@@ -53,45 +49,20 @@ pub(super) struct SampleTally {
 }
 
 impl SampleTally {
-    pub(super) fn add(&mut self, piece: Piece, format: &InputFormat) {
-        let Piece { mut text, start } = piece;
-        let used = text.len();
-        if used == 0 || used > u32::MAX as usize - LINE_LIMIT {
-            return;
-        }
-        text.resize(used + PADDING, 0);
-        let origin = Origin { file: 0, byte: start, line: 1 };
-        let mut chunk = ParsedChunk { used, origin, ..ParsedChunk::default() };
-        chunk.edges.text = text;
-        let from = format.preamble_bytes.saturating_sub(start).min(used as u64) as usize;
-        self.pieces += 1;
-        if format.is_node_list {
-            text::parse_nodes(&mut chunk, &format.layout, from, false);
-            self.listed_bytes += used as u64;
-            self.listed.extend(chunk.edges.names.iter().map(|name| name.fingerprint));
-            self.bad_lines += chunk.faults.len() as u64;
-            return;
-        }
-        text::parse(&mut chunk, &format.layout, from, false);
-        if let Some(kinds) = &format.kinds {
-            checks::set_kinds(&mut chunk, kinds);
-        }
-        self.bytes += used as u64;
-        self.count(&chunk);
-    }
-
-    /// Adds rows of a table; returns how long they would be as text.
-    pub(super) fn add_rows(&mut self, chunk: &ParsedChunk) -> u64 {
-        let names: u64 = chunk.edges.names.iter().map(|name| u64::from(name.bytes) + 1).sum();
+    /// Adds a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is text.
+    pub(super) fn add(&mut self, chunk: &ParsedChunk, text: Option<usize>) -> u64 {
+        let is_node_list = chunk.edges.is_node_list;
+        let names = || chunk.edges.names.iter().map(|name| u64::from(name.bytes) + 1);
         // Six bytes for a typical weight, such as `0.123`.
-        let bytes = names + 6 * chunk.edges.weights.len() as u64;
-        if chunk.edges.is_node_list {
+        let as_text = || names().sum::<u64>() + 6 * chunk.edges.weights.len() as u64;
+        let bytes = text.map_or_else(as_text, |bytes| bytes as u64);
+        self.pieces += u64::from(text.is_some() || !is_node_list);
+        if is_node_list {
             self.listed_bytes += bytes;
             self.listed.extend(chunk.edges.names.iter().map(|name| name.fingerprint));
             self.bad_lines += chunk.faults.len() as u64;
             return bytes;
         }
-        self.pieces += 1;
         self.bytes += bytes;
         self.count(chunk);
         bytes
@@ -192,8 +163,11 @@ impl SampleTally {
             formats: Vec::new(),
         };
         complete(&mut sample);
-        sample.listed_nodes +=
-            if sample.is_whole { self.rows.saturating_sub(distinct) } else { self.rows };
+        sample.listed_nodes += if sample.is_whole {
+            self.matrix_nodes.saturating_sub(distinct)
+        } else {
+            self.matrix_nodes
+        };
         if !sample.is_whole && self.edges > 0 {
             sample.edges = (text_bytes[0] / bytes_per_edge).round() as u64;
         }

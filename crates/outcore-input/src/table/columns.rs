@@ -7,15 +7,12 @@
 use super::values::{
     Take, UUID_BYTES, bytes_of, for_each_name, for_each_number, uuid_texts, write_value,
 };
-use crate::fault::{LineFault, Problem};
+use crate::chunk::{LineFault, PADDING, ParsedChunk, Problem};
 use crate::options::Rows;
-use crate::text::chunk::ParsedChunk;
-use crate::text::chunk::TableCell;
 use crate::text::field::{first_equal, splat, words};
-use crate::text::{PADDING, is_short_number};
+use crate::text::is_short_number;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
-use arrow_buffer::ArrowNativeType;
+use arrow_array::{Array, GenericStringArray, OffsetSizeTrait, RecordBatch};
 use arrow_schema::DataType;
 use outcore_graph::ids::{Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 use outcore_graph::weight::WeightTransform;
@@ -159,10 +156,8 @@ impl<'a> Columns<'a> {
         chunk.edges.names.truncate(2 * kept);
         chunk.edges.weights.truncate(kept);
         for (row, part, problem) in bad {
-            let cell = TableCell { row: chunk.origin.line + row as u64, part };
             let fault = self.write_out(first + row, part, problem, &mut chunk.edges.text);
-            chunk.faults.push(fault);
-            chunk.cells.push(cell);
+            chunk.faults.push(LineFault { cell: (row as u32, part as u32), ..fault });
         }
     }
 
@@ -174,23 +169,23 @@ impl<'a> Columns<'a> {
         problem: Problem,
         text: &mut Vec<u8>,
     ) -> LineFault {
-        let line_start = text.len() as u32;
-        let (mut start, mut end) = (line_start, line_start);
+        let line_start = text.len();
+        let mut field = (line_start, line_start);
         for (at, column) in self.names().chain(self.weights).enumerate() {
             if at > 0 {
                 text.push(b'\t');
             }
-            let from = text.len() as u32;
+            let from = text.len();
             match self.uuids.get(at) {
                 Some(true) => write_value(&uuid_texts(column, row..row + 1), 0, text),
                 _ => write_value(column, row, text),
             }
-            text.truncate(from as usize + NAME_LIMIT);
+            text.truncate(from + NAME_LIMIT);
             if at == part {
-                (start, end) = (from, text.len() as u32);
+                field = (from, text.len());
             }
         }
-        LineFault { problem, line_start, line_end: text.len() as u32, start, end }
+        LineFault::new(problem, (line_start, text.len()), field)
     }
 }
 
@@ -233,20 +228,15 @@ impl NameColumn<'_> {
         match column.data_type() {
             // A single name may have any length, so it is not copied before its length is known.
             _ if rows.len() == 1 => for_each_name(column, rows, 0, self),
-            DataType::Utf8 => {
-                let names = column.as_string::<i32>();
-                self.take_all(names.value_data(), &names.value_offsets()[rows.start..=rows.end]);
-            }
-            DataType::LargeUtf8 => {
-                let names = column.as_string::<i64>();
-                self.take_all(names.value_data(), &names.value_offsets()[rows.start..=rows.end]);
-            }
+            DataType::Utf8 => self.take_all(column.as_string::<i32>(), rows),
+            DataType::LargeUtf8 => self.take_all(column.as_string::<i64>(), rows),
             _ => for_each_name(column, rows, 0, self),
         }
     }
 
     /// Takes names that are contiguous in memory.
-    fn take_all<O: ArrowNativeType>(&mut self, values: &[u8], offsets: &[O]) {
+    fn take_all<O: OffsetSizeTrait>(&mut self, names: &GenericStringArray<O>, rows: Range<usize>) {
+        let (values, offsets) = (names.value_data(), &names.value_offsets()[rows.start..=rows.end]);
         let place = |at: usize| offsets[at].as_usize();
         let (first, last) = (place(0), place(offsets.len() - 1));
         let from = self.end;
@@ -277,12 +267,12 @@ impl NameColumn<'_> {
             }
             _ => Fingerprint::of_long(&self.text[self.end..self.end + bytes]),
         };
-        if !self.repeats(at, fingerprint) {
-            let name = &self.text[self.end..self.end + bytes];
-            match self.problem(fingerprint, name) {
-                Some(problem) => self.refuse(at, problem),
-                None => self.found(at, fingerprint, bytes),
-            }
+        if self.repeats(at, fingerprint) {
+            return;
+        }
+        match self.problem(fingerprint, &self.text[self.end..self.end + bytes]) {
+            Some(problem) => self.refuse(at, problem),
+            None => self.found(at, fingerprint, bytes),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::{Batches, caught, damaged};
 use crate::decompress::Input;
-use crate::format::bad_input;
+use crate::fault::bad_input;
 use crate::sink::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
@@ -366,26 +366,20 @@ impl IpcReader {
 
     /// Reads exactly `bytes` bytes, which were planned for; it is an error if there are fewer.
     fn read(&mut self, bytes: usize) -> Result<Vec<u8>> {
-        let (mut into, mut at) = (vec![0; bytes], 0);
-        while at < bytes {
-            match self.input.read(&mut into[at..])? {
-                0 => return Err(damaged(&self.path, "it ends too early")),
-                count => at += count,
-            }
+        let mut into = vec![0; bytes];
+        match self.input.fill(&mut into)? == bytes {
+            true => Ok(into),
+            false => Err(damaged(&self.path, "it ends too early")),
         }
-        Ok(into)
     }
 
     /// Reads the metadata of the next message; returns `false` if there is none.
     fn read_description(&mut self) -> Result<bool> {
         let mut prefix = [0; 8];
-        let mut filled = 0;
-        while filled < prefix.len() {
-            match self.input.read(&mut prefix[filled..])? {
-                0 if filled == 0 && !self.is_file => return Ok(false),
-                0 => return Err(damaged(&self.path, "it ends too early")),
-                count => filled += count,
-            }
+        match self.input.fill(&mut prefix)? {
+            8 => {}
+            0 if !self.is_file => return Ok(false),
+            _ => return Err(damaged(&self.path, "it ends too early")),
         }
         let Some(bytes) = description_bytes(&prefix) else {
             return Err(damaged(&self.path, "no message begins where one is expected"));

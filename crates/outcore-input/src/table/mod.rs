@@ -8,7 +8,7 @@
 //!
 //! The libraries of Apache Arrow decode the formats. This module determines the roles of the columns, how much of a
 //! table is in memory, and how rows that are not edges are handled. A place in a table is a row, from 1, and a column.
-//! Memory: that of [`chunks`](super::chunks), and [`TableFormat::held_bytes`]. Cost: about 20 ns of one core for a row
+//! Memory: that of [`chunks`](super::chunks), and [`SourceFacts::held_bytes`]. Cost: about 20 ns of one core for a row
 //! of two short names and a weight.
 
 mod columns;
@@ -16,18 +16,21 @@ mod ipc;
 mod parquet;
 mod values;
 
+use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use super::decompress::Input;
-use super::fault::{LineFault, Origin, Problem, escape, of_distance_zero};
-use super::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use super::fault::{bad_input, of_distance_zero, row_place};
+use super::format::names::{self, Chosen, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
-use super::format::understood::{self, ColumnUse, Roles};
-use super::format::{bad_input, check_distinct, kinds_of, twice};
+use super::format::understood::{self, Roles};
+use super::format::{check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
+use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
 use super::sink::{
-    ARROW_MAGIC, ChunkSink, DecodeRoom, PARQUET_MAGIC, ROW_BYTES, SAMPLED_CHUNK_BYTES, STREAM_NAME,
-    SampleSink, is_arrow,
+    ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink,
+    is_whole,
 };
-use super::text::chunk::TableCell;
+use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
+use super::stream::TableStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
 use columns::Columns;
@@ -38,53 +41,18 @@ use outcore_io::error::{Error, ErrorKind, Place, Result, Text};
 use outcore_io::units::format_count;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// Table that the caller has in memory or creates while it is read, batch by batch. It can be read only once.
+/// Where the rows of a table are.
 #[derive(Clone)]
-pub struct TableStream(Arc<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>);
-
-impl TableStream {
-    /// Creates a stream of `batches`.
-    pub fn new(batches: Box<dyn RecordBatchReader + Send>) -> Self {
-        Self(Arc::new(Mutex::new(Some(batches))))
-    }
-
-    fn schema(&self) -> Option<Arc<Schema>> {
-        let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.as_ref().map(|batches| batches.schema())
-    }
-
-    fn take(&self) -> Option<Box<dyn RecordBatchReader + Send>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl fmt::Debug for TableStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TableStream")
-    }
-}
-
-impl PartialEq for TableStream {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for TableStream {}
-
-/// Kind of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TableKind {
-    Parquet,
-    ArrowIpc,
-    Stream,
+    Parquet { plan: parquet::DecodePlan, row_count: u64 },
+    ArrowIpc { held_bytes: u64 },
+    Stream(TableStream),
 }
 
 /// Table and the roles of its columns.
-#[derive(Debug, Clone)]
-pub(crate) struct TableFormat {
+struct TableFormat {
     kind: TableKind,
     /// Columns, from 0, and their names: source, target and, if there is one, weight.
     columns: Vec<(usize, String)>,
@@ -96,94 +64,61 @@ pub(crate) struct TableFormat {
     roles: String,
     transform: WeightTransform,
     rows: Rows,
-    /// Maximum memory that decoding holds, in addition to chunks.
-    held_bytes: u64,
-    /// Plan for decoding Parquet.
-    plan: Option<parquet::DecodePlan>,
-    row_count: Option<u64>,
+}
+
+/// Detects the format of `path`, whose first bytes are those of a table.
+///
+/// # Errors
+/// `BadInput` for a damaged file, or if its columns cannot be used.
+pub(crate) fn detect(
+    files: &Files,
+    path: &Path,
+    input: &mut Input,
+    options: &InputOptions,
+    room: DecodeRoom,
+) -> Result<Arc<dyn EdgeSource>> {
+    let is_compressed = input.is_compressed();
+    if !input.peek(ARROW_MAGIC.len())?.0.starts_with(PARQUET_MAGIC) {
+        let beginning = ipc::Beginning::peek(input, path)?;
+        let schema = beginning.schema(input, path)?;
+        let kind = || {
+            let held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
+            Ok(TableKind::ArrowIpc { held_bytes })
+        };
+        return TableFormat::of(&schema, path, options, |_| kind());
+    }
+    if is_compressed || !files.is_regular(path) {
+        let message =
+            "is Parquet, which is read from its end: it must be a file, not compressed as a whole";
+        return Err(bad_input(path, message).hint("write it to a file, or unpack it, first"));
+    }
+    let opened = parquet::ParquetFile::open(files, path)?;
+    TableFormat::of(&opened.schema(), path, options, |projection| {
+        let plan = opened.plan(projection, room.workers, room.bytes)?;
+        Ok(TableKind::Parquet { plan, row_count: opened.row_count() })
+    })
+}
+
+/// Returns the source of a stream.
+pub(crate) fn of_stream(
+    stream: &TableStream,
+    options: &InputOptions,
+) -> Result<Arc<dyn EdgeSource>> {
+    let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
+    let schema = stream.schema().ok_or_else(read)?;
+    TableFormat::of(&schema, Path::new(STREAM_NAME), options, |_| {
+        Ok(TableKind::Stream(stream.clone()))
+    })
 }
 
 impl TableFormat {
-    /// Detects the format of `path` by its first bytes, if it is a table.
-    ///
-    /// # Errors
-    /// `BadInput` for a damaged file, or if its columns cannot be used.
-    pub(crate) fn detect(
-        files: &Files,
+    /// Chooses the columns; `kind` gets those to read.
+    fn of(
+        schema: &Schema,
         path: &Path,
-        input: &mut Input,
         options: &InputOptions,
-        room: DecodeRoom,
-    ) -> Result<Option<Self>> {
-        let is_compressed = input.is_compressed();
-        let (head, _) = input.peek(ARROW_MAGIC.len())?;
-        if head.starts_with(PARQUET_MAGIC) {
-            if is_compressed || !files.is_regular(path) {
-                let message = "is Parquet, which is read from its end: it must be a file, not \
-                               compressed as a whole";
-                return Err(
-                    bad_input(path, message).hint("write it to a file, or unpack it, first")
-                );
-            }
-            let opened = parquet::ParquetFile::open(files, path)?;
-            let mut format = Self::of(TableKind::Parquet, &opened.schema(), path, options)?;
-            let plan = opened.plan(&format.projection(), room.workers, room.bytes)?;
-            (format.plan, format.held_bytes) = (Some(plan), plan.held_bytes);
-            format.row_count = Some(opened.row_count());
-            return Ok(Some(format));
-        }
-        if !is_arrow(head) {
-            return Ok(None);
-        }
-        let beginning = ipc::Beginning::peek(input, path)?;
-        let schema = beginning.schema(input, path)?;
-        let mut format = Self::of(TableKind::ArrowIpc, &schema, path, options)?;
-        format.held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
-        Ok(Some(format))
-    }
-
-    /// Returns the format of a stream.
-    pub(crate) fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<Self> {
-        let path = Path::new(STREAM_NAME);
-        let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
-        let schema = stream.schema().ok_or_else(read)?;
-        Self::of(TableKind::Stream, &schema, path, options)
-    }
-
-    /// Returns the uses of the columns of the file at `path`.
-    ///
-    /// # Errors
-    /// Like [`TableFormat::detect`].
-    pub(crate) fn uses(
-        &self,
-        files: &Files,
-        path: &Path,
-        input: &mut Input,
-        options: &InputOptions,
-    ) -> Result<Vec<ColumnUse>> {
-        let schema = match self.kind {
-            TableKind::Parquet => parquet::ParquetFile::open(files, path)?.schema(),
-            _ => Arc::new(ipc::Beginning::peek(input, path)?.schema(input, path)?),
-        };
-        let (columns, two_mode) = choose_columns(&schema, path, options)?;
-        let (names, kinds) = (names_of(&schema), kinds_of_columns(&schema));
-        let choice = named_columns(&names, &kinds, options).choose();
-        let known = choice.chosen();
-        let chosen = Chosen {
-            source: columns[0].0,
-            target: columns[1].0,
-            weight: columns.get(2).map(|(at, _)| *at),
-            by_name: known.is_some_and(|known| known.by_name),
-            format: known.and_then(|known| known.format),
-            two_mode,
-        };
-        let types = types_of(&schema);
-        let types = [types.iter().map(String::as_bytes).collect()];
-        let view = view_of(&names, &kinds, &types, &choice);
-        Ok(understood::uses(&view, &chosen, options.columns.is_some()))
-    }
-
-    fn of(kind: TableKind, schema: &Schema, path: &Path, options: &InputOptions) -> Result<Self> {
+        kind: impl FnOnce(&[usize]) -> Result<TableKind>,
+    ) -> Result<Arc<dyn EdgeSource>> {
         let (columns, two_mode) = choose_columns(schema, path, options)?;
         let names = names_of(schema);
         let prefixes = two_mode.then(|| kinds_of([0, 1].map(|at| columns[at].1.as_bytes())));
@@ -195,8 +130,8 @@ impl TableFormat {
             weight: columns.get(2).map(|(at, _)| *at),
             transform: options.weight_transform,
         };
-        Ok(Self {
-            kind,
+        Ok(Arc::new(Self {
+            kind: kind(&projection(&columns))?,
             uuids: [0, 1].map(|part| {
                 columns.get(part).is_some_and(|(at, _)| values::is_uuid(schema.field(*at)))
             }),
@@ -205,130 +140,157 @@ impl TableFormat {
             kinds: prefixes,
             transform: options.weight_transform,
             rows: options.rows,
-            held_bytes: 0,
-            plan: None,
-            row_count: None,
-        })
-    }
-
-    /// Returns whether rows are nodes.
-    pub(crate) fn is_of_nodes(&self) -> bool {
-        self.rows == Rows::Nodes
-    }
-
-    /// Returns whether rows have weights.
-    pub(crate) fn is_weighted(&self) -> bool {
-        self.columns.len() == 3
-    }
-
-    /// Returns the prefixes of names of sources and targets, if they are nodes of two kinds.
-    pub(crate) fn kinds(&self) -> Option<&[String; 2]> {
-        self.kinds.as_ref()
-    }
-
-    /// Returns the maximum memory that decoding holds, in addition to chunks.
-    pub(crate) fn held_bytes(&self) -> u64 {
-        self.held_bytes
+        }))
     }
 
     /// Returns the number of rows, if the file declares it.
-    pub(crate) fn row_count(&self) -> Option<u64> {
-        self.row_count
-    }
-
-    /// Returns the name of the format.
-    pub(crate) fn kind(&self) -> &'static str {
+    fn row_count(&self) -> Option<u64> {
         match self.kind {
-            TableKind::Parquet => "Parquet",
-            TableKind::ArrowIpc => "Arrow IPC",
-            TableKind::Stream => "Arrow",
+            TableKind::Parquet { row_count, .. } => Some(row_count),
+            _ => None,
         }
     }
+}
 
-    /// Describes how the file was understood.
-    pub(crate) fn describe(&self) -> String {
-        match self.is_of_nodes() {
-            true => format!("list of nodes, {}, column {}", self.kind(), self.columns[0].1),
-            false => format!("{}, {}", self.kind(), self.roles),
-        }
-    }
+/// Returns the columns to read, in the order source, target, weight.
+fn projection(columns: &[(usize, String)]) -> Vec<usize> {
+    columns.iter().map(|(at, _)| *at).collect()
+}
 
-    /// Returns the columns to read, in the order source, target, weight.
-    fn projection(&self) -> Vec<usize> {
-        self.columns.iter().map(|(at, _)| *at).collect()
-    }
-
-    /// Reads rows from `start` on, until the sample has enough of them.
-    pub(crate) fn first_rows(
-        &self,
-        files: &Files,
-        path: &Path,
-        bytes: u64,
-        start: u64,
-        mut sample: SampleSink<'_>,
-    ) -> Result<()> {
-        let task = TableTask {
-            format: self.clone(),
-            stop: false,
-            chunk_bytes: SAMPLED_CHUNK_BYTES,
-            workers: 1,
-            bytes: (0, bytes),
+impl EdgeSource for TableFormat {
+    fn facts(&self) -> SourceFacts {
+        let (name, held_bytes) = match &self.kind {
+            TableKind::Parquet { plan, .. } => ("Parquet", plan.held_bytes),
+            TableKind::ArrowIpc { held_bytes } => ("Arrow IPC", *held_bytes),
+            TableKind::Stream(_) => ("Arrow", 0),
         };
-        let begin = Origin { file: 0, byte: start, line: start + 1 };
-        task.read(files, path, None, begin, None, &mut sample).map(drop)
+        let is_of_nodes = self.rows == Rows::Nodes;
+        SourceFacts {
+            name,
+            description: Some(match is_of_nodes {
+                true => format!("list of nodes, {name}, column {}", self.columns[0].1),
+                false => format!("{name}, {}", self.roles),
+            }),
+            is_weighted: (!is_of_nodes).then_some(self.columns.len() == 3),
+            has_columns: true,
+            held_bytes: Some(held_bytes),
+            ..SourceFacts::default()
+        }
     }
 
-    /// Returns what is wrong with a row, in one clause.
-    pub(crate) fn reason(&self, problem: Problem) -> String {
+    fn kinds(&self) -> Option<&[String; 2]> {
+        self.kinds.as_ref()
+    }
+
+    fn uses(
+        &self,
+        (files, path): (&Files, &Path),
+        input: &mut Input,
+        options: &InputOptions,
+    ) -> Result<Vec<ColumnUse>> {
+        let schema = match self.kind {
+            TableKind::Parquet { .. } => parquet::ParquetFile::open(files, path)?.schema(),
+            _ => Arc::new(ipc::Beginning::peek(input, path)?.schema(input, path)?),
+        };
+        with_view(&schema, options, |view| {
+            let known = view.choice.chosen();
+            let weight = self.columns.get(2).map(|(at, _)| *at);
+            let chosen = Chosen {
+                by_name: known.is_some_and(|known| known.by_name),
+                format: known.and_then(|known| known.format),
+                ..Chosen::by_place(self.columns[0].0, self.columns[1].0, weight)
+            };
+            Ok(understood::uses(view, &chosen, options.columns.is_some()))
+        })
+    }
+
+    /// Reads the rows from `task.begin` on (`byte` counts rows too).
+    fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
+        let bytes = task.files.entry(task.path).map_or(0, |entry| entry.bytes);
+        let projection = projection(&self.columns);
+        let reader = TableReader { format: self, task, projection, bytes };
+        match &self.kind {
+            TableKind::Parquet { plan, .. } => parquet::read(&reader, *plan, sink)?,
+            TableKind::ArrowIpc { held_bytes } => {
+                let (input, projection) = (task.opened(input)?, reader.projection.clone());
+                let batches =
+                    ipc::IpcReader::new(task.files, input, task.path, projection, *held_bytes)?;
+                reader.read_batches(batches, sink)?;
+            }
+            TableKind::Stream(stream) => {
+                let batches = stream.take().expect("its format was detected");
+                let batches = StreamBatches { batches, projection: reader.projection.clone() };
+                reader.read_batches(batches, sink)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn reason(&self, problem: Problem) -> String {
         match problem {
             Problem::EmptyWeight => "weight is null".into(),
-            other => other.reason_of_value(self.rows),
+            other => other.reason(self.rows),
         }
     }
 
-    /// Returns the place of a bad row; `text` is that of its chunk, which includes the row.
-    pub(crate) fn place(
-        &self,
-        fault: &LineFault,
-        text: &[u8],
-        at: TableCell,
-        path: &Path,
-    ) -> Place {
-        let mut shown = String::new();
-        escape(&text[fault.line_start as usize..fault.start as usize], &mut shown);
-        let start = shown.len();
-        escape(&text[fault.start as usize..fault.end as usize], &mut shown);
-        let end = shown.len();
-        escape(&text[fault.end as usize..fault.line_end as usize], &mut shown);
-        Place {
-            path: path.to_path_buf(),
-            line: at.row,
-            column: self.columns[at.part].0 as u64 + 1,
-            byte: 0,
-            text: shown,
-            span: (start, end),
-            expected: fault.problem.expected_value().into_owned(),
-        }
+    fn place(&self, bad: &BadLine<'_>) -> Place {
+        let (row, part) = bad.fault.cell;
+        row_place(bad, bad.origin.line + u64::from(row), self.columns[part as usize].0 as u64 + 1)
     }
 
-    /// Returns the error for a bad row at `place`.
-    pub(crate) fn error(&self, fault: &LineFault, at: TableCell, place: Place) -> Error {
-        let (row, name) = (format_count(at.row), &self.columns[at.part].1);
-        let error = Error::new(fault.problem.kind(), self.reason(fault.problem))
+    fn error(&self, bad: &BadLine<'_>) -> Error {
+        let (problem, place) = (bad.fault.problem, self.place(bad));
+        let (row, name) = (format_count(place.line), &self.columns[bad.fault.cell.1 as usize].1);
+        let error = Error::new(problem.kind(), self.reason(problem))
             .at(place)
             .note(format!("row {row} of the table, column `{name}`"));
         if self.rows.are_memberships() {
             return error.hint("rows are a node and its community: correct this one, or remove it");
         }
         let skip = Text::from(format_args!("{} to skip this row", ON_BAD_LINE.of("skip")));
-        if fault.problem == Problem::DistanceZero {
+        if problem == Problem::DistanceZero {
             return error.hint(format_args!("{}, or {skip}", of_distance_zero()));
         }
-        let of_weight = fault.problem.kind() == ErrorKind::BadWeight;
-        if of_weight && self.transform == WeightTransform::None {
+        if problem.kind() == ErrorKind::BadWeight && self.transform == WeightTransform::None {
             return error.hint(format_args!("use {IGNORE_WEIGHTS}, or {skip}"));
         }
         error.hint(format_args!("use {skip}"))
+    }
+
+    /// Samples rows, spread over the table if the number of its rows is known.
+    fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
+        let pieces = sample.pieces.clamp(1, PIECES);
+        let starts = match self.row_count() {
+            Some(rows) if rows > pieces * PIECE_ROWS => {
+                (0..pieces).map(|piece| place(piece, pieces, PIECE_ROWS, rows)).collect()
+            }
+            _ => vec![0],
+        };
+        let of_each = if starts.len() == 1 { pieces } else { 1 };
+        let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
+        let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
+        for start in starts {
+            let task = sample.read(start);
+            let mut count = |chunk: &ParsedChunk| {
+                rows += chunk.lines;
+                consumed = chunk.done_bytes;
+                text_bytes += (sample.count)(chunk, None);
+            };
+            let mut sink = SampleSink::new(wanted, most, &mut count);
+            is_whole(self.read(&task, None, &mut sink).map(drop))?;
+        }
+        let all = match self.row_count() {
+            Some(all) => all as f64,
+            None if rows < wanted && text_bytes < most => rows as f64,
+            None => rows as f64 * sample.bytes as f64 / consumed.max(1) as f64,
+        };
+        let is_whole = all == rows as f64;
+        Ok(FileSample {
+            text_bytes: text_bytes as f64 * all / rows.max(1) as f64,
+            is_whole,
+            is_spread: is_whole || self.row_count().is_some(),
+            ..FileSample::default()
+        })
     }
 }
 
@@ -357,11 +319,14 @@ pub fn silence_decoders() {
 }
 
 /// Runs `decode`, turning a panic over damaged data into an error about the file.
-fn caught<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+fn caught<T, E: From<Error>>(
+    path: &Path,
+    decode: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
     DECODES.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
     DECODES.set(false);
-    result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent")))
+    result.unwrap_or_else(|_| Err(damaged(path, "its data are inconsistent").into()))
 }
 
 /// Chooses source, target and weight: from `--columns`, otherwise by column names, otherwise by position. Returns also
@@ -389,22 +354,14 @@ fn choose_columns(
         }
         None if names.len() < 2 => Vec::new(),
         None => {
-            let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
-            let choice = named_columns(&names, &kinds, options).choose();
-            let types = types_of(schema);
-            let types = [types.iter().map(String::as_bytes).collect()];
-            let view = view_of(&names, &kinds, &types, &choice);
-            if let Some(error) = question::columns(path, &view, options).filter(|_| is_asked) {
-                return Err(error);
-            }
-            match choice.chosen() {
-                Some(found) => {
-                    two_mode |= found.two_mode;
-                    let all = [Some(found.source), Some(found.target), found.weight];
-                    all.into_iter().flatten().collect()
-                }
-                None => vec![0, 1],
-            }
+            let found = with_view(schema, options, |view| {
+                let question = question::columns(path, view, options).filter(|_| is_asked);
+                question.map_or_else(|| Ok(view.choice.chosen().cloned()), Err)
+            })?;
+            let found = found.unwrap_or_else(|| Chosen::by_place(0, 1, None));
+            two_mode |= found.two_mode;
+            let all = [Some(found.source), Some(found.target), found.weight];
+            all.into_iter().flatten().collect()
         }
     };
     if chosen.len() < 2 && options.rows != Rows::Nodes {
@@ -426,11 +383,8 @@ fn choose_columns(
         };
         if !is_usable {
             let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
-            return Err(Error::new(
-                ErrorKind::BadInput,
-                format!("`{}`: {message}", path.display()),
-            )
-            .hint(format_args!(
+            let message = format!("`{}`: {message}", path.display());
+            return Err(Error::new(ErrorKind::BadInput, message).hint(format_args!(
                 "use {} to name others, or change its type",
                 options.rows.columns_to_type()
             )));
@@ -441,10 +395,9 @@ fn choose_columns(
 
 /// Returns the error for a table without a column of nodes.
 fn no_nodes(names: &[&str], path: &Path) -> Error {
-    let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
     let path = path.display();
     Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
-        .note(format!("its columns are {}", shown.join(", ")))
+        .note(format!("its columns are {}", names::listed(names)))
         .hint("name one of them `id`, `node` or `name`, or write only that column")
 }
 
@@ -463,9 +416,8 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
         Column::Name(name) => format!("`{name}`"),
     };
     found.ok_or_else(|| {
-        let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         bad_input(path, &format!("has no column {wanted}"))
-            .note(format!("its columns are {}", shown.join(", ")))
+            .note(format!("its columns are {}", names::listed(names)))
             .hint(format_args!(
                 "use {} with these names, or with numbers from 1",
                 rows.columns_option()
@@ -473,28 +425,27 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
     })
 }
 
-fn named_columns<'a>(
-    names: &'a [&'a [u8]],
-    kinds: &'a [ColumnKind],
+/// Passes the columns to `look`, as what they are chosen, with their types as values: decoding a page could take any
+/// memory.
+fn with_view<T>(
+    schema: &Schema,
     options: &InputOptions,
-) -> NamedColumns<'a> {
+    look: impl FnOnce(&ColumnView<'_>) -> Result<T>,
+) -> Result<T> {
+    let (names, kinds) = (names_of(schema), kinds_of_columns(schema));
     let (rows, transform) = (options.rows, options.weight_transform);
-    NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
-}
-
-/// Returns the columns for a question about them, with their types as values: decoding a page could take any memory.
-fn view_of<'a>(
-    names: &'a [&'a [u8]],
-    kinds: &'a [ColumnKind],
-    types: &'a [Vec<&'a [u8]>],
-    choice: &'a ColumnChoice,
-) -> ColumnView<'a> {
-    ColumnView { names, kinds, rows: types, share: 1.0, choice, is_header_unclear: false }
-}
-
-/// Returns the type of each column.
-fn types_of(schema: &Schema) -> Vec<String> {
-    schema.fields().iter().map(|field| field.data_type().to_string()).collect()
+    let weighted = !options.ignore_weights;
+    let choice = NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted }.choose();
+    let types: Vec<String> =
+        schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+    look(&ColumnView {
+        names: &names,
+        kinds: &kinds,
+        rows: &[types.iter().map(String::as_bytes).collect()],
+        share: 1.0,
+        choice: &choice,
+        is_header_unclear: false,
+    })
 }
 
 fn names_of(schema: &Schema) -> Vec<&[u8]> {
@@ -515,105 +466,54 @@ fn kinds_of_columns(schema: &Schema) -> Vec<ColumnKind> {
     schema.fields().iter().map(kind).collect()
 }
 
-/// Task of reading a table.
-pub(crate) struct TableTask {
-    pub(crate) format: TableFormat,
-    pub(crate) stop: bool,
-    /// Bytes of a chunk of text.
-    pub(crate) chunk_bytes: usize,
-    pub(crate) workers: usize,
-    /// Bytes of the files before this one, and of this one.
-    pub(crate) bytes: (u64, u64),
+/// Reader of the rows of a table.
+struct TableReader<'a> {
+    format: &'a TableFormat,
+    task: &'a ReadTask<'a>,
+    /// Columns to read.
+    projection: Vec<usize>,
+    /// Bytes of the file, as stored.
+    bytes: u64,
 }
 
-impl TableTask {
-    /// Reads the table of `path` from row `begin` on (`begin.byte` counts rows too). Returns `false` if no more rows
-    /// are wanted.
-    pub(crate) fn read(
-        self,
-        files: &Files,
-        path: &Path,
-        input: Option<Input>,
-        begin: Origin,
-        stream: Option<&TableStream>,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
-        match self.format.kind {
-            TableKind::Parquet => {
-                let plan = self.format.plan.expect("it was made when the format was detected");
-                parquet::read(&self, files, path, begin, plan, sink)
-            }
-            TableKind::ArrowIpc => {
-                let input = match input {
-                    Some(input) => input,
-                    None => Input::open(files, path, self.workers)?,
-                };
-                let (projection, limit) = (self.format.projection(), self.format.held_bytes);
-                let batches = ipc::IpcReader::new(files, input, path, projection, limit)?;
-                self.read_batches(batches, begin, sink)
-            }
-            TableKind::Stream => {
-                let batches = stream.and_then(TableStream::take).expect("its format was detected");
-                let batches = StreamBatches { batches, projection: self.format.projection() };
-                self.read_batches(batches, begin, sink)
-            }
-        }
-    }
-
-    fn read_batches(
-        &self,
-        mut batches: impl Batches,
-        begin: Origin,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
+impl TableReader<'_> {
+    fn read_batches(&self, mut batches: impl Batches, sink: Sink<'_>) -> Progress {
         let mut row = 0;
-        loop {
-            let Some(batch) = batches.next()? else { return Ok(true) };
+        while let Some(batch) = batches.next()? {
             let rows = batch.num_rows() as u64;
-            let skipped = begin.byte.saturating_sub(row).min(rows);
-            let done = self.bytes.0 + batches.consumed();
-            let from = Origin { byte: row + skipped, line: row + skipped + 1, ..begin };
+            let skipped = self.task.begin.byte.saturating_sub(row).min(rows);
+            let done = self.task.done_bytes + batches.consumed();
             let wanted = batch.slice(skipped as usize, (rows - skipped) as usize);
-            if !self.convert(&wanted, from, done, sink)? {
-                return Ok(false);
-            }
+            self.convert(&wanted, row + skipped, done, sink)?;
             row += rows;
         }
+        Ok(())
     }
 
-    /// Passes on `batch`, whose columns are those of the projection in order, chunk by chunk.
-    fn convert(
-        &self,
-        batch: &RecordBatch,
-        origin: Origin,
-        done_bytes: u64,
-        sink: &mut (dyn ChunkSink + Send),
-    ) -> Result<bool> {
-        let columns =
-            Columns::of(batch, self.format.uuids, self.format.transform, self.format.rows);
-        let rows = batch.num_rows();
-        let mut at = 0;
-        while at < rows {
-            let most = (self.chunk_bytes / ROW_BYTES).max(1).min(rows - at);
-            let count = columns.rows_within(at, most, self.chunk_bytes / 4);
-            let mut chunk = sink.spare();
-            let place = |row: usize| Origin {
-                byte: origin.byte + row as u64,
-                line: origin.line + row as u64,
-                ..origin
+    /// Passes on `batch`, whose first row is `row` and whose columns are those of the projection in order, chunk by
+    /// chunk.
+    fn convert(&self, batch: &RecordBatch, row: u64, done_bytes: u64, sink: Sink<'_>) -> Progress {
+        let TableFormat { uuids, transform, rows, .. } = self.format;
+        let columns = Columns::of(batch, *uuids, *transform, *rows);
+        let chunk_bytes = self.task.chunk_bytes;
+        let (mut at, end) = (0, batch.num_rows());
+        while at < end {
+            let most = (chunk_bytes / ROW_BYTES).max(1).min(end - at);
+            let count = columns.rows_within(at, most, chunk_bytes / 4);
+            let place = |at: usize| {
+                let row = row + at as u64;
+                Origin { byte: row, line: row + 1, ..self.task.begin }
             };
+            let mut chunk = sink.spare();
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_parsed, chunk.edges.is_node_list) = (true, self.format.is_of_nodes());
+            (chunk.is_parsed, chunk.edges.is_node_list) = (true, *rows == Rows::Nodes);
             chunk.faults.clear();
-            chunk.cells.clear();
-            columns.parse(at..at + count, self.stop, &mut chunk);
-            if !sink.take(chunk) {
-                return Ok(false);
-            }
+            columns.parse(at..at + count, self.task.stop, &mut chunk);
+            sink.take(chunk)?;
             at += count;
         }
-        Ok(true)
+        Ok(())
     }
 }
 

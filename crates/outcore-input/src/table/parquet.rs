@@ -5,12 +5,11 @@
 //! <https://parquet.apache.org/docs/file-format/>.
 
 use super::values::UUID;
-use super::{TableTask, caught, damaged};
-use crate::fault::Origin;
-use crate::format::bad_input;
+use super::{TableReader, caught, damaged};
+use crate::chunk::ParsedChunk;
+use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
-use crate::sink::ChunkSink;
-use crate::text::chunk::ParsedChunk;
+use crate::sink::{ChunkSink, Halt, Progress, Sink};
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -29,7 +28,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::TypePtr;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -334,27 +333,13 @@ enum Made {
     Failed(Error),
 }
 
-/// Reads the file from row `begin.byte` on.
-pub(super) fn read(
-    task: &TableTask,
-    files: &Files,
-    path: &Path,
-    begin: Origin,
-    plan: DecodePlan,
-    sink: &mut (dyn ChunkSink + Send),
-) -> Result<bool> {
-    let mut file = ParquetFile::open(files, path)?;
-    let projection = task.format.projection();
+/// Reads the file from the row on where `reader` begins.
+pub(super) fn read(reader: &TableReader<'_>, plan: DecodePlan, sink: Sink<'_>) -> Progress {
+    let path = reader.task.path;
+    let mut file = ParquetFile::open(reader.task.files, path)?;
     file.pages.limit = plan.page_limit;
     let (rows, workers) = (file.groups(), plan.workers);
-    let decoder = ParquetDecoder {
-        task,
-        file: &file,
-        path: path.to_path_buf(),
-        projection,
-        rows: &rows,
-        begin,
-    };
+    let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
     std::thread::scope(|scope| {
         let (recycle, recycled) = bounded(2 * WAITING * workers);
         let channels: Vec<Receiver<Made>> = (0..workers)
@@ -372,28 +357,23 @@ pub(super) fn read(
             loop {
                 match channels[group % workers].recv() {
                     Ok(Made::Chunk(chunk)) => {
-                        if !sink.take(chunk) {
-                            return Ok(false);
-                        }
+                        sink.take(chunk)?;
                         let _ = recycle.try_send(sink.spare());
                     }
                     Ok(Made::GroupEnd) => break,
-                    Ok(Made::Failed(error)) => return Err(error),
-                    Err(_) => return Err(damaged(path, "a thread that reads it stopped")),
+                    Ok(Made::Failed(error)) => return Err(error.into()),
+                    Err(_) => return Err(damaged(path, "a thread that reads it stopped").into()),
                 }
             }
         }
-        Ok(true)
+        Ok(())
     })
 }
 
 struct ParquetDecoder<'a> {
-    task: &'a TableTask,
+    reader: &'a TableReader<'a>,
     file: &'a ParquetFile,
-    path: PathBuf,
-    projection: Vec<usize>,
     rows: &'a [u64],
-    begin: Origin,
 }
 
 impl ParquetDecoder<'_> {
@@ -402,11 +382,11 @@ impl ParquetDecoder<'_> {
         let mut first_row = 0;
         for (group, &rows) in self.rows.iter().enumerate() {
             if group % workers == worker {
-                let made = caught(&self.path, || self.decode(group, first_row, sender));
+                let made = caught(self.reader.task.path, || self.decode(group, first_row, sender));
                 let sent = match made {
-                    Ok(false) => return,
-                    Ok(true) => sender.to_reader.send(Made::GroupEnd),
-                    Err(error) => sender.to_reader.send(Made::Failed(error)),
+                    Err(Halt::Unwanted) => return,
+                    Ok(()) => sender.to_reader.send(Made::GroupEnd),
+                    Err(Halt::Failed(error)) => sender.to_reader.send(Made::Failed(error)),
                 };
                 if sent.is_err() {
                     return;
@@ -416,34 +396,32 @@ impl ParquetDecoder<'_> {
         }
     }
 
-    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Result<bool> {
+    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Progress {
         let rows = self.rows[group];
-        let skipped = self.begin.byte.saturating_sub(first_row).min(rows);
+        let skipped = self.reader.task.begin.byte.saturating_sub(first_row).min(rows);
         if skipped == rows {
-            return Ok(true);
+            return Ok(());
         }
         let total = self.file.row_count();
         let mut row = first_row + skipped;
-        self.file.will_read(group, &self.projection);
-        let batches = self.file.batches(group, skipped, &self.projection)?;
-        let order = order_of(&self.projection);
+        let projection = &self.reader.projection;
+        self.file.will_read(group, projection);
+        let batches = self.file.batches(group, skipped, projection)?;
+        let order = order_of(projection);
         for batch in batches {
             let batch = batch.map_err(|error| self.file.pages.error(error))?;
             let batch = batch.project(&order).map_err(|error| self.file.pages.error(error))?;
-            let origin = Origin { byte: row, line: row + 1, ..self.begin };
+            let first = row;
             row += batch.num_rows() as u64;
-            let (before, own) = self.task.bytes;
-            let share = row as f64 / total as f64;
-            let done = before + (own as f64 * share.min(1.0)) as u64;
-            if !self.task.convert(&batch, origin, done, sender)? {
-                return Ok(false);
-            }
+            let read = self.reader.bytes as f64 * (row as f64 / total as f64).min(1.0);
+            let done = self.reader.task.done_bytes + read as u64;
+            self.reader.convert(&batch, first, done, sender)?;
         }
         if row - first_row != rows {
             let message = format!("row group {group} does not have the number of rows it declares");
-            return Err(damaged(&self.path, message));
+            return Err(damaged(self.reader.task.path, message).into());
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -460,8 +438,8 @@ struct DecodeWorker {
 }
 
 impl ChunkSink for DecodeWorker {
-    fn take(&mut self, chunk: ParsedChunk) -> bool {
-        self.to_reader.send(Made::Chunk(chunk)).is_ok()
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
+        self.to_reader.send(Made::Chunk(chunk)).map_err(|_| Halt::Unwanted)
     }
 
     fn spare(&mut self) -> ParsedChunk {

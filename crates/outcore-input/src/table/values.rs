@@ -5,17 +5,15 @@
 //! of lines. Types whose text depends on the program that writes it, such as dates, times, and floating-point numbers as
 //! names, have no values.
 
-use crate::fault::Problem;
+use crate::chunk::Problem;
 use crate::text::field::weight_value;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type,
-    Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Decimal256Type, Float16Type, Float32Type, Float64Type,
 };
 use arrow_array::{
-    Array, BinaryArray, BinaryViewArray, DictionaryArray, FixedSizeBinaryArray, LargeBinaryArray,
-    LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+    Array, ArrayAccessor, FixedSizeBinaryArray, OffsetSizeTrait, PrimitiveArray, downcast_integer,
 };
 use arrow_schema::{DataType, Field};
 use std::ops::Range;
@@ -86,21 +84,14 @@ impl<F: FnMut(usize, &[u8])> Take for F {
 
 /// Returns the total bytes of the names in `rows`.
 pub(super) fn bytes_of(column: &dyn Array, rows: Range<usize>) -> usize {
+    fn within<O: OffsetSizeTrait>(offsets: &[O], rows: Range<usize>) -> usize {
+        (offsets[rows.end] - offsets[rows.start]).as_usize()
+    }
     match column.data_type() {
-        DataType::Utf8 | DataType::Binary => {
-            let offsets = match column.data_type() {
-                DataType::Utf8 => column.as_string::<i32>().value_offsets(),
-                _ => column.as_binary::<i32>().value_offsets(),
-            };
-            (offsets[rows.end] - offsets[rows.start]) as usize
-        }
-        DataType::LargeUtf8 | DataType::LargeBinary => {
-            let offsets = match column.data_type() {
-                DataType::LargeUtf8 => column.as_string::<i64>().value_offsets(),
-                _ => column.as_binary::<i64>().value_offsets(),
-            };
-            (offsets[rows.end] - offsets[rows.start]) as usize
-        }
+        DataType::Utf8 => within(column.as_string::<i32>().value_offsets(), rows),
+        DataType::LargeUtf8 => within(column.as_string::<i64>().value_offsets(), rows),
+        DataType::Binary => within(column.as_binary::<i32>().value_offsets(), rows),
+        DataType::LargeBinary => within(column.as_binary::<i64>().value_offsets(), rows),
         DataType::FixedSizeBinary(size) => *size as usize * rows.len(),
         kind if kind.is_integer() => DIGITS * rows.len(),
         _ => {
@@ -119,68 +110,39 @@ pub(super) fn for_each_name(
     at: usize,
     take: &mut impl Take,
 ) {
-    fn each<'a>(
+    fn each<'a, V: AsRef<[u8]> + ?Sized + 'a>(
+        names: impl ArrayAccessor<Item = &'a V>,
         rows: Range<usize>,
         at: usize,
         take: &mut impl Take,
-        value: impl Fn(usize) -> &'a [u8],
     ) {
         for (at, row) in (at..).zip(rows) {
-            take.take(at, value(row));
+            take.take(at, names.value(row).as_ref());
         }
     }
-    match column.data_type() {
-        DataType::Utf8 => {
-            let names: &StringArray = column.as_string();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::LargeUtf8 => {
-            let names: &LargeStringArray = column.as_string();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::Utf8View => {
-            let names: &StringViewArray = column.as_string_view();
-            each(rows, at, take, |row| names.value(row).as_bytes());
-        }
-        DataType::Binary => {
-            let names: &BinaryArray = column.as_binary();
-            each(rows, at, take, |row| names.value(row));
-        }
-        DataType::LargeBinary => {
-            let names: &LargeBinaryArray = column.as_binary();
-            each(rows, at, take, |row| names.value(row));
-        }
-        DataType::BinaryView => {
-            let names: &BinaryViewArray = column.as_binary_view();
-            each(rows, at, take, |row| names.value(row));
-        }
+    macro_rules! integers {
+        ($kind:ty) => {
+            each_integer(column.as_primitive::<$kind>(), rows, at, take)
+        };
+    }
+    downcast_integer! {
+        column.data_type() => (integers),
+        DataType::Utf8 => each(column.as_string::<i32>(), rows, at, take),
+        DataType::LargeUtf8 => each(column.as_string::<i64>(), rows, at, take),
+        DataType::Utf8View => each(column.as_string_view(), rows, at, take),
+        DataType::Binary => each(column.as_binary::<i32>(), rows, at, take),
+        DataType::LargeBinary => each(column.as_binary::<i64>(), rows, at, take),
+        DataType::BinaryView => each(column.as_binary_view(), rows, at, take),
+        DataType::FixedSizeBinary(_) => each(column.as_fixed_size_binary(), rows, at, take),
         DataType::Dictionary(key, _) => for_each_of_dictionary(column, key, rows, at, take),
-        DataType::Int8 => each_integer(column.as_primitive::<Int8Type>(), rows, at, take),
-        DataType::Int16 => each_integer(column.as_primitive::<Int16Type>(), rows, at, take),
-        DataType::Int32 => each_integer(column.as_primitive::<Int32Type>(), rows, at, take),
-        DataType::Int64 => each_integer(column.as_primitive::<Int64Type>(), rows, at, take),
-        DataType::UInt8 => each_integer(column.as_primitive::<UInt8Type>(), rows, at, take),
-        DataType::UInt16 => each_integer(column.as_primitive::<UInt16Type>(), rows, at, take),
-        DataType::UInt32 => each_integer(column.as_primitive::<UInt32Type>(), rows, at, take),
-        DataType::UInt64 => each_integer(column.as_primitive::<UInt64Type>(), rows, at, take),
-        DataType::Decimal32(..) => {
-            each_integer(column.as_primitive::<Decimal32Type>(), rows, at, take);
-        }
-        DataType::Decimal64(..) => {
-            each_integer(column.as_primitive::<Decimal64Type>(), rows, at, take);
-        }
-        DataType::Decimal128(..) => {
-            each_integer(column.as_primitive::<Decimal128Type>(), rows, at, take);
-        }
+        DataType::Decimal32(..) => integers!(Decimal32Type),
+        DataType::Decimal64(..) => integers!(Decimal64Type),
+        DataType::Decimal128(..) => integers!(Decimal128Type),
         DataType::Decimal256(..) => {
             let numbers = column.as_primitive::<Decimal256Type>();
             for (at, row) in (at..).zip(rows) {
                 take.take(at, numbers.value(row).to_string().as_bytes());
             }
-        }
-        DataType::FixedSizeBinary(_) => {
-            let names: &FixedSizeBinaryArray = column.as_fixed_size_binary();
-            each(rows, at, take, |row| names.value(row));
         }
         other => unreachable!("no names are of type {other}"),
     }
@@ -234,20 +196,19 @@ fn for_each_key(
         at: usize,
         each: &mut impl FnMut(usize, Option<usize>),
     ) {
-        let names: &DictionaryArray<K> = column.as_dictionary();
+        let names = column.as_dictionary::<K>();
         for (at, row) in (at..).zip(rows) {
             each(at, names.key(row).filter(|&value| !names.values().is_null(value)));
         }
     }
-    match key {
-        DataType::Int8 => of::<Int8Type>(column, rows, at, each),
-        DataType::Int16 => of::<Int16Type>(column, rows, at, each),
-        DataType::Int32 => of::<Int32Type>(column, rows, at, each),
-        DataType::Int64 => of::<Int64Type>(column, rows, at, each),
-        DataType::UInt8 => of::<UInt8Type>(column, rows, at, each),
-        DataType::UInt16 => of::<UInt16Type>(column, rows, at, each),
-        DataType::UInt32 => of::<UInt32Type>(column, rows, at, each),
-        _ => of::<UInt64Type>(column, rows, at, each),
+    macro_rules! keys {
+        ($key:ty) => {
+            of::<$key>(column, rows, at, each)
+        };
+    }
+    downcast_integer! {
+        key => (keys),
+        other => unreachable!("no keys are of type {other}"),
     }
 }
 
@@ -293,18 +254,16 @@ pub(super) fn for_each_number(
             take(at, Ok(value(number)));
         }
     }
-    match column.data_type() {
+    macro_rules! integers {
+        ($kind:ty) => {
+            each(column.as_primitive::<$kind>(), rows, take, |number| number as f64)
+        };
+    }
+    downcast_integer! {
+        column.data_type() => (integers),
         DataType::Float16 => each(column.as_primitive::<Float16Type>(), rows, take, f64::from),
         DataType::Float32 => each(column.as_primitive::<Float32Type>(), rows, take, f64::from),
         DataType::Float64 => each(column.as_primitive::<Float64Type>(), rows, take, |n| n),
-        DataType::Int8 => each(column.as_primitive::<Int8Type>(), rows, take, f64::from),
-        DataType::Int16 => each(column.as_primitive::<Int16Type>(), rows, take, f64::from),
-        DataType::Int32 => each(column.as_primitive::<Int32Type>(), rows, take, f64::from),
-        DataType::Int64 => each(column.as_primitive::<Int64Type>(), rows, take, |n| n as f64),
-        DataType::UInt8 => each(column.as_primitive::<UInt8Type>(), rows, take, f64::from),
-        DataType::UInt16 => each(column.as_primitive::<UInt16Type>(), rows, take, f64::from),
-        DataType::UInt32 => each(column.as_primitive::<UInt32Type>(), rows, take, f64::from),
-        DataType::UInt64 => each(column.as_primitive::<UInt64Type>(), rows, take, |n| n as f64),
         DataType::Dictionary(key, _) => {
             let values = column.as_any_dictionary().values();
             for_each_key(column, key, rows, 0, &mut |at, value| {

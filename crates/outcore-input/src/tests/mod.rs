@@ -594,11 +594,11 @@ fn parse_with(
     }
     chunk.used = chunk.edges.text.len();
     // The padding may hold anything.
-    chunk.edges.text.extend(b"\t\n1.".repeat(text::PADDING / 4));
+    chunk.edges.text.extend(b"\t\n1.".repeat(chunk::PADDING / 4));
     let comment = b"#".to_vec();
-    let layout = format::Layout { weight, comment, ..format::Layout::of(delimiter) };
+    let layout = layout::Layout { weight, comment, ..layout::Layout::of(delimiter) };
     text::parse_by(&mut chunk, &layout, tight);
-    let line = |fault: &fault::LineFault| {
+    let line = |fault: &chunk::LineFault| {
         memchr::memchr_iter(b'\n', &chunk.edges.text[..fault.line_start as usize]).count() as u64
             + 1
     };

@@ -3,7 +3,7 @@
 //! Weights have a path over 8-byte words (SIMD within a register: Mycroft's zero-byte test, 1987; Lemire's eight digits at
 //! a time, 2018) and a plain path that gives the same result.
 
-use crate::fault::Problem;
+use crate::chunk::Problem;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;

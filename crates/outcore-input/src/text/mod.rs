@@ -3,23 +3,18 @@
 //! [`parse`] selects the loop once per chunk. Names in columns 1 and 2 go through [`plain`]. Unusual lines, and all lines
 //! of other layouts, go through [`general_line`], which alone determines what is wrong with a line.
 
-pub(super) mod checks;
-pub(crate) mod chunk;
 pub(super) mod field;
-pub mod lines;
+mod kinds;
+pub(crate) mod number;
 mod plain;
 
-use super::fault::{LineFault, Problem};
-use super::format::{BYTE_ORDER_MARK, Layout};
-use super::options::LINE_LIMIT;
-use super::{Delimiter, Rows};
-use chunk::ParsedChunk;
+use crate::chunk::{LineFault, ParsedChunk, Problem};
+use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::options::{Delimiter, LINE_LIMIT, Rows};
+pub(crate) use kinds::set_kinds;
 use memchr::{memchr, memchr2, memchr3, memmem};
 use outcore_graph::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 use plain::{BYTES, BYTES_AND_SPACES, PlainMasks, SPACES, parse_plain};
-
-/// Bytes after the text that may be loaded but have no meaning.
-pub(crate) const PADDING: usize = 32;
 
 /// Destination of the edges of a text.
 pub(super) struct EdgeSink<'a> {
@@ -29,7 +24,7 @@ pub(super) struct EdgeSink<'a> {
     pub(super) comments: &'a mut u64,
 }
 
-/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`]. With `stop`, parsing ends at the
+/// Parses a chunk from byte `from`; its text ends with a line end and [`PADDING`](crate::chunk::PADDING). With `stop`, parsing ends at the
 /// first bad line.
 pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
     let ParsedChunk { edges, used, faults, comments, .. } = chunk;
@@ -42,28 +37,16 @@ pub(super) fn parse(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop:
     if odd == Odd::Quotes || !layout.is_plain() {
         return parse_general(layout, odd == Odd::Quotes, text, range, &mut edges, stop);
     }
-    let plain = PlainMasks::new(layout);
-    let has_spaces = odd == Odd::Spaces;
-    match (layout.delimiter, layout.weight.is_some()) {
-        (Delimiter::Byte(_), true) if has_spaces => {
-            parse_plain::<true, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), false) if has_spaces => {
-            parse_plain::<false, BYTES_AND_SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), true) => {
-            parse_plain::<true, BYTES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Byte(_), false) => {
-            parse_plain::<false, BYTES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Spaces, true) => {
-            parse_plain::<true, SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-        (Delimiter::Spaces, false) => {
-            parse_plain::<false, SPACES>(&plain, layout, text, range, &mut edges, stop);
-        }
-    }
+    let is_weighted = layout.weight.is_some();
+    let parse = match (layout.delimiter, odd == Odd::Spaces) {
+        (Delimiter::Byte(_), true) if is_weighted => parse_plain::<true, BYTES_AND_SPACES>,
+        (Delimiter::Byte(_), true) => parse_plain::<false, BYTES_AND_SPACES>,
+        (Delimiter::Byte(_), false) if is_weighted => parse_plain::<true, BYTES>,
+        (Delimiter::Byte(_), false) => parse_plain::<false, BYTES>,
+        (Delimiter::Spaces, _) if is_weighted => parse_plain::<true, SPACES>,
+        (Delimiter::Spaces, _) => parse_plain::<false, SPACES>,
+    };
+    parse(&PlainMasks::new(layout), layout, text, range, &mut edges, stop);
 }
 
 /// What a text has that the tight loop does not expect.
@@ -145,69 +128,49 @@ pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize,
     let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, faults, .. } = chunk;
     let mut at = from;
     while at < *used {
-        let bounds = Bounds::of(text, at, *used);
-        match node_line(layout, text, &bounds) {
-            Ok(None) => {}
-            Ok(Some(mut field)) => {
-                field.unescape(text);
-                names.push(field.name(text));
+        let (line, next) = match layout.is_fasta {
+            true => fasta_line(layout, text, at, *used),
+            false => general_line(layout, true, text, at, *used),
+        };
+        match line {
+            LineKind::Nothing | LineKind::Comment => {}
+            LineKind::Edge(EdgeFields { mut source, .. }) => {
+                source.unescape(text);
+                names.push(source.name(text));
             }
-            Err(fault) => {
+            LineKind::Bad(fault) => {
                 faults.push(fault);
                 if stop {
                     return;
                 }
             }
         }
-        at = bounds.next;
+        at = next;
     }
 }
 
-/// Returns the name on a line of a node list; `None` for blank lines and comments.
-fn node_line(layout: &Layout, text: &[u8], bounds: &Bounds) -> Result<Option<Field>, LineFault> {
-    let is_sequence = layout.is_fasta && text[bounds.start] != b'>';
-    let line = &text[bounds.start..bounds.shown];
-    if is_sequence || layout.is_comment(line) || layout.is_empty(line) {
-        return Ok(None);
+/// Parses a line of FASTA: a node is the first word after `>`.
+fn fasta_line(layout: &Layout, text: &[u8], at: usize, used: usize) -> (LineKind, usize) {
+    let bounds = Bounds::of(text, at, used);
+    let line = &text[at..bounds.shown];
+    let bad =
+        |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), bounds.next);
+    if text[at] != b'>' || layout.is_comment(line) {
+        return (LineKind::Nothing, bounds.next);
     }
     if bounds.is_too_long() {
-        return Err(bounds.fault(Problem::LineTooLong, bounds.start, bounds.shown));
+        return bad(Problem::LineTooLong, at, bounds.shown);
     }
-    let (at, end) = (bounds.start, bounds.end);
-    if layout.is_fasta {
-        return word_of_fasta(text, bounds).map(Some);
-    }
-    let mut fields = Fields { layout, quoted: true, text, at, end, ended: false };
-    let mut field = Field::default();
-    for column in 0..=layout.source {
-        field = match fields.next() {
-            None if column == 0 => return Ok(None),
-            None => return Err(bounds.fault(Problem::MissingColumn(column as u32), at, end)),
-            Some(Err((problem, start, stop))) => return Err(bounds.fault(problem, start, stop)),
-            Some(Ok(field)) => field,
-        };
-    }
-    field.trim(layout, text);
-    let (start, stop) = field.outer;
-    if field.bytes() == 0 {
-        return Err(bounds.fault(Problem::EmptyNode, start, stop));
-    }
-    if field.bytes() > NAME_LIMIT {
-        return Err(bounds.fault(Problem::NameTooLong, start, stop));
-    }
-    Ok(Some(field))
-}
-
-/// Returns the first word after `>`.
-fn word_of_fasta(text: &[u8], bounds: &Bounds) -> Result<Field, LineFault> {
-    let start = bounds.start + 1;
+    let start = at + 1;
     let rest = &text[start..bounds.end];
     let end = memchr2(b' ', b'\t', rest).map_or(bounds.end, |len| start + len);
-    let field = Field { start, end, doubled: 0, outer: (start, end) };
-    match field.bytes() {
-        0 => Err(bounds.fault(Problem::EmptyNode, bounds.start, bounds.end)),
-        1..=NAME_LIMIT => Ok(field),
-        _ => Err(bounds.fault(Problem::NameTooLong, start, end)),
+    let name = Field { start, end, doubled: 0, outer: (start, end) };
+    match name.bytes() {
+        0 => bad(Problem::EmptyNode, at, bounds.end),
+        1..=NAME_LIMIT => {
+            (LineKind::Edge(EdgeFields { source: name, target: name, weight: 0 }), bounds.next)
+        }
+        _ => bad(Problem::NameTooLong, start, end),
     }
 }
 
@@ -234,9 +197,7 @@ impl Bounds {
     }
 
     fn fault(&self, problem: Problem, start: usize, stop: usize) -> LineFault {
-        let [line_start, line_end, start, end] =
-            [self.start, self.shown, start, stop].map(|byte| byte as u32);
-        LineFault { problem, line_start, line_end, start, end }
+        LineFault::new(problem, (self.start, self.shown), (start, stop))
     }
 }
 
@@ -347,7 +308,8 @@ pub(super) fn general_line(
         return (LineKind::Nothing, next);
     }
     // Where files were joined, a line may begin with the mark of the second one.
-    let at = if line.starts_with(BYTE_ORDER_MARK) { at + BYTE_ORDER_MARK.len() } else { at };
+    let is_marked = layout.rows != Rows::Nodes && line.starts_with(BYTE_ORDER_MARK);
+    let at = if is_marked { at + BYTE_ORDER_MARK.len() } else { at };
     let bad = |problem, start, stop| (LineKind::Bad(bounds.fault(problem, start, stop)), next);
     if bounds.is_too_long() {
         return bad(Problem::LineTooLong, at, shown);
@@ -375,7 +337,9 @@ pub(super) fn general_line(
     let [mut source, mut target, weight] = found;
     source.trim(layout, text);
     target.trim(layout, text);
-    for (name, problem) in [(source, Problem::EmptySource), (target, Problem::EmptyTarget)] {
+    let no_source =
+        if layout.rows == Rows::Nodes { Problem::EmptyNode } else { Problem::EmptySource };
+    for (name, problem) in [(source, no_source), (target, Problem::EmptyTarget)] {
         let is_absent = !layout.absent.is_empty() && text[name.start..name.end] == *layout.absent;
         if name.bytes() == 0 || is_absent {
             return bad(problem, name.outer.0, name.outer.1);
@@ -421,6 +385,21 @@ fn weight_value(layout: &Layout, text: &[u8]) -> Result<f64, Problem> {
 pub(super) fn is_short_number(field: &[u8]) -> bool {
     let digits = field.len() <= SHORT_NAME_BYTES && field.iter().all(u8::is_ascii_digit);
     digits && (field.len() == 1 || field.first().is_some_and(|&digit| digit != b'0'))
+}
+
+pub(crate) fn fields<'a>(layout: &'a Layout, line: &'a [u8]) -> Fields<'a> {
+    Fields { layout, quoted: true, text: line, at: 0, end: line.len(), ended: false }
+}
+
+/// Splits a line into columns without the spaces around them, up to a broken quote.
+pub(crate) fn split<'a>(layout: &Layout, line: &'a [u8]) -> Vec<&'a [u8]> {
+    fields(layout, line)
+        .map_while(|field| field.ok())
+        .map(|mut field| {
+            field.trim(layout, line);
+            &line[field.start..field.end]
+        })
+        .collect()
 }
 
 /// Iterator over the fields of one line.

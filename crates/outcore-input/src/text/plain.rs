@@ -3,7 +3,7 @@
 
 use super::field::{self, first_equal, splat};
 use super::{EdgeSink, LineKind, general_line};
-use crate::format::Layout;
+use crate::layout::Layout;
 use crate::options::LINE_LIMIT;
 use crate::{Delimiter, WeightTransform};
 use memchr::{memchr, memchr2, memchr3};

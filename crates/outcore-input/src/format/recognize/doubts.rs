@@ -4,10 +4,10 @@
 
 use super::LineReading;
 use super::lines::Sample;
-use super::numbers::{has_comma, is_missing, is_number, is_whole_number};
 use crate::Delimiter;
-use crate::fault::is_commented;
 use crate::format::names::{self, ColumnKind};
+use crate::layout::is_commented;
+use crate::text::number::{has_comma, is_missing, is_number, is_whole_number, parsed};
 use outcore_io::error::Text;
 use outcore_io::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
 use std::collections::HashSet;
@@ -144,7 +144,7 @@ fn is_single(line: &[u8], comment: &[u8]) -> bool {
 }
 
 fn whole_number(field: &[u8]) -> Option<u64> {
-    is_whole_number(field).then(|| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())?
+    Some(field).filter(|field| is_whole_number(field)).and_then(parsed)
 }
 
 /// Returns whether the first line is the size of a matrix: equal numbers of rows and columns, which no index exceeds,
@@ -256,7 +256,7 @@ fn are_times(rows: &[Vec<&[u8]>], column: usize) -> bool {
         .iter()
         .filter_map(|row| row.get(column))
         .filter(|field| !is_missing(field))
-        .map(|field| std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok())
+        .map(|field| parsed(field))
         .collect();
     let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) else { return false };
     let are_within = |from: f64, to: f64| numbers.iter().all(|number| (from..to).contains(number));

@@ -1,16 +1,19 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
-use super::numbers::{is_missing, is_number};
 use crate::format::names::ColumnKind;
-use crate::format::{Layout, fields, split};
+use crate::layout::{BYTE_ORDER_MARK, Layout};
+use crate::text::number::{is_missing, is_number};
+use crate::text::{fields, split};
 use crate::{Delimiter, InputOptions};
+use std::path::Path;
 
 /// Maximum number of lines that are sampled.
 pub(in crate::format) const SAMPLED_LINES: usize = 1000;
 
 /// Sampled lines of a block.
-#[derive(Default)]
 pub(in crate::format) struct Sample<'a> {
+    pub(in crate::format) path: &'a Path,
+    pub(in crate::format) options: &'a InputOptions,
     /// Lines that are neither blank nor comments.
     pub(in crate::format) lines: Vec<&'a [u8]>,
     /// Comments before them.
@@ -36,15 +39,25 @@ pub(in crate::format) struct Comment<'a> {
 
 impl<'a> Sample<'a> {
     /// Collects lines. If the block is not the end of the file, its last line is left out, since it may be incomplete.
-    pub(in crate::format) fn of(block: &'a [u8], is_whole: bool, options: &InputOptions) -> Self {
+    pub(in crate::format) fn of(
+        block: &'a [u8],
+        is_whole: bool,
+        path: &'a Path,
+        options: &'a InputOptions,
+    ) -> Self {
         let mut at = if block.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let comment = options.comment.clone().unwrap_or_else(|| usual_comment(&block[at..]));
         let mut sample = Self {
+            path,
+            options,
+            lines: Vec::new(),
+            comments: Vec::new(),
             comment,
-            is_whole,
+            stated: None,
             first_start: block.len(),
             first_end: block.len(),
-            ..Self::default()
+            lines_before: 0,
+            is_whole,
         };
         while at < block.len() {
             let stop = memchr::memchr(b'\n', &block[at..]).map(|len| at + len);
@@ -58,20 +71,15 @@ impl<'a> Sample<'a> {
             let stop = stop.unwrap_or(block.len());
             let line = block[at..stop].strip_suffix(b"\r").unwrap_or(&block[at..stop]);
             let next = (stop + 1).min(block.len());
-            sample.take(line, (at, next), options.delimiter);
+            sample.take(line, (at, next));
             at = next;
         }
         sample
     }
 
-    fn take(
-        &mut self,
-        line: &'a [u8],
-        (start, next): (usize, usize),
-        delimiter: Option<Delimiter>,
-    ) {
+    fn take(&mut self, line: &'a [u8], (start, next): (usize, usize)) {
         let is_first = self.lines.is_empty();
-        let is_blank = |&byte: &u8| is_blank(byte, delimiter);
+        let is_blank = |&byte: &u8| is_blank(byte, self.options.delimiter);
         let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);
         let stated = stated_delimiter(line).filter(|_| is_first && self.comments.is_empty());
         if is_comment && is_first {
@@ -88,8 +96,6 @@ impl<'a> Sample<'a> {
         self.lines.push(line);
     }
 }
-
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns the prefix of comments if none is given: `%` if the first line begins with it, as in KONECT; otherwise `#`.
 fn usual_comment(text: &[u8]) -> Vec<u8> {

@@ -6,17 +6,17 @@
 
 pub(super) mod doubts;
 pub(super) mod lines;
-pub(super) mod numbers;
 pub(crate) mod question;
 
 use super::formats;
 use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use crate::layout::Layout;
+use crate::text::number::{has_comma, is_moment, is_number, is_whole_number, is_word, parsed};
+use crate::text::split;
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
-use numbers::{has_comma, is_moment, is_number, is_whole_number, is_word};
 use outcore_io::error::Result;
 use question::ColumnView;
-use std::path::Path;
 
 const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'\t'),
@@ -48,8 +48,17 @@ pub(super) struct LineReading<'a> {
 }
 
 impl<'a> LineReading<'a> {
-    fn of(sample: &Sample<'a>, delimiter: Delimiter, options: &InputOptions) -> Self {
+    fn of(sample: &Sample<'a>, delimiter: Delimiter) -> Self {
+        let options = sample.options;
         let split = SplitLines::of(sample, delimiter);
+        let new = |split, header, names, kinds, choice, is_header_unclear| Self {
+            split,
+            header,
+            names,
+            kinds,
+            choice,
+            is_header_unclear,
+        };
         let asks = |names: &[&[u8]], kinds: &[ColumnKind]| {
             let (rows, transform) = (options.rows, options.weight_transform);
             NamedColumns { names, kinds, rows, transform, weighted: !options.ignore_weights }
@@ -61,8 +70,7 @@ impl<'a> LineReading<'a> {
                 let names = names_in_comment(comment.line, &sample.comment, delimiter);
                 let choice = (names.len() == split.width).then(|| asks(&names, &kinds));
                 if let Some(choice) = choice.filter(ColumnChoice::is_by_name) {
-                    let header = HeaderAt::Comment(at);
-                    return Self { split, header, names, kinds, choice, is_header_unclear: false };
+                    return new(split, HeaderAt::Comment(at), names, kinds, choice, false);
                 }
             }
         }
@@ -89,26 +97,11 @@ impl<'a> LineReading<'a> {
             Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
         };
         let mut reading = match found {
-            Some(true) => Self {
-                split,
-                header: HeaderAt::First,
-                names,
-                kinds,
-                choice,
-                is_header_unclear: false,
-            },
+            Some(true) => new(split, HeaderAt::First, names, kinds, choice, false),
             _ => {
                 let kinds = SplitLines::kinds(&split.rows, split.width);
                 let choice = asks(&[], &kinds);
-                let is_header_unclear = found.is_none();
-                Self {
-                    split,
-                    header: HeaderAt::None,
-                    names: Vec::new(),
-                    kinds,
-                    choice,
-                    is_header_unclear,
-                }
+                new(split, HeaderAt::None, Vec::new(), kinds, choice, found.is_none())
             }
         };
         reading.look_at_shape(options);
@@ -122,15 +115,8 @@ impl<'a> LineReading<'a> {
         let Some(format) = may_be.then(|| formats::by_shape(self.body())).flatten() else { return };
         if let [Some(source), Some(target), weight] = format.places() {
             let weight = weight.filter(|_| !options.ignore_weights);
-            let (by_name, format) = (false, Some(format));
-            self.choice = ColumnChoice::Use(Chosen {
-                source,
-                target,
-                weight,
-                by_name,
-                format,
-                two_mode: false,
-            });
+            let chosen = Chosen::by_place(source, target, weight);
+            self.choice = ColumnChoice::Use(Chosen { format: Some(format), ..chosen });
         }
     }
 
@@ -210,14 +196,12 @@ impl<'a> LineReading<'a> {
 pub(super) fn recognize<'a>(
     sample: &Sample<'a>,
     known: Option<Delimiter>,
-    path: &Path,
-    options: &InputOptions,
 ) -> Result<LineReading<'a>> {
     if let Some(delimiter) = known {
-        return Ok(LineReading::of(sample, delimiter, options));
+        return Ok(LineReading::of(sample, delimiter));
     }
-    let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter, options));
-    let wanted = options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
+    let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter));
+    let wanted = sample.options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
     let rank = |reading: &LineReading<'_>| {
         // The user says which columns there are, so it does not matter that there is no other choice.
         let has_all = wanted > 0 && reading.column_count() >= wanted;
@@ -244,7 +228,7 @@ pub(super) fn recognize<'a>(
             found = other;
             continue;
         }
-        return Err(question::delimiter(path, found, other));
+        return Err(question::delimiter(sample.path, found, other));
     }
     // What separates the same number of columns in all lines, none of which holds the delimiter found, is hardly part
     // of a name: `0,0, test`, but not `sp|P1|A sp|P2|B`. Between tabs it is.
@@ -256,7 +240,7 @@ pub(super) fn recognize<'a>(
     };
     let is_open = best.1 == 3 && wanted == 0 && found.split.delimiter != Delimiter::Byte(b'\t');
     match readings.iter().filter(|_| is_open).find(may_divide) {
-        Some(other) => Err(question::delimiter(path, found, other)),
+        Some(other) => Err(question::delimiter(sample.path, found, other)),
         None => Ok(found.clone()),
     }
 }
@@ -285,7 +269,7 @@ fn names_in_comment<'a>(line: &'a [u8], comment: &[u8], delimiter: Delimiter) ->
         Some(fields) => (fields, Delimiter::Byte(b',')),
         None => (text, delimiter),
     };
-    let names = super::split(&super::Layout::of(delimiter), text);
+    let names = split(&Layout::of(delimiter), text);
     names.into_iter().map(<[u8]>::trim_ascii).collect()
 }
 
@@ -337,8 +321,7 @@ fn is_header(
 fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let number = |row: &Vec<&[u8]>| {
         let is_longer = row.len() == header.len() + 1;
-        let digits = is_longer.then(|| row[0]).filter(|field| is_whole_number(field))?;
-        std::str::from_utf8(digits.trim_ascii()).ok()?.parse::<u64>().ok()
+        is_longer.then(|| row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)
     };
     let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
     let is_rising = |numbers: Vec<u64>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);

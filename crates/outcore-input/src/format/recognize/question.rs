@@ -1,14 +1,13 @@
 //! Questions: errors of a file whose columns could mean several things. They show the columns, and what to type.
 
 use super::LineReading;
-use crate::fault::escape;
+use crate::fault::escaped;
 use crate::format::names::{Chosen, ColumnChoice, ColumnKind};
-use crate::format::understood::shown_name;
-use crate::{Delimiter, InputOptions, Rows};
+use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
     COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
-use outcore_io::error::{Error, Opt};
+use outcore_io::error::{Error, Opt, Text};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -17,6 +16,8 @@ use std::path::Path;
 const COLUMNS_SHOWN: usize = 12;
 /// Values of a column that are shown.
 const VALUES_SHOWN: usize = 2;
+/// Maximum number of characters shown of a column name.
+const NAME_SHOWN: usize = 40;
 /// Maximum number of commands that are proposed.
 const COMMANDS_SHOWN: usize = 3;
 
@@ -31,6 +32,13 @@ pub(crate) struct ColumnView<'a> {
     pub(crate) choice: &'a ColumnChoice,
     /// Whether the first line may be a header or an edge.
     pub(crate) is_header_unclear: bool,
+}
+
+impl<'a> ColumnView<'a> {
+    /// Returns the distinct values of a column.
+    fn values(&self, at: usize) -> HashSet<&'a [u8]> {
+        self.rows.iter().filter_map(|row| row.get(at).copied()).collect()
+    }
 }
 
 /// Returns the question about the columns of a file, unless they are certain.
@@ -115,11 +123,8 @@ fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOpt
 /// Returns whether the second of three columns is a sign, or words that name no node while the others share names.
 fn is_relation(view: &ColumnView<'_>) -> bool {
     let rows = view.rows;
-    let column = |at: usize| {
-        rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
-    };
     let is_sign = |field: &&[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_punctuation);
-    let [sources, relations, targets] = [column(0), column(1), column(2)];
+    let [sources, relations, targets] = [0, 1, 2].map(|at| view.values(at));
     view.kinds.len() == 3
         && (relations.iter().all(is_sign)
             || relations.len() * 2 <= rows.len()
@@ -130,16 +135,12 @@ fn is_relation(view: &ColumnView<'_>) -> bool {
 /// Returns likely columns: those that share names, otherwise the first ones of text; without and with a weight.
 fn commands(view: &ColumnView<'_>) -> Vec<Opt> {
     let count = view.kinds.len().min(COLUMNS_SHOWN);
-    let rows = view.rows;
-    let column = |at: usize| {
-        rows.iter().filter_map(move |row| row.get(at).copied()).collect::<HashSet<&[u8]>>()
-    };
     let of_text: Vec<usize> =
         (0..count).filter(|&at| view.kinds.get(at) == Some(&ColumnKind::Text)).collect();
     let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |two| (one, two)));
     let shares = |&(one, two): &(usize, usize)| {
         view.kinds.get(one) == view.kinds.get(two)
-            && column(one).intersection(&column(two)).count() * 4 > rows.len()
+            && view.values(one).intersection(&view.values(two)).count() * 4 > view.rows.len()
     };
     let by_place = match of_text[..] {
         [one, two, ..] if is_relation(view) => (one, if two == 1 { 2 } else { two }),
@@ -181,17 +182,16 @@ pub(in crate::format) fn columns_of(view: &ColumnView<'_>, columns: &[usize]) ->
     COLUMNS.of(texts.join(","))
 }
 
+/// Proposes options.
 fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
-    let options: Vec<Opt> = options.collect();
-    match &options[..] {
-        [] => error.hint(format_args!("use {COLUMNS}")),
-        [one] => error.hint(format_args!("use {one}")),
-        [one, two] => error.hint(format_args!("use {one} or {two}")),
-        [one, two, three] => error.hint(format_args!("use {one}, {two} or {three}")),
-        [one, two, three, last, ..] => {
-            error.hint(format_args!("use {one}, {two}, {three} or {last}"))
-        }
+    let mut options = options.peekable();
+    let Some(first) = options.next() else { return error };
+    let mut text = Text::from(format_args!("use {first}"));
+    while let Some(option) = options.next() {
+        let joint = if options.peek().is_some() { "," } else { " or" };
+        text = format_args!("{text}{joint} {option}").into();
     }
+    error.hint(text)
 }
 
 /// Adds a note for each column, with some of its values.
@@ -219,15 +219,19 @@ pub(in crate::format) fn describe_column(view: &ColumnView<'_>, at: usize) -> St
 /// Returns the first values of a column.
 pub(in crate::format) fn values(view: &ColumnView<'_>, at: usize) -> String {
     let values = view.rows.iter().filter_map(|row| row.get(at));
-    let shown: Vec<String> = values
-        .take(VALUES_SHOWN)
-        .map(|value| {
-            let mut all = String::new();
-            escape(&value[..value.len().min(40)], &mut all);
-            all
-        })
-        .collect();
-    shown.join(", ")
+    values.take(VALUES_SHOWN).map(|value| escaped(value, 40)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a column name, in backticks if it could be taken for other words of the line.
+pub(in crate::format) fn shown_name(name: &[u8]) -> String {
+    // A character takes at most four bytes.
+    let all = escaped(name, 4 * NAME_SHOWN);
+    let mut shown: String = all.chars().take(NAME_SHOWN).collect();
+    if shown.len() < all.len() || name.len() > 4 * NAME_SHOWN {
+        shown += "...";
+    }
+    let is_odd = |letter: char| letter.is_whitespace() || ",;`=()".contains(letter);
+    if shown.contains(is_odd) || shown.contains("->") { format!("`{shown}`") } else { shown }
 }
 
 /// Returns the question which of two delimiters separates the columns.
@@ -245,9 +249,7 @@ pub(in crate::format) fn delimiter(
     );
     let show = |reading: &LineReading<'_>| {
         let row = reading.split.rows.first().map(|row| row.join(&b" | "[..])).unwrap_or_default();
-        let mut text = String::new();
-        escape(&row[..row.len().min(80)], &mut text);
-        format!("by {}: {text}", reading.split.delimiter.plain_name())
+        format!("by {}: {}", reading.split.delimiter.plain_name(), escaped(&row, 80))
     };
     let [first, second] = [one, other].map(|reading| DELIMITER.of(reading.split.delimiter.typed()));
     Error::usage(message)
@@ -258,8 +260,7 @@ pub(in crate::format) fn delimiter(
 
 /// Returns the question whether a line that begins like a comment is an edge.
 pub(in crate::format) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Error {
-    let mut text = String::new();
-    escape(&line[..line.len().min(80)], &mut text);
+    let text = escaped(line, 80);
     let mark = String::from_utf8_lossy(comment).into_owned();
     let message =
         format!("`{}` has a line that may be a comment or an edge: `{text}`", path.display());
@@ -270,20 +271,8 @@ pub(in crate::format) fn comment(path: &Path, line: &[u8], comment: &[u8]) -> Er
 }
 
 /// Returns the question about a format that a doubt names.
-pub(in crate::format) fn doubt(path: &Path, message: &str, hint: outcore_io::error::Text) -> Error {
+pub(in crate::format) fn doubt(path: &Path, message: &str, hint: Text) -> Error {
     Error::usage(format!("`{}` {message}", path.display()))
         .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))
         .hint(hint)
-}
-
-impl Delimiter {
-    /// Returns the delimiter as it is typed.
-    fn typed(self) -> String {
-        match self {
-            Self::Spaces => "spaces".into(),
-            Self::Byte(b'\t') => "tab".into(),
-            Self::Byte(b',') => "comma".into(),
-            Self::Byte(byte) => format!("'{}'", byte.escape_ascii()),
-        }
-    }
 }

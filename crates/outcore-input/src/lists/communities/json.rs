@@ -1,6 +1,6 @@
 //! JSON lines: an object per node, as the command writes them to `.jsonl`.
 
-use super::super::edges::ListEdges;
+use super::super::edges::{ListEdges, Progress};
 use super::super::words::Words;
 use super::read::next_text;
 use super::shape::is_path;
@@ -49,12 +49,12 @@ struct JsonRoles {
 }
 
 /// Reads an object per line. The first one names the members, as a header names columns.
-pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Result<bool> {
+pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut roles = None;
     while next_text(words)? {
         let Ok(JsonMembers(members)) = serde_json::from_slice(words.word()) else {
-            return Err(words
-                .error("line is not an object", "expected `{\"node\": ..., \"community\": ...}`"));
+            return words
+                .fail("line is not an object", "expected `{\"node\": ..., \"community\": ...}`");
         };
         if roles.is_none() {
             roles = Some(roles_of(&members, words, edges)?);
@@ -65,16 +65,14 @@ pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Result
         let found = match are_paths {
             true if is_path(found.as_bytes()) => found.split(':').next().unwrap_or_default(),
             true => {
-                return Err(words.error("path cannot be read", "expected numbers joined by colons"));
+                return words.fail("path cannot be read", "expected numbers joined by colons");
             }
             false => &found,
         };
         edges.begin(name.as_bytes());
-        if !edges.push(words, found.as_bytes(), None)? {
-            return Ok(false);
-        }
+        edges.push(words, found.as_bytes(), None)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Returns the text of a name: a string, or a whole number.
@@ -84,9 +82,9 @@ fn text_of(members: &[(String, Value)], wanted: &str, words: &Words) -> Result<S
         Some(Value::Number(number)) if !number.is_f64() => Ok(number.to_string()),
         Some(_) => {
             let message = format!("`{wanted}` is not a name");
-            Err(words.error(&message, "expected a string or a whole number"))
+            words.fail(&message, "expected a string or a whole number")
         }
-        None => Err(words.error(&format!("object has no `{wanted}`"), "expected it in every line")),
+        None => words.fail(&format!("object has no `{wanted}`"), "expected it in every line"),
     }
 }
 
@@ -98,7 +96,7 @@ fn roles_of(
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let path = words.path().display();
-    let chosen = match &edges.settings.columns {
+    let chosen = match &edges.options.columns {
         Some(columns) => {
             let place = |column: &Column| match column {
                 Column::Number(number) => {
@@ -115,16 +113,15 @@ fn roles_of(
         }
     };
     let Some([node, community]) = chosen.as_deref() else {
-        let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
         let message = format!("`{path}` does not say which members are the node and its community");
         return Err(Error::usage(message)
-            .note(format!("its first object has {}", shown.join(", ")))
+            .note(format!("its first object has {}", names::listed(&names)))
             .hint(format_args!(
                 "use {} with two of these",
                 COMMUNITY_COLUMNS.of("NODE,COMMUNITY")
             )));
     };
     let (node, community) = (names[*node].to_owned(), names[*community].to_owned());
-    let are_paths = community == "path" && edges.settings.columns.is_none();
+    let are_paths = community == "path" && edges.options.columns.is_none();
     Ok(JsonRoles { node, community, are_paths })
 }

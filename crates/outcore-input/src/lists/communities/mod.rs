@@ -20,6 +20,7 @@ mod shape;
 mod tests;
 
 use super::ListKind;
+use super::words::without_mark;
 use crate::CommunityFormat;
 use crate::decompress::Input;
 use crate::options::{Column, InputOptions};
@@ -33,49 +34,21 @@ const HEAD_BYTES: [usize; 2] = [64 << 10, 4 << 20];
 const JSON_LINES: &str = "JSON lines";
 
 /// Readers of communities, and the values of `--community-format` that select them.
+#[rustfmt::skip]
 static KINDS: [(CommunityFormat, ListKind); 8] = [
-    kind(CommunityFormat::Mcl, "mcl clusters", "a cluster per column", read::matrix),
-    kind(CommunityFormat::Clu, "clu", "a module per node", read::clu),
-    kind(
-        CommunityFormat::Tree,
-        "tree of Infomap",
-        "communities are the modules that hold nodes",
-        read::tree,
-    ),
-    kind(CommunityFormat::Clstr, "clusters of CD-HIT", "names up to `...`", read::clstr),
-    kind(CommunityFormat::Uc, "uc", "records S and H, label and cluster", read::uc),
-    kind(CommunityFormat::Jsonl, JSON_LINES, "an object per node", json::json_lines),
-    kind(
-        CommunityFormat::Clusters,
-        "clusters",
-        "a community per line, numbered from 0",
-        read::clusters,
-    ),
-    kind(
-        CommunityFormat::Levels,
-        "levels",
-        "a node and its path, which begins with the community",
-        read::levels,
-    ),
+    (CommunityFormat::Mcl, kind("mcl clusters", "a cluster per column", read::matrix)),
+    (CommunityFormat::Clu, kind("clu", "a module per node", read::clu)),
+    (CommunityFormat::Tree, kind("tree of Infomap", "communities are the modules that hold nodes", read::tree)),
+    (CommunityFormat::Clstr, kind("clusters of CD-HIT", "names up to `...`", read::clstr)),
+    (CommunityFormat::Uc, kind("uc", "records S and H, label and cluster", read::uc)),
+    (CommunityFormat::Jsonl, kind(JSON_LINES, "an object per node", json::json_lines)),
+    (CommunityFormat::Clusters, kind("clusters", "a community per line, numbered from 0", read::clusters)),
+    (CommunityFormat::Levels, kind("levels", "a node and its path, which begins with the community", read::levels)),
 ];
 
-const fn kind(
-    format: CommunityFormat,
-    name: &'static str,
-    nodes: &'static str,
-    read: super::ReadList,
-) -> (CommunityFormat, ListKind) {
-    let kind = ListKind {
-        format: None,
-        name,
-        doc: "",
-        endings: &[],
-        nodes,
-        weights: "",
-        is: |_, _| false,
-        read,
-    };
-    (format, kind)
+const fn kind(name: &'static str, nodes: &'static str, read: super::ReadList) -> ListKind {
+    let (endings, doc, weights) = (&[], "", "");
+    ListKind { format: None, name, doc, endings, nodes, weights, is: |_, _| false, read }
 }
 
 /// Returns the reader of a file of communities: as `options` say, otherwise as its first lines do. Without one, the file
@@ -141,7 +114,7 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
     if !is_whole && memchr::memchr_iter(b'\n', head).count() < 2 {
         (head, is_whole) = input.peek(HEAD_BYTES[1])?;
     }
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let head = without_mark(head);
     let lines = shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#"));
     if let Some(format) = lines.banner(head) {
         return Ok(format);
@@ -152,7 +125,7 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
 
 /// Returns the name of a file of communities of another program, which is not a list of edges.
 pub(crate) fn known(head: &[u8]) -> Option<&'static str> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let head = without_mark(head);
     match shape::Lines::of(head, false, b"#").banner(head)? {
         CommunityFormat::Clu => Some("a file of modules (clu)"),
         CommunityFormat::Tree => Some("a tree of Infomap"),

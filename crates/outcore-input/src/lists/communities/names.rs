@@ -69,10 +69,10 @@ fn take_quoted(
             }
             None | Some(b'\n') => {
                 let expected = "a quoted field cannot hold a line break";
-                return Err(words.error("quote is not closed on its line", expected));
+                return words.fail("quote is not closed on its line", expected);
             }
             Some(_) if into.len() > NAME_LIMIT => {
-                return Err(words.error("name is longer than 64 KiB", "expected a shorter one"));
+                return words.fail("name is longer than 64 KiB", "expected a shorter one");
             }
             Some(_) => {}
         }
@@ -83,7 +83,7 @@ fn take_quoted(
         Some(byte) if !is_delimiter(byte) && !b"\r\n".contains(&byte) => {
             words.begin_word();
             words.take_until(|byte| is_delimiter(byte) || byte == b'\n')?;
-            Err(words.error("text follows the closing quote", "expected the next name"))
+            words.fail("text follows the closing quote", "expected the next name")
         }
         _ => Ok(()),
     }

@@ -1,16 +1,14 @@
 //! Readers of files of communities, each from words to nodes and their communities.
 
-use super::super::edges::ListEdges;
+use super::super::edges::{ListEdges, Progress};
 use super::super::mcl;
 use super::super::words::{Token, Words, whole_number};
 use super::names::{Item, next_name};
 use super::shape::{delimiter_of, is_cluster, is_path, modules_of, starts_with};
 use outcore_io::error::Result;
 
-type WantsMore = Result<bool>;
-
 /// Reads a community per line. Names between bytes may be quoted, as `--rows community` writes them.
-pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
     let mut quoted = Vec::new();
     let (mut community, mut is_begun) = (0u64, false);
@@ -19,7 +17,7 @@ pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMor
             skip_comments(words, edges)?;
         }
         match next_name(words, delimiter, &mut quoted)? {
-            Item::End => return Ok(true),
+            Item::End => return Ok(()),
             Item::LineEnd => {
                 community += u64::from(is_begun);
                 is_begun = false;
@@ -29,14 +27,12 @@ pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMor
             Item::Quoted => edges.begin(quoted.as_slice()),
         }
         is_begun = true;
-        if !edges.push(words, community, None)? {
-            return Ok(false);
-        }
+        edges.push(words, community, None)?;
     }
 }
 
 /// Reads a node and its path per line: the community is the first part of the path.
-pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
     let mut quoted = Vec::new();
     let mut is_first = true;
@@ -45,7 +41,7 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore 
             skip_comments(words, edges)?;
         }
         match next_name(words, delimiter, &mut quoted)? {
-            Item::End => return Ok(true),
+            Item::End => return Ok(()),
             Item::LineEnd => continue,
             Item::Word => edges.begin(words.word()),
             Item::Quoted => edges.begin(quoted.as_slice()),
@@ -53,21 +49,18 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore 
         is_first = false;
         let item = next_name(words, delimiter, &mut quoted)?;
         if !matches!(item, Item::Word) || !is_path(words.word()) {
-            return Err(
-                words.error("line has no path", "expected numbers joined by colons, such as 3:0:5")
-            );
+            return words
+                .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
         }
         let first = words.word().split(|&byte| byte == b':').next().unwrap_or_default();
-        if !edges.push(words, first, None)? {
-            return Ok(false);
-        }
+        edges.push(words, first, None)?;
         words.end_line()?;
     }
 }
 
 /// Moves to the end of the line if it is a comment.
 fn skip_comments(words: &mut Words, edges: &ListEdges<'_>) -> Result<()> {
-    let comment = &edges.settings.comment;
+    let comment = edges.options.comment.as_deref().unwrap_or(b"#");
     let window = words.next_window()?;
     let is_usual = comment == b"#" && window.starts_with(b"%");
     if is_usual || !comment.is_empty() && window.starts_with(comment) {
@@ -77,42 +70,40 @@ fn skip_comments(words: &mut Words, edges: &ListEdges<'_>) -> Result<()> {
 }
 
 /// Reads the clusters of an mcl matrix: each cluster, the numbers of its nodes, and `$`.
-pub(super) fn matrix(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn matrix(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     loop {
         if !mcl::next_word(words)? {
-            return Err(words.error("file has no matrix", "expected `(mclmatrix`"));
+            return words.fail("file has no matrix", "expected `(mclmatrix`");
         }
         match words.word() {
             b"(mclmatrix" => break,
             word if word.starts_with(b"(mcl") => while !mcl::is_end(words, b")")? {},
-            _ => return Err(words.error("no matrix section begins here", "expected `(mcl...`")),
+            _ => return words.fail("no matrix section begins here", "expected `(mcl...`"),
         }
     }
     if !mcl::next_word(words)? || words.word() != b"begin" {
-        return Err(words.error("matrix does not begin", "expected `begin`"));
+        return words.fail("matrix does not begin", "expected `begin`");
     }
     while !mcl::is_end(words, b")")? {
         let Some(cluster) = words.number() else {
-            return Err(words.error("cluster is not a number", "expected a whole number, or `)`"));
+            return words.fail("cluster is not a number", "expected a whole number, or `)`");
         };
         while !mcl::is_end(words, b"$")? {
             let Some(node) = words.number() else {
                 let expected =
                     "expected the number of a node, or `$`: a matrix of weights is a graph";
-                return Err(words.error("entry is not a node of a cluster", expected));
+                return words.fail("entry is not a node of a cluster", expected);
             };
             edges.begin(node);
-            if !edges.push(words, cluster, None)? {
-                return Ok(false);
-            }
+            edges.push(words, cluster, None)?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Reads modules: after `*Vertices`, that of each node, which are numbered from 1; otherwise in the columns that a
 /// comment names, as Infomap writes them.
-pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut columns = None;
     let mut declared = None;
     let mut node = 0u64;
@@ -140,44 +131,32 @@ pub(super) fn clu(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
                 words.end_line()?;
             }
             b'*' => {
-                return Err(
-                    words.error("section is not of modules", "expected the end of the file")
-                );
+                return words.fail("section is not of modules", "expected the end of the file");
             }
             _ => {
-                let is_wanted = match columns {
-                    Some(columns) => module_in(words, edges, columns)?,
-                    None => {
-                        node += 1;
-                        let module = number(words, "expected the number of a module")?;
-                        edges.begin(node);
-                        edges.push(words, module, None)?
-                    }
-                };
-                if !is_wanted {
-                    return Ok(false);
+                if let Some(columns) = columns {
+                    module_in(words, edges, columns)?;
+                    continue;
                 }
-                if columns.is_none() {
-                    words.end_line()?;
-                }
+                node += 1;
+                let module = number(words, "expected the number of a module")?;
+                edges.begin(node);
+                edges.push(words, module, None)?;
+                words.end_line()?;
             }
         }
     }
     match declared {
         Some(count) if count != node => {
             let expected = format!("expected as many modules as vertices, {count}");
-            Err(words.error(&format!("file ends after {node} modules"), &expected))
+            words.fail(&format!("file ends after {node} modules"), &expected)
         }
-        _ => Ok(true),
+        _ => Ok(()),
     }
 }
 
 /// Reads a line with the node and its module in these columns; its first word has been read.
-fn module_in(
-    words: &mut Words,
-    edges: &mut ListEdges<'_>,
-    [node, module]: [usize; 2],
-) -> WantsMore {
+fn module_in(words: &mut Words, edges: &mut ListEdges<'_>, [node, module]: [usize; 2]) -> Progress {
     let mut name = Vec::new();
     let mut found = None;
     for at in 0..=node.max(module) {
@@ -192,23 +171,22 @@ fn module_in(
         }
     }
     edges.begin(name.as_slice());
-    let is_wanted = edges.push(words, found.unwrap_or_default(), None)?;
-    words.skip_line()?;
-    Ok(is_wanted)
+    edges.push(words, found.unwrap_or_default(), None)?;
+    Ok(words.skip_line()?)
 }
 
 /// Reads the nodes of a tree of Infomap, up to its links: the community is the module that holds the node.
-pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     while words.next_line(Some(b'#'))? {
         if words.word().starts_with(b"*") {
             // Links between modules follow.
-            return Ok(true);
+            return Ok(());
         }
         let module = match memchr::memrchr(b':', words.word()) {
             Some(end) if is_path(words.word()) => words.word()[..end].to_vec(),
             _ => {
                 let expected = "expected numbers joined by colons, such as 1:2:3";
-                return Err(words.error("path of the node cannot be read", expected));
+                return words.fail("path of the node cannot be read", expected);
             }
         };
         words.require("line has no flow", "expected a number")?;
@@ -217,18 +195,16 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
         let name =
             rest.strip_prefix(b"\"").and_then(|rest| Some(&rest[..memchr::memrchr(b'"', rest)?]));
         let Some(name) = name else {
-            return Err(words.error("node has no name", "expected a name in double quotes"));
+            return words.fail("node has no name", "expected a name in double quotes");
         };
         edges.begin(name);
-        if !edges.push(words, module.as_slice(), None)? {
-            return Ok(false);
-        }
+        edges.push(words, module.as_slice(), None)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Reads clusters of CD-HIT: `>Cluster 0`, then `0\t297aa, >name... *` for each sequence.
-pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let mut cluster = None;
     while next_text(words)? {
         let line = words.word();
@@ -237,48 +213,42 @@ pub(super) fn clstr(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
             continue;
         }
         let Some(cluster) = cluster else {
-            return Err(words.error("line is before the first cluster", "expected `>Cluster 0`"));
+            return words.fail("line is before the first cluster", "expected `>Cluster 0`");
         };
         let name = memchr::memmem::find(line, b", >").map(|at| &line[at + 3..]);
         let name = name.and_then(|name| Some(&name[..memchr::memmem::rfind(name, b"...")?]));
         let Some(name) = name else {
-            return Err(
-                words.error("sequence of a cluster cannot be read", "expected `, >NAME...`")
-            );
+            return words.fail("sequence of a cluster cannot be read", "expected `, >NAME...`");
         };
         edges.begin(name);
-        if !edges.push(words, cluster, None)? {
-            return Ok(false);
-        }
+        edges.push(words, cluster, None)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Reads records of UCLUST: `S` and `H` have the number of a cluster in column 2 and the label of a sequence of it in
 /// column 9. Others repeat these, or are sequences without a cluster.
-pub(super) fn uc(words: &mut Words, edges: &mut ListEdges<'_>) -> WantsMore {
+pub(super) fn uc(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     while next_text(words)? {
         let fields: Vec<&[u8]> = words.word().split(|&byte| byte == b'\t').collect();
         match fields[..] {
             [b"S" | b"H", cluster, _, _, _, _, _, _, label, _] => {
                 let Some(cluster) = whole_number(cluster) else {
-                    return Err(words
-                        .error("cluster is not a number", "expected a whole number in column 2"));
+                    return words
+                        .fail("cluster is not a number", "expected a whole number in column 2");
                 };
                 edges.begin(label.trim_ascii());
-                if !edges.push(words, cluster, None)? {
-                    return Ok(false);
-                }
+                edges.push(words, cluster, None)?;
             }
             [b"C" | b"N" | b"L" | b"R" | b"D", ..] if fields.len() == 10 => {}
             [first, ..] if first.starts_with(b"#") => {}
             _ => {
                 let expected = "expected S, H, C or N, and nine more columns";
-                return Err(words.error("record cannot be read", expected));
+                return words.fail("record cannot be read", expected);
             }
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Moves to the next line that is not blank, all of it; returns `false` at the end of the text.

@@ -1,7 +1,10 @@
 //! What the first lines of a file of communities are: a banner, records, or the shape of their columns.
 
-use crate::fault::escape;
-use crate::format::{Layout, fields, names};
+use crate::fault::escaped;
+use crate::format::names;
+use crate::layout::Layout;
+use crate::text::number::{is_digits, is_whole_number, parsed};
+use crate::text::{fields, is_short_number};
 use crate::{CommunityFormat, Delimiter};
 use outcore_io::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use outcore_io::error::{Error, Result};
@@ -127,8 +130,7 @@ fn are_distinct<'a>(texts: impl Iterator<Item = &'a [u8]>) -> bool {
 }
 
 fn ask(path: &Path, line: &[u8], least: usize, most: usize) -> Error {
-    let mut shown = String::new();
-    escape(&line[..line.len().min(60)], &mut shown);
+    let shown = escaped(line, 60);
     let path = path.display();
     let message =
         format!("`{path}` has lines of {least} to {most} columns: which are communities?");
@@ -143,21 +145,13 @@ fn ask(path: &Path, line: &[u8], least: usize, most: usize) -> Error {
 
 /// Returns whether a text is numbers joined by colons, as `--levels tree` writes them.
 pub(super) fn is_path(text: &[u8]) -> bool {
-    let is_number = |part: &[u8]| {
-        let is_plain = part.len() == 1 || part.first() != Some(&b'0');
-        !part.is_empty() && part.len() <= 15 && part.iter().all(u8::is_ascii_digit) && is_plain
-    };
-    text.split(|&byte| byte == b':').all(is_number)
+    text.split(|&byte| byte == b':').all(is_short_number)
 }
 
 /// Returns whether lines are those of a vector of Pajek: `*Vertices 34`, then a number per line.
 fn is_vector(first: &[u8], second: Option<&[u8]>) -> bool {
-    let is_number = |line: &[u8]| {
-        let digits = line.trim_ascii();
-        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
-    };
     let is_partition = starts_with(first, b"*partition");
-    is_partition || starts_with(first, b"*vertices") && second.is_some_and(is_number)
+    is_partition || starts_with(first, b"*vertices") && second.is_some_and(is_whole_number)
 }
 
 pub(super) fn starts_with(line: &[u8], start: &[u8]) -> bool {
@@ -178,16 +172,14 @@ pub(super) fn modules_of(comment: &[u8]) -> Option<[usize; 2]> {
 fn is_in_tree(line: &[u8]) -> bool {
     let mut words = line.split(|byte| b" \t".contains(byte)).filter(|word| !word.is_empty());
     let path = words.next().unwrap_or_default();
-    let has_flow =
-        words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse::<f64>().ok());
+    let has_flow = words.next().and_then(parsed::<f64>);
     let is_named = words.next().is_some_and(|word| word.starts_with(b"\""));
     path.contains(&b':') && is_path(path) && has_flow.is_some() && is_named
 }
 
 /// Returns whether a line begins a cluster of CD-HIT: `>Cluster 0`.
 pub(super) fn is_cluster(line: &[u8]) -> bool {
-    let number = line.strip_prefix(b">Cluster ").unwrap_or_default();
-    !number.is_empty() && number.iter().all(u8::is_ascii_digit)
+    line.strip_prefix(b">Cluster ").is_some_and(is_digits)
 }
 
 /// Returns whether a line is a sequence of a cluster of CD-HIT: `0\t297aa, >name... *`.
@@ -198,10 +190,9 @@ fn is_member(line: &[u8]) -> bool {
 /// Returns whether a line is a record of UCLUST: ten columns, of which the first is a letter and the second a number.
 fn is_record(line: &[u8]) -> bool {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
-    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     fields.len() == 10
         && matches!(fields[0], b"S" | b"H" | b"C" | b"N" | b"L" | b"R" | b"D")
-        && (is_number(fields[1]) || fields[1] == b"*")
+        && (is_digits(fields[1]) || fields[1] == b"*")
 }
 
 /// Returns whether a file begins with an object on a line of its own.

@@ -1,11 +1,9 @@
 //! Adapts parsed edges to the context of the whole file: removes indexes that are not rows of a matrix, and headers
-//! repeated where files were concatenated; tells nodes of two kinds apart.
+//! repeated where files were concatenated.
 
-use crate::fault::{LineFault, Problem};
-use crate::format::InputFormat;
-use crate::text::PADDING;
-use crate::text::chunk::ParsedChunk;
-use outcore_graph::ids::{EdgeChunk, Fingerprint, NameRef};
+use super::InputFormat;
+use crate::chunk::{LineFault, ParsedChunk, Problem};
+use outcore_graph::ids::{EdgeChunk, NameRef};
 
 /// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
@@ -25,31 +23,6 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
             });
         }
     }
-}
-
-/// Puts the kind of each node before its name, for sources and targets of two kinds. The names are written after the
-/// text.
-pub(crate) fn set_kinds(chunk: &mut ParsedChunk, kinds: &[String; 2]) {
-    let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, .. } = chunk;
-    text.truncate(*used);
-    let mut last = [(NameRef::default(), NameRef::default()); 2];
-    for pair in names.chunks_exact_mut(2) {
-        for ((name, kind), (before, after)) in pair.iter_mut().zip(kinds).zip(&mut last) {
-            // Rows that are grouped by source repeat its name.
-            if name.fingerprint != before.fingerprint {
-                *before = *name;
-                let from = text.len();
-                text.extend_from_slice(kind.as_bytes());
-                text.extend_from_within(name.offset as usize..(name.offset + name.bytes) as usize);
-                let bytes = (text.len() - from) as u32;
-                let fingerprint = Fingerprint::of(&text[from..]);
-                *after = NameRef { fingerprint, offset: from as u32, bytes };
-            }
-            *name = *after;
-        }
-    }
-    *used = text.len();
-    text.resize(*used + PADDING, 0);
 }
 
 fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {
@@ -91,7 +64,5 @@ pub(crate) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> LineFau
     let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
     let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
     let line_end = if text[..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
-    let [line_start, line_end, start, end] =
-        [line_start, line_end.max(end), start, end].map(|byte| byte as u32);
-    LineFault { problem, line_start, line_end, start, end }
+    LineFault::new(problem, (line_start, line_end.max(end)), (start, end))
 }

@@ -3,14 +3,12 @@
 //!
 //! Files without lines are refused by name, as are Matrix Market files, whose entries could not be counted.
 
-use super::PADDING;
-use super::checks;
-use super::chunk::ParsedChunk;
 use crate::InputOptions;
-use crate::fault::{self, Origin, Problem};
-use crate::format::{self, InputFormat, bad_input};
-use crate::format::{foreign, matrix_market};
-use crate::open::{FIRST_BLOCK_LIMIT, no_lines};
+use crate::chunk::{BadLine, Origin, PADDING, ParsedChunk, Problem};
+use crate::fault::bad_input;
+use crate::format::source::{FIRST_BLOCK_LIMIT, no_lines};
+use crate::format::{self, InputFormat, checks, foreign, matrix_market};
+use crate::text::set_kinds;
 use crate::{lists, sink};
 use outcore_graph::ids::EdgeChunk;
 use outcore_io::error::{Error, Result};
@@ -77,14 +75,12 @@ impl LineFormat {
         }
         chunk.used = chunk.edges.text.len();
         chunk.edges.text.resize(chunk.used + PADDING, 0);
-        let skipped = self.format.preamble_bytes.saturating_sub(byte);
-        let from = skipped.min(chunk.used as u64) as usize;
-        super::parse(&mut chunk, &self.format.layout, from, true);
+        self.format.parse_lines(&mut chunk, true);
         checks::check(&mut chunk, &self.format, true);
         (chunk.edges.first_line, chunk.edges.has_lines) = (line, true);
         let mut lines: Vec<u64> = chunk.edges.edge_lines().collect();
         if let Some(kinds) = &self.format.kinds {
-            checks::set_kinds(&mut chunk, kinds);
+            set_kinds(&mut chunk, kinds);
         }
         if let Some(at) = chunk.edges.names.iter().position(|name| !is_text(chunk.edges.name(name)))
         {
@@ -97,8 +93,8 @@ impl LineFormat {
         let error = chunk.faults.iter().min_by_key(|fault| fault.line_start).map(|fault| {
             let (text, start) = (&chunk.edges.text, fault.line_start as usize);
             let line = line + memchr::memchr_iter(b'\n', &text[..start]).count() as u64;
-            let place = fault::place(fault, text, (&chunk.origin, line), &self.path, &self.format);
-            fault::error(fault, text, place, &self.format, false)
+            let (origin, path) = (&chunk.origin, &self.path);
+            self.format.error_of(&BadLine { fault, text, origin, line, path, can_skip: false })
         });
         ParsedLines { chunk: chunk.edges, lines, error }
     }

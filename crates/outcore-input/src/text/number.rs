@@ -3,7 +3,8 @@
 //! A column is taken for numbers if its fields are intended as numbers. A weight that cannot be parsed is then a bad
 //! line with a place; if it were not taken for a number, it would go unnoticed.
 
-use crate::text::field::with_point;
+use super::field::with_point;
+use std::str::FromStr;
 
 /// Texts for a missing value, in lower case.
 const MISSING: [&str; 16] = [
@@ -11,13 +12,23 @@ const MISSING: [&str; 16] = [
     "unknown", "inf", "-inf",
 ];
 
+/// Parses a field, without the spaces around it.
+pub(crate) fn parsed<T: FromStr>(field: &[u8]) -> Option<T> {
+    std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Returns whether a text is digits only, at least one.
+pub(crate) fn is_digits(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(u8::is_ascii_digit)
+}
+
 /// Returns whether a field parses as a number, even one that is not a weight, or is intended as one: `1,5`, `1 000`,
 /// `1.000,5`, `5 %`, `$3`, digits of other alphabets.
 pub(crate) fn is_number(field: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(field.trim_ascii()) else { return false };
-    let is_read = |text: &str| text.parse::<f64>().is_ok();
-    let is_pointed = |text: Vec<u8>| std::str::from_utf8(&text).is_ok_and(is_read);
-    is_read(text) || with_point(field).is_some_and(is_pointed) || is_written_number(text)
+    let is_read = |text: &[u8]| parsed::<f64>(text).is_some();
+    let is_pointed = |text: Vec<u8>| is_read(&text);
+    is_read(field) || with_point(field).is_some_and(is_pointed) || is_written_number(text)
 }
 
 /// Returns whether a field may name a column: it has a letter and is not a text for a missing value.
@@ -42,8 +53,7 @@ pub(crate) fn is_missing(field: &[u8]) -> bool {
 
 /// Returns whether a field is a whole number, of digits only.
 pub(crate) fn is_whole_number(field: &[u8]) -> bool {
-    let field = field.trim_ascii();
-    !field.is_empty() && field.iter().all(u8::is_ascii_digit)
+    is_digits(field.trim_ascii())
 }
 
 /// Returns whether a field is a number with one comma, before its decimals or its thousands.
