@@ -5,7 +5,6 @@
 //! up to its length at that time, since anything after that was written later. The table of names is rebuilt from their
 //! file. State is saved at most once a minute, in at most a 20th of the time.
 
-use super::DroppedEdges;
 use super::append::NameBatch;
 use super::runs::made_with;
 use super::weights::SelfScores;
@@ -17,13 +16,34 @@ use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
 use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
-use crate::job::Stages;
-use crate::job::resume::bytes_in;
-use crate::progress::{Event, notify};
+use crate::job::context::Context;
+use crate::progress::{Event, Observer, notify};
 use crate::sort::{SORT_BYTES_MIN, SortState};
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+/// Counts of dropped edges, self hits and loops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DroppedEdges {
+    pub(super) below: u64,
+    pub(super) above: u64,
+    pub(super) self_hits: u64,
+    pub(super) loops: u64,
+    pub(super) zero_loops: u64,
+}
+
+impl DroppedEdges {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            below: self.below + other.below,
+            above: self.above + other.above,
+            self_hits: self.self_hits + other.self_hits,
+            loops: self.loops + other.loops,
+            zero_loops: self.zero_loops + other.zero_loops,
+        }
+    }
+}
 
 /// Saved state of reading a part of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,39 +77,30 @@ impl ReadState {
     /// Rebuilds the table of names, and resumes writing their file.
     pub(crate) fn resume_names(
         &self,
-        job: &Stages<'_>,
+        context: &Context<'_>,
         from: &mut StateReader,
         graph: &Path,
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
+        let Context { files, observer, limits, .. } = *context;
         let done = self.input.done_bytes;
-        let tick = || notify(job.observer, Event::Advance { done });
-        let room =
-            input::read_bytes(&job.limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
-        let mut refill = Refill::new(index, (job.limits.threads, room), &tick);
+        let tick = || notify(observer, Event::Advance { done });
+        let room = input::read_bytes(&limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
+        let mut refill = Refill::new(index, (limits.threads, room), &tick);
         let each = &mut |name: &[u8]| refill.push(name);
-        let names = NamesWriter::resume(&self.names, from, (job.files, graph, each))?;
-        refill.finish(self.node_count, &NamesWriter::path_now(job.files, graph))?;
+        let names = NamesWriter::resume(&self.names, from, (files, graph, each))?;
+        refill.finish(self.node_count, &NamesWriter::path_now(files, graph))?;
         Ok(names)
     }
-}
 
-impl Stages<'_> {
     /// Reports where reading resumes.
-    pub(crate) fn report_on(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
-        let done = format_bytes(state.input.done_bytes);
+    pub(crate) fn report(&self, observer: &dyn Observer, reader: &EdgeReader) -> Result<()> {
+        let done = format_bytes(self.input.done_bytes);
         let mut text = format!("resumes after {done} read by an earlier job");
         if reader.repeats() {
             text += "; the file up to that point is decompressed again";
         }
-        notify(self.observer, Event::Detail { text: &text })
-    }
-
-    /// Returns whether the disk has room to keep spilled names until they and their edges are numbered and sorted.
-    pub(crate) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
-        // Numbers and new names take no more than the names; the record of an arc takes at most 12 bytes.
-        let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
-        self.files.free_bytes(directory).is_some_and(|free| free >= needed)
+        notify(observer, Event::Detail { text: &text })
     }
 }
 
