@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
 use crate::present::reading_bytes;
-use crate::progress::{Event, Observer, Stage, notify};
+use crate::progress::Stage;
 use crate::units::{format_bytes, format_counted, size_to_type};
 
 /// Clusters the graph and writes each result to its file.
@@ -31,10 +31,8 @@ pub(super) fn find_and_write(
     let mut results = Vec::new();
     for (at, mut found) in all.into_iter().enumerate() {
         let mut communities = CommunitiesReport::new(graph, options, at, &found);
-        warn_of_a_giant(context.observer, options.method, &communities)?;
-        for doubt in doubts(options, &found) {
-            notify(context.observer, Event::Warning { text: &doubt })?;
-        }
+        warn_of_a_giant(context, options.method, &communities)?;
+        doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
         let stability = found.stability.take();
         let (reported, presented) = present::present(context, graph, targets, found, &earlier)?;
@@ -54,7 +52,7 @@ pub(super) fn find_and_write(
 
 /// Warns if one community holds more than half of the nodes, which is rarely intended.
 fn warn_of_a_giant(
-    observer: &dyn Observer,
+    context: &Context<'_>,
     method: Method,
     report: &CommunitiesReport,
 ) -> Result<()> {
@@ -65,7 +63,7 @@ fn warn_of_a_giant(
     let percent = 100.0 * report.largest_share;
     let text =
         format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
-    notify(observer, Event::Warning { text: &text })
+    context.warn(&text)
 }
 
 fn find(

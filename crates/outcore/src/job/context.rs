@@ -87,6 +87,15 @@ impl<'a> Context<'a> {
         Ok(result)
     }
 
+    /// Reports that a stage begins, with a total amount of work if that is known.
+    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>, unit: &'static str) -> Result<()> {
+        notify(self.observer, Event::Begin { stage, total, unit })
+    }
+
+    pub(crate) fn warn(&self, text: &str) -> Result<()> {
+        notify(self.observer, Event::Warning { text })
+    }
+
     /// Returns the memory for a step that needs at least `least` bytes. The allocator may still hold memory that
     /// earlier steps freed.
     pub(crate) fn memory_for(&self, least: u64) -> u64 {

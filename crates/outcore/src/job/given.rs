@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::input::CommunityInput;
 use crate::io::Files;
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::progress::{Event, Stage, notify};
+use crate::progress::Stage;
 use crate::units::format_counted;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn read_labels(
         if unknown > 0 {
             let names = format_counted(unknown, "name", "names");
             let text = format!("{names} in `{}` are not in the graph", path.display());
-            notify(context.observer, Event::Warning { text: &text })?;
+            context.warn(&text)?;
         }
         let nodes = format_counted(named, "node", "nodes");
         let communities = format_counted(community_count, "community", "communities");

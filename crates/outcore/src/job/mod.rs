@@ -156,6 +156,26 @@ pub enum Source {
     },
 }
 
+/// Runs a job, and runs it once more from scratch if the saved state of an earlier job turns out to be damaged.
+fn run(
+    limits: Limits,
+    restart: bool,
+    observer: &dyn Observer,
+    job: impl Fn(bool, &dyn Observer) -> Result<Report> + Sync,
+) -> Result<Report> {
+    let warned = Warned::new(observer);
+    let run = |restart| in_pool(limits, || job(restart, &warned));
+    let done = match run(restart) {
+        Err(error) if error.is_of_earlier_run() && !restart => {
+            warned.forget();
+            report_from_scratch(&warned, NOTICE, error.message())?;
+            run(true)
+        }
+        done => done,
+    }?;
+    Ok(Report { warnings: warned.texts(), ..done })
+}
+
 /// Runs `work` in a thread pool of its own, so that results never depend on a global pool.
 fn in_pool<T: Send>(limits: Limits, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = limits.threads.max(1);
@@ -244,12 +264,9 @@ pub fn build(
         return Err(Error::new(ErrorKind::Usage, format!("`{}` already exists", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
-    let warned = &Warned::new(observer);
-    let built = from_scratch_if_damaged(warned, options.restart, |restart| {
-        let options = &JobOptions { restart, ..options.clone() };
-        in_pool(options.limits, || build_once(files, options, graph, warned))
-    })?;
-    Ok(Report { warnings: warned.texts(), ..built })
+    run(options.limits, options.restart, observer, |restart, observer| {
+        build_once(files, &JobOptions { restart, ..options.clone() }, graph, observer)
+    })
 }
 
 fn build_once(
@@ -264,8 +281,10 @@ fn build_once(
     let directory = &grows_at(files, &options.work_dir, graph);
     let mut place = hold_place(files, &options.work_dir, graph)?;
     let edges = Edges { options, old: old.as_ref(), directory };
+    let manifest = JobManifest::new(files, JobKind::Build, inputs, graph);
+    let old_files = old.as_ref().map(|old| old.files.clone());
     let (work, mut journal, found) =
-        JobJournal::open(files, observer, &edges.of_job(JobKind::Build, graph), inputs)?;
+        JobJournal::open(files, observer, manifest, options, old_files, graph, directory)?;
     if let Some(place) = &mut place {
         let kept: &[&str] = if found.is_some() { &[GRAPH] } else { &[] };
         place.begin(&Owner::current().to_bytes(), kept)?;
@@ -283,22 +302,6 @@ fn build_once(
             }
             Err(error)
         }
-    }
-}
-
-/// Runs a job, and runs it once more from scratch if the saved state of an earlier job turns out to be damaged.
-fn from_scratch_if_damaged<T>(
-    warned: &Warned<'_>,
-    restart: bool,
-    run: impl Fn(bool) -> Result<T>,
-) -> Result<T> {
-    match run(restart) {
-        Err(error) if error.is_of_earlier_run() && !restart => {
-            warned.forget();
-            report_from_scratch(warned, NOTICE, error.message())?;
-            run(true)
-        }
-        done => done,
     }
 }
 
@@ -338,34 +341,29 @@ pub fn cluster_and_present(
         edges.check_rejects()?;
     }
     given::check_files(options, files)?;
-    let warned = &Warned::new(observer);
-    let done = match source {
+    match source {
         Source::Graph { path, limits, work_dir, restart } => {
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             check_graph(*limits, &graph, options, targets)?;
-            from_scratch_if_damaged(warned, *restart, |restart| {
-                in_pool(*limits, || {
-                    let start = Instant::now();
-                    let inputs = std::iter::once(path).chain(options.files());
-                    let inputs = inputs.chain(&present.earlier);
-                    let kept: &[&str] = if restart { &[] } else { &[SAVED] };
-                    let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
-                    let work = WorkDirectory::take(files, manifest, (work_dir, output), kept)?;
-                    let mut context = Context::new(start, (files, warned, *limits), work);
-                    match find_and_write(&mut context, &graph, options, targets) {
-                        Ok(done) => Ok(context.finish(Built::default(), done, None)),
-                        Err(error) => Err(context.work.end(files, output, error)),
-                    }
-                })
+            run(*limits, *restart, observer, |restart, observer| {
+                let start = Instant::now();
+                let inputs = std::iter::once(path).chain(options.files()).chain(&present.earlier);
+                let kept: &[&str] = if restart { &[] } else { &[SAVED] };
+                let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
+                let work = WorkDirectory::take(files, manifest, (work_dir, output), kept)?;
+                let mut context = Context::new(start, (files, observer, *limits), work);
+                match find_and_write(&mut context, &graph, options, targets) {
+                    Ok(done) => Ok(context.finish(Built::default(), done, None)),
+                    Err(error) => Err(context.work.end(files, output, error)),
+                }
             })
         }
-        Source::Edges(edges) => from_scratch_if_damaged(warned, edges.restart, |restart| {
+        Source::Edges(edges) => run(edges.limits, edges.restart, observer, |restart, observer| {
             let edges = &JobOptions { restart, ..(**edges).clone() };
-            in_pool(edges.limits, || cluster_edges(files, edges, options, targets, output, warned))
+            cluster_edges(files, edges, options, targets, output, observer)
         }),
-    }?;
-    Ok(Report { warnings: warned.texts(), ..done })
+    }
 }
 
 fn cluster_edges(
@@ -385,8 +383,9 @@ fn cluster_edges(
     let inputs = options.input.all_paths().chain(clustering.files()).chain(&present.earlier);
     let directory = &options.work_dir.join(scratch_name(output)).join(GRAPH);
     let edges = Edges { options, old: None, directory };
+    let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
     let (work, mut journal, found) =
-        JobJournal::open(files, observer, &edges.of_job(JobKind::Cluster, output), inputs)?;
+        JobJournal::open(files, observer, manifest, options, None, output, directory)?;
     let mut context = Context::new(start, (files, observer, options.limits), work);
     let wanted = Clustering { options: clustering, present };
     let built = read::build(&mut context, &mut journal, edges, Some(wanted), found);

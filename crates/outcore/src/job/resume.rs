@@ -32,16 +32,6 @@ use std::path::{Path, PathBuf};
 /// Beginning of the warning that a job starts from scratch.
 pub(crate) const NOTICE: &str = "starts from scratch";
 
-/// Job on edges, whose graph is built in `graph`.
-pub(crate) struct JobOnEdges<'a> {
-    pub(crate) kind: JobKind,
-    pub(crate) options: &'a JobOptions,
-    /// Graph that edges are added to.
-    pub(crate) old: Option<GraphFiles>,
-    pub(crate) result: &'a Path,
-    pub(crate) graph: &'a Path,
-}
-
 /// Identity of a graph: its inputs, options and version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MadeOf {
@@ -57,16 +47,16 @@ pub(crate) struct MadeOf {
 }
 
 impl MadeOf {
-    fn new(files: &Files, job: &JobOnEdges<'_>) -> Self {
+    fn new(files: &Files, job: JobKind, options: &JobOptions, old: Option<GraphFiles>) -> Self {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
-            job.options;
+            options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
         Self {
-            job: job.kind,
+            job,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             options: format!("{input:?}, {rules:?}"),
             inputs: input.all_paths().map(|path| InputFile::new(files, path)).collect(),
-            old: job.old.clone(),
+            old,
         }
     }
 
@@ -242,6 +232,7 @@ pub(crate) struct JobJournal {
     journal: Journal<MadeOf>,
     /// Files of edges, followed by the list of nodes, as they were when the job began.
     inputs: Vec<InputFile>,
+    old: Option<GraphFiles>,
     /// Paths of the graph and of the rejects, outside the journal's directory.
     graph: PathBuf,
     rejects: Option<PathBuf>,
@@ -254,25 +245,26 @@ pub(crate) type SavedStage<S> = Option<(S, StateReader)>;
 
 impl JobJournal {
     /// Creates the directory for temporary files and its journal, or reuses those of an earlier job of the same kind,
-    /// with the state it saved for the same edges. `inputs` are all files that the job reads.
-    pub(crate) fn open<'p, S: SavedState>(
+    /// with the state it saved for the same edges. The graph of these, and of those of `old`, will be in `graph`.
+    pub(crate) fn open<S: SavedState>(
         files: &Files,
         observer: &dyn Observer,
-        job: &JobOnEdges<'_>,
-        inputs: impl Iterator<Item = &'p PathBuf>,
+        mut manifest: JobManifest,
+        options: &JobOptions,
+        old: Option<GraphFiles>,
+        result: &Path,
+        graph: &Path,
     ) -> Result<(WorkDirectory, Self, SavedStage<S>)> {
-        let mut manifest = JobManifest::new(files, job.kind, inputs, job.result);
-        let made_of = MadeOf::new(files, job);
+        let made_of = MadeOf::new(files, manifest.job, options, old.clone());
         let inputs = made_of.inputs.clone();
-        let of = Some(made_of).filter(|made| is_named(files, job.result) && made.is_known());
-        let work_dir = &job.options.work_dir;
-        let mut scratch = Scratch::take(files, work_dir, &scratch_name(job.result))?;
-        let (graph, rejects) = (job.graph.to_path_buf(), job.options.input.rejects.clone());
+        let of = Some(made_of).filter(|made| is_named(files, result) && made.is_known());
+        let mut scratch = Scratch::take(files, &options.work_dir, &scratch_name(result))?;
+        let (graph, rejects) = (graph.to_path_buf(), options.input.rejects.clone());
         let directories = [scratch.path().to_path_buf(), graph.clone()];
         let directories = directories.into_iter().chain(rejects.clone()).collect();
         let journal = Journal::new(files, directories, of, files.cramped().read_save);
-        let mut journal = Self { journal, inputs, graph, rejects, kept: None };
-        let found = match job.options.restart {
+        let mut journal = Self { journal, inputs, old, graph, rejects, kept: None };
+        let found = match options.restart {
             true => None,
             false => journal.find::<S>(files, observer, &scratch)?,
         };
@@ -362,8 +354,9 @@ impl JobJournal {
         Ok(())
     }
 
-    /// Returns an error if an input file has changed since the job began.
+    /// Returns an error if an input file, or the graph to add to, has changed since the job began.
     pub(crate) fn check_inputs(&self, files: &Files, edges: &JobOptions) -> Result<()> {
+        self.old.iter().try_for_each(|old| old.check_unchanged(files))?;
         let mut inputs = self.inputs.iter().zip(edges.input.all_paths());
         inputs.try_for_each(|(before, path)| before.check_unchanged(files, path))
     }

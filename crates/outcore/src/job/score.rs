@@ -15,7 +15,7 @@ use crate::input::CommunityInput;
 use crate::io::{Files, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::plan;
-use crate::progress::{Event, Observer, Stage, notify};
+use crate::progress::{Observer, Stage};
 use crate::score::{
     Agreement, Connectedness, Quality, ScoreRoom, compare, compare_bytes, connectedness,
     connectedness_bytes, quality_at, quality_bytes,
@@ -228,7 +228,7 @@ impl Scoring<'_> {
         let path = self.options.communities.display();
         let names = format_counted(unknown, "name", "names");
         let text = format!("ignored {names} in `{path}` that the graph does not have");
-        notify(context.observer, Event::Warning { text: &text })
+        context.warn(&text)
     }
 
     /// Assigns labels to nodes without one, if that is allowed. Returns the number of labels.
@@ -287,8 +287,7 @@ impl Scoring<'_> {
         labels: &[u32],
     ) -> Result<(Quality, Option<Connectedness>)> {
         context.stage(Stage::Score, |context| {
-            let total = Some(self.graph.arc_count());
-            notify(context.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
+            context.begin(Stage::Score, Some(self.graph.arc_count()), "arcs")?;
             let found = quality_at(self.graph, labels, self.options.resolution, context.observer)?;
             let (memory_bytes, scratch) = (self.options.limits.memory_bytes, context.work.path());
             let room = ScoreRoom { memory_bytes, scratch };

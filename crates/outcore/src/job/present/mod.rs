@@ -18,7 +18,7 @@ use crate::present::{
     Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, match_numbers,
     memory_bytes_for, write_members, write_representatives,
 };
-use crate::progress::{Event, Stage, notify};
+use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::outputs;
 use std::path::{Path, PathBuf};
@@ -175,7 +175,7 @@ pub(crate) fn present(
     };
     if reported.community_count() == 0 && reported.small_nodes > 0 {
         let text = format!("no community has {} nodes or more: none is written", options.min_size);
-        notify(context.observer, Event::Warning { text: &text })?;
+        context.warn(&text)?;
     }
     let is_changed = options.min_size > 1 || kept.is_some();
     let report = is_changed.then(|| PresentReport {
@@ -259,8 +259,7 @@ fn match_earlier(
     earlier: &Earlier,
 ) -> Result<u64> {
     context.stage(Stage::Match, |context| {
-        let total = Some(graph.node_count());
-        notify(context.observer, Event::Begin { stage: Stage::Match, total, unit: "nodes" })?;
+        context.begin(Stage::Match, Some(graph.node_count()), "nodes")?;
         let bytes = Workbench::matching_bytes(presented, earlier);
         let budget = sort_budget(context, bytes, 2 * Workbench::BUDGET_MIN);
         let kept = match_numbers(&bench(context, budget), presented, earlier)?;
@@ -282,8 +281,7 @@ pub(crate) fn look_inside(
         return Ok(Inside::default());
     }
     context.stage(Stage::Represent, |context| {
-        let total = Some(graph.arc_count());
-        notify(context.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
+        context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
         let weights = u64::from(options.member_weights) * 8 * presented.node_count();
         let bytes = Workbench::representatives_bytes(presented) + weights;
         let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
@@ -317,8 +315,7 @@ pub(crate) fn divide(
         return Ok(None);
     }
     context.stage(Stage::Levels, |context| {
-        let begin = Event::Begin { stage: Stage::Levels, total: None, unit: "nodes" };
-        notify(context.observer, begin)?;
+        context.begin(Stage::Levels, None, "nodes")?;
         let form = targets.options.levels;
         let levels = crate::present::divide(&bench(context, 0), groupings, presented, form)?;
         let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
@@ -342,15 +339,13 @@ pub(crate) fn write(
     let PresentOptions { rows, output_header: has_header, .. } = *options;
     context.stage(Stage::Write, |context| {
         if rows != RowForm::Nodes {
-            let total = Some(presented.node_count());
-            notify(context.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
+            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
             let budget = sort_budget(context, 0, Workbench::BUDGET_MIN);
             let bench = &bench(context, budget);
             let has_header = has_header && rows == RowForm::Pairs;
             let to = (output, has_header);
             let bytes = write_members(bench, graph, presented, inside, rows, to)?;
-            let written = format!("{} written", format_bytes(bytes));
-            return Ok(((), format!("{written}{}", left_out(presented))));
+            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
         }
         let mut names = graph.names()?;
         let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
@@ -382,8 +377,7 @@ pub(crate) fn write(
         if let Some(levels) = levels {
             levels.remove(&bench);
         }
-        let written = format!("{} written", format_bytes(bytes));
-        Ok(((), format!("{written}{}", left_out(presented))))
+        Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))))
     })
 }
 

@@ -23,6 +23,8 @@ use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+const TOO_LITTLE: &str = "too little memory for the names read so far";
+
 /// Counts of dropped edges, self hits and loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DroppedEdges {
@@ -70,8 +72,7 @@ impl ReadState {
         if limits.memory_bytes >= self.memory_bytes || input::sort_bytes(&limits, held).is_some() {
             return Ok(());
         }
-        let message = "too little memory for the names read so far";
-        Err(made_with(Error::new(ErrorKind::MemoryTooSmall, message), self.memory_bytes))
+        Err(made_with(Error::new(ErrorKind::MemoryTooSmall, TOO_LITTLE), self.memory_bytes))
     }
 
     /// Rebuilds the table of names, and resumes writing their file.
@@ -84,13 +85,24 @@ impl ReadState {
     ) -> Result<NamesWriter> {
         let Context { files, observer, limits, .. } = *context;
         let done = self.input.done_bytes;
-        let tick = || notify(observer, Event::Advance { done });
         let room = input::read_bytes(&limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
-        let mut refill = Refill::new(index, (limits.threads, room), &tick);
-        let each = &mut |name: &[u8]| refill.push(name);
-        let names = NamesWriter::resume(&self.names, from, (files, graph, each))?;
-        refill.finish(self.node_count, &NamesWriter::path_now(files, graph))?;
-        Ok(names)
+        let (mut names, mut indexes) = (NameBatch::new(limits.threads), Vec::new());
+        let mut number = |names: &mut NameBatch| {
+            if index.resolve_within(names.chunks(), &mut indexes, room, |_| Ok(()))?.is_some() {
+                let error = Error::new(ErrorKind::MemoryTooSmall, TOO_LITTLE);
+                return Err(error.hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
+            }
+            names.clear();
+            notify(observer, Event::Advance { done })
+        };
+        let mut each = |name: &[u8]| if names.push(name) { number(&mut names) } else { Ok(()) };
+        let written = NamesWriter::resume(&self.names, from, (files, graph, &mut each))?;
+        number(&mut names)?;
+        if index.node_count() == self.node_count {
+            return Ok(written);
+        }
+        let path = NamesWriter::path_now(files, graph);
+        Err(Error::corrupt_of(&path, "its names are not those that were written", SCRATCH_HINT))
     }
 
     /// Reports where reading resumes.
@@ -101,51 +113,5 @@ impl ReadState {
             text += "; the file up to that point is decompressed again";
         }
         notify(observer, Event::Detail { text: &text })
-    }
-}
-
-/// Writer that puts saved names back into the index.
-struct Refill<'a> {
-    index: &'a mut NodeIndex,
-    names: NameBatch,
-    indexes: Vec<Vec<u32>>,
-    /// Memory available to the index.
-    room: u64,
-    tick: &'a dyn Fn() -> Result<()>,
-}
-
-impl<'a> Refill<'a> {
-    /// Creates a writer for an empty index; `tick` is called regularly.
-    fn new(
-        index: &'a mut NodeIndex,
-        (threads, room): (usize, u64),
-        tick: &'a dyn Fn() -> Result<()>,
-    ) -> Self {
-        Self { index, names: NameBatch::new(threads), indexes: Vec::new(), room, tick }
-    }
-
-    /// Numbers the next name.
-    fn push(&mut self, name: &[u8]) -> Result<()> {
-        if self.names.push(name) { self.number() } else { Ok(()) }
-    }
-
-    fn number(&mut self) -> Result<()> {
-        let (chunks, indexes) = (self.names.chunks(), &mut self.indexes);
-        if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
-            let message = "too little memory for the names read so far";
-            return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
-        }
-        self.names.clear();
-        (self.tick)()
-    }
-
-    /// Numbers the rest. Returns an error unless there were `node_count` names, all distinct.
-    fn finish(mut self, node_count: u64, path: &Path) -> Result<()> {
-        self.number()?;
-        if self.index.node_count() == node_count {
-            return Ok(());
-        }
-        Err(Error::corrupt_of(path, "its names are not those that were written", SCRATCH_HINT))
     }
 }

@@ -14,11 +14,11 @@ pub(crate) use reading::no_edges;
 pub(crate) use saved::Saved;
 pub use weights::Normalize;
 
+use super::JobOptions;
 use super::context::{Built, Context};
 use super::place::{RUNS, SPILLED};
 use super::predict;
-use super::resume::{JobJournal, JobOnEdges, SavedStage, bytes_in};
-use super::{JobKind, JobOptions};
+use super::resume::{JobJournal, SavedStage, bytes_in};
 use crate::checkpoint::StateReader;
 use crate::error::Result;
 use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
@@ -42,15 +42,6 @@ pub(crate) struct Edges<'a> {
     pub(crate) old: Option<&'a Old>,
     /// Directory of the graph.
     pub(crate) directory: &'a Path,
-}
-
-impl<'a> Edges<'a> {
-    /// Describes the job with this result to its journal.
-    pub(crate) fn of_job(&self, kind: JobKind, result: &'a Path) -> JobOnEdges<'a> {
-        let Self { options, old, directory } = *self;
-        let old = old.map(|old| old.files.clone());
-        JobOnEdges { kind, options, old, result, graph: directory }
-    }
 }
 
 /// Builds the graph of the edges, or resumes from the saved state `found` of an earlier job. It is built for
@@ -77,8 +68,7 @@ pub(crate) fn build(
 fn resume_graph(context: &mut Context<'_>, state: GraphState) -> Result<Built> {
     plan::check_limits(&context.limits)?;
     context.stage(Stage::Merge, |context| {
-        let begin = Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" };
-        notify(context.observer, begin)?;
+        context.begin(Stage::Merge, None, "arcs")?;
         report_again(context.observer, &state.input, &state.warnings)?;
         Ok(((), "reused the graph of an earlier job".into()))
     })?;
@@ -167,11 +157,7 @@ fn read_all<R: Record + From<ArcRecord>>(
     context.stage(Stage::Read, |context| {
         let resumed = found.as_ref().map(|(state, _)| format_bytes(state.input.done_bytes));
         let read = read::<R>(context, journal, edges, plan, found);
-        let old_is_unchanged =
-            edges.old.map_or(Ok(()), |old| old.files.check_unchanged(context.files));
-        let are_unchanged =
-            old_is_unchanged.and_then(|()| journal.check_inputs(context.files, edges.options));
-        let mut read = match (read, are_unchanged) {
+        let mut read = match (read, journal.check_inputs(context.files, edges.options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
             // The error may come from a mixture of the old and the new content.

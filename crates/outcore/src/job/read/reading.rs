@@ -103,8 +103,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
-        let (total, unit) = (reader.total_bytes(), "bytes");
-        notify(observer, Event::Begin { stage: Stage::Read, total, unit })?;
+        context.begin(Stage::Read, reader.total_bytes(), "bytes")?;
         report_formats(observer, &formats)?;
         let runs = &context.work.path().join(RUNS);
         files.create_directory(runs)?;
@@ -178,14 +177,10 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     }
 
     fn number_old(&mut self, old: &Old, batch: &mut NameBatch) -> Result<()> {
-        self.number(batch.chunks(), Some(old))?;
-        match &mut self.names_of {
-            NamesOf::Index(index) => self.node_count = index.node_count(),
-            NamesOf::Disk(spill) => spill.take_earlier(batch.chunks())?,
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        if let Some(spill) = self.number(batch.chunks(), Some(old))? {
+            spill.take_earlier(batch.chunks())?;
         }
         batch.clear();
-        self.make_room()?;
         notify(self.context.observer, Event::Advance { done: 0 })
     }
 
@@ -214,23 +209,20 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
     pub(super) fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
-        self.number(chunks, None)?;
-        match &mut self.names_of {
-            NamesOf::Disk(spill) => return spill.take_edges(chunks),
-            NamesOf::Index(index) => self.node_count = index.node_count(),
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        match self.number(chunks, None)? {
+            Some(spill) => spill.take_edges(chunks),
+            None => self.take_numbered(chunks),
         }
-        self.make_room()?;
-        self.take_numbered(chunks)
     }
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
-    /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
-    fn number(&mut self, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<()> {
+    /// to spare, starts spilling names to disk. Returns where to spill the names if they are not numbered. They are
+    /// those of `old`, or of edges and nodes.
+    fn number(&mut self, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<Option<&mut Spill>> {
         let Context { files, observer, limits, .. } = *self.context;
         loop {
             let (room, others) = (self.index_room(), self.held_beside_index());
-            let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
+            let NamesOf::Index(index) = &mut self.names_of else { break };
             let needed = match (index.node_count() < files.cramped().names, old) {
                 (false, _) => Some(u64::MAX),
                 (true, Some(old)) => old.add_to(index, chunks, room, &mut self.names)?,
@@ -238,7 +230,10 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                     self.names.push(name)
                 })?,
             };
-            let Some(needed) = needed else { return Ok(()) };
+            let Some(needed) = needed else {
+                self.node_count = index.node_count();
+                return self.make_room().map(|()| None);
+            };
             let sort_bytes = |index: u64| input::sort_bytes(&limits, others.saturating_add(index));
             // Makes room for the next step as well, so that this happens rarely.
             let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
@@ -253,6 +248,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                     notify(observer, Event::Detail { text })?;
                     self.spill()?;
                 }
+            }
+        }
+        match &mut self.names_of {
+            NamesOf::Disk(spill) => Ok(Some(spill)),
+            NamesOf::Index(_) | NamesOf::Done => {
+                unreachable!("the input has not been read to its end")
             }
         }
     }
@@ -271,16 +272,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if chunks.is_empty() {
             return Ok(());
         }
-        self.number(chunks, None)?;
-        match &mut self.names_of {
-            NamesOf::Index(index) => {
-                self.listed_only += index.node_count() - self.node_count;
-                self.node_count = index.node_count();
-            }
-            NamesOf::Disk(spill) => return spill.take_names(chunks),
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        let before = self.node_count;
+        if let Some(spill) = self.number(chunks, None)? {
+            return spill.take_names(chunks);
         }
-        self.make_room()
+        self.listed_only += self.node_count - before;
+        Ok(())
     }
 
     /// Returns the memory available to the index.
@@ -457,7 +454,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();
         let mut warn = |text: String| {
-            notify(self.context.observer, Event::Warning { text: &text })?;
+            self.context.warn(&text)?;
             warnings.push(text);
             Ok(())
         };
@@ -552,32 +549,21 @@ fn put_arcs<R: From<ArcRecord>>(
     let (edges, _) = indexes.as_chunks::<2>();
     for (edge, &[source, target]) in edges.iter().enumerate() {
         let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
-        let side = thresholds.side(weight);
-        if has_self_hits && source == target && side != Side::Zero {
-            dropped.self_hits += 1;
-            continue;
-        }
-        match side {
-            Side::Inside => {}
-            Side::Zero => {
-                dropped.zero_loops += u64::from(source == target);
-                continue;
+        let is_loop = source == target;
+        match thresholds.side(weight) {
+            Side::Zero => dropped.zero_loops += u64::from(is_loop),
+            _ if is_loop && has_self_hits => dropped.self_hits += 1,
+            Side::Below => dropped.below += 1,
+            Side::Above => dropped.above += 1,
+            Side::Inside => {
+                dropped.loops += u64::from(is_loop);
+                out[filled] = ArcRecord { source: target, target: source, weight }.into();
+                filled += 1;
+                if !options.input.directed && !is_loop {
+                    out[filled] = ArcRecord { source, target, weight }.into();
+                    filled += 1;
+                }
             }
-            Side::Below => {
-                dropped.below += 1;
-                continue;
-            }
-            Side::Above => {
-                dropped.above += 1;
-                continue;
-            }
-        }
-        dropped.loops += u64::from(source == target);
-        out[filled] = ArcRecord { source: target, target: source, weight }.into();
-        filled += 1;
-        if !options.input.directed && source != target {
-            out[filled] = ArcRecord { source, target, weight }.into();
-            filled += 1;
         }
     }
     (filled, dropped)

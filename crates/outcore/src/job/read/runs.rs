@@ -109,8 +109,7 @@ pub(crate) fn resume_runs<R: Record>(
 ) -> Result<ReadResult<R>> {
     plan::check_limits(&context.limits)?;
     context.stage(Stage::Read, |context| {
-        let begin = Event::Begin { stage: Stage::Read, total: None, unit: "bytes" };
-        notify(context.observer, begin)?;
+        context.begin(Stage::Read, None, "bytes")?;
         let directory = context.work.path().join(RUNS);
         let RunsState { node_count, names, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
@@ -202,7 +201,7 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     let mut writer = graph_writer(context, edges, node_count)?;
     let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
     let total = Some(sorted.summary().record_count + old_count);
-    notify(observer, Event::Begin { stage: Stage::Merge, total, unit: "arcs" })?;
+    context.begin(Stage::Merge, total, "arcs")?;
     let before = files.counters().write_bytes();
     let mut advance = |done| {
         notify(observer, Event::Advance { done })?;
