@@ -43,6 +43,8 @@
 //! ```
 
 mod builder;
+mod communities;
+mod context;
 mod doubt;
 mod given;
 mod place;
@@ -66,31 +68,25 @@ pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 
 pub use crate::budget::Limits;
 use crate::checkpoint::report_from_scratch;
-use crate::cluster::{self, ClusterOptions, Communities, GivenLabels, Method, SAVED};
+use crate::cluster::{ClusterOptions, SAVED};
 use crate::error::opt::{MEMORY, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph, NodeNames};
 use crate::input::InputOptions;
-use crate::io::{
-    Files, Owner, Scratch, Watch, Writer, address_limit, begin_stage, give_back_freed,
-    peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
-};
-use crate::output::check_names;
+use crate::io::{Files, Owner, Scratch, Watch, Writer, address_limit};
+use crate::plan::Clustering;
 pub use crate::plan::Plan;
-use crate::plan::limits::note_less_memory;
-use crate::plan::{self, Clustering};
-use crate::present::reading_bytes;
 pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
-use crate::progress::{Event, Observer, Stage, notify};
-use crate::units::{format_bytes, format_counted, size_to_type};
-use doubt::doubts;
+use crate::progress::Observer;
+use crate::units::format_bytes;
+use communities::{check_graph, find_and_write};
+use context::{Built, Clustered, Context};
 use place::{GRAPH, discard_left, grows_at, grows_in, hold_place, scratch_name};
 use present::Targets;
-use read::Old;
+use read::{Edges, Old};
 use report::Warned;
-use resume::{GraphState, JobJournal, NOTICE, Saved, SavedStage, bytes_in, has_sweeps};
+use resume::{JobJournal, NOTICE, WorkDirectory};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -160,291 +156,24 @@ pub enum Source {
     },
 }
 
-/// State shared by all stages of a job.
-struct Stages<'a> {
-    files: &'a Files,
-    observer: &'a dyn Observer,
+/// Runs a job, and runs it once more from scratch if the saved state of an earlier job turns out to be damaged.
+fn run(
     limits: Limits,
-    start: Instant,
-    report: Report,
-    /// Manifest of the directory for temporary files, and the path of that directory.
-    manifest: Option<(JobManifest, PathBuf)>,
-    /// Checkpoints of a job on edges.
-    records: Option<JobJournal>,
-    /// Input files as they were when the job began.
-    inputs: Vec<InputFile>,
-    /// Graph that edges are added to.
-    old: Option<Arc<Old>>,
-    /// Plan predicted from a sample of the input, if it could be sampled.
-    plan: Option<Plan>,
-    /// Clustering that the graph is built for, if any.
-    clustering: Option<Clustering<'a>>,
-    /// Whether this job reuses saved state of an earlier one.
-    continues: bool,
-}
-
-impl<'a> Stages<'a> {
-    fn new(files: &'a Files, observer: &'a dyn Observer, limits: Limits) -> Self {
-        let (start, report) = (Instant::now(), Report::new(limits));
-        Self {
-            files,
-            observer,
-            limits,
-            start,
-            report,
-            manifest: None,
-            records: None,
-            inputs: Vec::new(),
-            old: None,
-            plan: None,
-            clustering: None,
-            continues: false,
+    restart: bool,
+    observer: &dyn Observer,
+    job: impl Fn(bool, &dyn Observer) -> Result<Report> + Sync,
+) -> Result<Report> {
+    let warned = Warned::new(observer);
+    let run = |restart| in_pool(limits, || job(restart, &warned));
+    let done = match run(restart) {
+        Err(error) if error.is_of_earlier_run() && !restart => {
+            warned.forget();
+            report_from_scratch(&warned, NOTICE, error.message())?;
+            run(true)
         }
-    }
-
-    /// Creates the directory for temporary files, named after the result. Of the files of an earlier job, only those
-    /// named in `kept` remain.
-    fn scratch<'p>(
-        &mut self,
-        kind: JobKind,
-        inputs: impl Iterator<Item = &'p PathBuf>,
-        parent: &Path,
-        result: &Path,
-        kept: &[&str],
-    ) -> Result<Scratch> {
-        let manifest = JobManifest::new(self.files, kind, inputs, result);
-        let mut scratch = Scratch::take(self.files, parent, &scratch_name(result))?;
-        scratch.begin(&manifest.to_bytes(), kept)?;
-        self.continues = has_sweeps(self.files, scratch.path());
-        self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        Ok(scratch)
-    }
-
-    /// Runs one stage; `work` returns its result and a phrase that summarizes it.
-    fn stage<T>(
-        &mut self,
-        stage: Stage,
-        work: impl FnOnce(&mut Self) -> Result<(T, String)>,
-    ) -> Result<T> {
-        // Memory freed by the previous stage is available to this one.
-        give_back_freed();
-        begin_stage();
-        let (begin, counters) = (Instant::now(), self.files.counters());
-        let (read, written) = (counters.read_bytes(), counters.write_bytes());
-        let (result, summary) = work(self)?;
-        let counters = self.files.counters();
-        let plan = self.plan.as_ref();
-        let predicted = plan.and_then(|plan| plan.stages.iter().find(|row| row.stage == stage));
-        let row = StageReport {
-            stage,
-            seconds: begin.elapsed().as_secs_f64(),
-            predicted_seconds: predicted.map(|row| row.seconds),
-            read_bytes: counters.read_bytes() - read,
-            predicted_read_bytes: predicted.map(|row| row.read_bytes),
-            write_bytes: counters.write_bytes() - written,
-            predicted_write_bytes: predicted.map(|row| row.write_bytes),
-            peak_memory_bytes: stage_peak_bytes(),
-            predicted_memory_bytes: predicted
-                .zip(plan)
-                .map(|(row, plan)| row.memory_bytes + plan.program_bytes),
-            summary,
-        };
-        notify(self.observer, Event::End { summary: &row.summary })?;
-        self.report.stages.push(row);
-        self.record(stage)?;
-        Ok(result)
-    }
-
-    /// Records in the manifest that a stage is finished, except the last one (write): the result is then in place, and
-    /// the directory with its manifest is about to be removed.
-    fn record(&mut self, stage: Stage) -> Result<()> {
-        let Some((manifest, directory)) = &mut self.manifest else { return Ok(()) };
-        if stage == Stage::Write {
-            return Ok(());
-        }
-        if !manifest.stages_done.contains(&stage) {
-            manifest.stages_done.push(stage);
-        }
-        manifest.write(self.files, directory)
-    }
-
-    fn finish(mut self, rejects: Option<&Path>) -> Report {
-        self.report.rejects = rejects.map(|path| path.display().to_string());
-        if let Some((manifest, _)) = self.manifest.take() {
-            self.report.job = manifest.job;
-            self.report.inputs = manifest.inputs.into_iter().map(|input| input.path).collect();
-            self.report.output = manifest.result;
-        }
-        self.report.seconds = self.start.elapsed().as_secs_f64();
-        self.report.peak_memory_bytes = peak_memory_bytes();
-        self.report.read_bytes = self.files.counters().read_bytes();
-        self.report.write_bytes = self.files.counters().write_bytes();
-        self.report
-    }
-
-    /// Builds the graph in `directory` from edges, or from the saved state `found` of an earlier job, with runs in
-    /// `scratch`.
-    fn build(
-        &mut self,
-        options: &JobOptions,
-        found: SavedStage,
-        scratch: &Scratch,
-        directory: &Path,
-    ) -> Result<()> {
-        if let Some((Saved::Graph(state), _)) = found {
-            return self.resume_graph(*state);
-        }
-        let summary = match options.duplicates {
-            Duplicates::First => read::read_and_merge::<crate::graph::InputOrder>(
-                self, options, found, scratch, directory,
-            ),
-            _ => read::read_and_merge::<crate::graph::ArcRecord>(
-                self, options, found, scratch, directory,
-            ),
-        }?;
-        self.report.graph = Some(summary);
-        Ok(())
-    }
-
-    /// Resumes from the graph of an earlier job.
-    fn resume_graph(&mut self, state: GraphState) -> Result<()> {
-        plan::check_limits(&self.limits)?;
-        self.stage(Stage::Merge, |job| {
-            notify(job.observer, Event::Begin { stage: Stage::Merge, total: None, unit: "arcs" })?;
-            job.report_again(state.input, &state.warnings)?;
-            Ok(((), "reused the graph of an earlier job".into()))
-        })
-    }
-
-    /// Refuses a job that cannot succeed according to a sample of its input.
-    fn preflight(&mut self, options: &JobOptions, directory: &Path) -> Result<()> {
-        if options.input.all_paths().any(|path| !self.files.is_regular(path)) {
-            return plan::check_limits(&self.limits);
-        }
-        let (old, tuning) = (self.old.as_deref(), self.files.tuning());
-        let plan = predict::planned(self.files, options, old, self.clustering, &tuning)?;
-        if let Some(free) = self.files.free_bytes(directory) {
-            // The plan includes what this directory already holds.
-            plan.check_disk(free + bytes_in(self.files, directory), directory)?;
-        }
-        self.plan = Some(plan);
-        Ok(())
-    }
-
-    /// Clusters the graph and writes each result to its file.
-    fn cluster(
-        &mut self,
-        graph: &Graph,
-        options: &ClusterOptions,
-        targets: &Targets<'_>,
-        scratch: &Scratch,
-    ) -> Result<()> {
-        self.report.graph.get_or_insert_with(|| graph.summary());
-        check_names(graph, &targets.outputs)?;
-        let earlier = self.read_earlier(graph, targets, scratch)?;
-        let given =
-            self.read_given(graph, options, &targets.options.communities, scratch.path())?;
-        let all = self.find(graph, options, given, scratch)?;
-        let single = all.len() == 1;
-        for (at, mut found) in all.into_iter().enumerate() {
-            let mut report = CommunitiesReport::new(graph, options, at, &found);
-            self.warn_of_a_giant(options.method, &report)?;
-            for doubt in doubts(options, &found) {
-                notify(self.observer, Event::Warning { text: &doubt })?;
-            }
-            let groupings = std::mem::take(&mut found.groupings);
-            let stability = found.stability.take();
-            let (reported, presented) = self.present(graph, targets, found, &earlier, scratch)?;
-            report.presented = presented;
-            let levels = self.divide(&reported, &groupings, targets, scratch)?;
-            report.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
-            if !single {
-                let output = targets.outputs[at].display().to_string();
-                self.report.results.push(ResultReport { output, communities: report.clone() });
-            }
-            if at == 0 {
-                self.report.communities = Some(report);
-            }
-            let (present, path) = (targets.options, targets.representatives.get(at));
-            let inside = self.look_inside(graph, &reported, present, path, scratch)?;
-            let output = (present, targets.outputs[at].as_path());
-            let of_nodes = (&inside, stability.as_ref());
-            self.write(graph, &reported, of_nodes, levels, output, scratch)?;
-        }
-        Ok(())
-    }
-
-    /// Warns if one community holds more than half of the nodes, which is rarely intended.
-    fn warn_of_a_giant(&self, method: Method, report: &CommunitiesReport) -> Result<()> {
-        let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
-        let Some(advice) = method.spec().giant.filter(|_| is_giant) else {
-            return Ok(());
-        };
-        let percent = 100.0 * report.largest_share;
-        let text =
-            format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
-        notify(self.observer, Event::Warning { text: &text })
-    }
-
-    fn find(
-        &mut self,
-        graph: &Graph,
-        options: &ClusterOptions,
-        given: GivenLabels,
-        scratch: &Scratch,
-    ) -> Result<Vec<Communities>> {
-        self.stage(Stage::Cluster, |job| {
-            // The allocator may still hold memory that earlier stages freed.
-            let held = resident_memory_bytes().unwrap_or(0);
-            let memory = job.limits.memory_left(held);
-            let least = options.min_memory(graph, given.count(), job.limits.threads);
-            let least = least.total_bytes();
-            let memory = memory.max(least.min(job.limits.memory_bytes));
-            let scratch = scratch.path();
-            let all = cluster::cluster_from(graph, options, given, memory, scratch, job.observer)?;
-            job.report.resumed |= all.iter().any(|found| found.resumed_sweeps > 0);
-            let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
-            let modularity = modularity.collect::<Vec<_>>().join(", ");
-            let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
-            Ok((all, summary))
-        })
-    }
-}
-
-/// Refuses a graph that needs more memory than the limit, before anything is read for it. The suggested limit is enough
-/// for all stages.
-fn check_graph(
-    limits: Limits,
-    graph: &Graph,
-    options: &ClusterOptions,
-    targets: &Targets<'_>,
-) -> Result<()> {
-    let given = options.files().count() as u64;
-    let clustering = options.min_memory(graph, given, limits.threads).total_bytes();
-    let nodes = graph.node_count();
-    let read = reading_bytes(nodes, options, targets.options, limits.threads);
-    let certain = clustering.max(read).max(targets.min_bytes(graph, 0, limits.threads));
-    if certain <= limits.memory_bytes {
-        return plan::check_limits(&limits);
-    }
-    // An earlier result has at most one community per node.
-    let least = certain.max(targets.min_bytes(graph, nodes, limits.threads));
-    let little = format_bytes(limits.memory_bytes);
-    let message = format!("{little} is too little memory for this clustering");
-    let nodes = format_counted(nodes, "node", "nodes");
-    let least = least.max(plan::at_least(&limits).memory_bytes);
-    let error = Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("the graph has {nodes}"))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
-    Err(match options.with_less_memory() {
-        Some(other) => {
-            let needed = other.min_memory(graph, 0, limits.threads).total_bytes().max(read);
-            let needed =
-                needed.max(plan::at_least(&Limits { memory_bytes: 0, ..limits }).memory_bytes);
-            note_less_memory(error, least, (other.method, needed))
-        }
-        None => error,
-    })
+        done => done,
+    }?;
+    Ok(Report { warnings: warned.texts(), ..done })
 }
 
 /// Runs `work` in a thread pool of its own, so that results never depend on a global pool.
@@ -535,12 +264,9 @@ pub fn build(
         return Err(Error::new(ErrorKind::Usage, format!("`{}` already exists", graph.display()))
             .hint("choose another name for the graph, or remove the old one first"));
     }
-    let warned = &Warned::new(observer);
-    let built = from_scratch_if_damaged(warned, options.restart, |restart| {
-        let options = &JobOptions { restart, ..options.clone() };
-        in_pool(options.limits, || build_once(files, options, graph, warned))
-    })?;
-    Ok(Report { warnings: warned.texts(), ..built })
+    run(options.limits, options.restart, observer, |restart, observer| {
+        build_once(files, &JobOptions { restart, ..options.clone() }, graph, observer)
+    })
 }
 
 fn build_once(
@@ -549,41 +275,33 @@ fn build_once(
     graph: &Path,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    let mut job = Stages::new(files, observer, options.limits);
-    job.old = Old::open(files, options)?.map(Arc::new);
+    let start = Instant::now();
+    let old = Old::open(files, options)?;
     let inputs = options.append.iter().chain(options.input.all_paths());
-    let part = &grows_at(files, &options.work_dir, graph);
+    let directory = &grows_at(files, &options.work_dir, graph);
     let mut place = hold_place(files, &options.work_dir, graph)?;
-    let (scratch, found) = job.scratch_of_edges(JobKind::Build, inputs, options, graph, part)?;
+    let edges = Edges { options, old: old.as_ref(), directory };
+    let manifest = JobManifest::new(files, JobKind::Build, inputs, graph);
+    let old_files = old.as_ref().map(|old| old.files.clone());
+    let (work, mut journal, found) =
+        JobJournal::open(files, observer, manifest, options, old_files, graph, directory)?;
     if let Some(place) = &mut place {
         let kept: &[&str] = if found.is_some() { &[GRAPH] } else { &[] };
         place.begin(&Owner::current().to_bytes(), kept)?;
     }
-    let built = job.build(options, found, &scratch, part);
-    let built = built.and_then(|()| files.publish_new(part, graph));
-    let ended = job.end(scratch, options, part, built);
-    if let (Some(place), Err(error)) = (place, &ended)
-        && error.kept_text().is_some()
-    {
-        place.leave(&Owner::nobody().to_bytes(), &[GRAPH]);
-    }
-    ended?;
-    Ok(job.finish(options.input.rejects.as_deref()))
-}
-
-/// Runs a job, and runs it once more from scratch if the saved state of an earlier job turns out to be damaged.
-fn from_scratch_if_damaged<T>(
-    warned: &Warned<'_>,
-    restart: bool,
-    run: impl Fn(bool) -> Result<T>,
-) -> Result<T> {
-    match run(restart) {
-        Err(error) if error.is_of_earlier_run() && !restart => {
-            warned.forget();
-            report_from_scratch(warned, NOTICE, error.message())?;
-            run(true)
+    let mut context = Context::new(start, (files, observer, options.limits), work);
+    let built = read::build(&mut context, &mut journal, edges, None, found);
+    match built.and_then(|built| files.publish_new(directory, graph).map(|()| built)) {
+        Ok(built) => {
+            Ok(context.finish(built, Clustered::default(), options.input.rejects.as_deref()))
         }
-        done => done,
+        Err(error) => {
+            let error = journal.end(files, context.work, error);
+            if let Some(place) = place.filter(|_| error.kept_text().is_some()) {
+                place.leave(&Owner::nobody().to_bytes(), &[GRAPH]);
+            }
+            Err(error)
+        }
     }
 }
 
@@ -623,49 +341,60 @@ pub fn cluster_and_present(
         edges.check_rejects()?;
     }
     given::check_files(options, files)?;
-    let warned = &Warned::new(observer);
-    let done = match source {
+    match source {
         Source::Graph { path, limits, work_dir, restart } => {
             let files = &limits.tuned(files);
             let graph = Graph::open(files, path)?;
             check_graph(*limits, &graph, options, targets)?;
-            from_scratch_if_damaged(warned, *restart, |restart| {
-                in_pool(*limits, || {
-                    let mut job = Stages::new(files, warned, *limits);
-                    let inputs = std::iter::once(path).chain(options.files());
-                    let inputs = inputs.chain(&present.earlier);
-                    let kept: &[&str] = if restart { &[] } else { &[SAVED] };
-                    let scratch = job.scratch(JobKind::Cluster, inputs, work_dir, output, kept)?;
-                    let done = job.cluster(&graph, options, targets, &scratch);
-                    job.end_sweeps(scratch, output, done)?;
-                    Ok(job.finish(None))
-                })
+            run(*limits, *restart, observer, |restart, observer| {
+                let start = Instant::now();
+                let inputs = std::iter::once(path).chain(options.files()).chain(&present.earlier);
+                let kept: &[&str] = if restart { &[] } else { &[SAVED] };
+                let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
+                let work = WorkDirectory::take(files, manifest, (work_dir, output), kept)?;
+                let mut context = Context::new(start, (files, observer, *limits), work);
+                match find_and_write(&mut context, &graph, options, targets) {
+                    Ok(done) => Ok(context.finish(Built::default(), done, None)),
+                    Err(error) => Err(context.work.end(files, output, error)),
+                }
             })
         }
-        Source::Edges(edges) => from_scratch_if_damaged(warned, edges.restart, |restart| {
+        Source::Edges(edges) => run(edges.limits, edges.restart, observer, |restart, observer| {
             let edges = &JobOptions { restart, ..(**edges).clone() };
-            in_pool(edges.limits, || {
-                edges.check_weights()?;
-                edges.refuse_append()?;
-                targets.check_lines(files)?;
-                given::check_lines(options, &present.communities, files)?;
-                let files = &edges.limits.tuned(files);
-                let mut job = Stages::new(files, warned, edges.limits);
-                job.clustering = Some(Clustering { options, present });
-                let inputs = edges.input.all_paths().chain(options.files());
-                let inputs = inputs.chain(&present.earlier);
-                let directory = edges.work_dir.join(scratch_name(output)).join(GRAPH);
-                let (scratch, found) =
-                    job.scratch_of_edges(JobKind::Cluster, inputs, edges, output, &directory)?;
-                let built = job.build(edges, found, &scratch, &directory);
-                let done = built.and_then(|()| {
-                    let graph = Graph::open(files, &directory)?;
-                    job.cluster(&graph, options, targets, &scratch)
-                });
-                job.end(scratch, edges, &directory, done)?;
-                Ok(job.finish(edges.input.rejects.as_deref()))
-            })
+            cluster_edges(files, edges, options, targets, output, observer)
         }),
-    }?;
-    Ok(Report { warnings: warned.texts(), ..done })
+    }
+}
+
+fn cluster_edges(
+    files: &Files,
+    options: &JobOptions,
+    clustering: &ClusterOptions,
+    targets: &Targets<'_>,
+    output: &Path,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    let present = targets.options;
+    options.check_weights()?;
+    options.refuse_append()?;
+    targets.check_lines(files)?;
+    given::check_lines(clustering, &present.communities, files)?;
+    let (start, files) = (Instant::now(), &options.limits.tuned(files));
+    let inputs = options.input.all_paths().chain(clustering.files()).chain(&present.earlier);
+    let directory = &options.work_dir.join(scratch_name(output)).join(GRAPH);
+    let edges = Edges { options, old: None, directory };
+    let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
+    let (work, mut journal, found) =
+        JobJournal::open(files, observer, manifest, options, None, output, directory)?;
+    let mut context = Context::new(start, (files, observer, options.limits), work);
+    let wanted = Clustering { options: clustering, present };
+    let built = read::build(&mut context, &mut journal, edges, Some(wanted), found);
+    let done = built.and_then(|built| {
+        let graph = Graph::open(files, directory)?;
+        Ok((built, find_and_write(&mut context, &graph, clustering, targets)?))
+    });
+    match done {
+        Ok((built, done)) => Ok(context.finish(built, done, options.input.rejects.as_deref())),
+        Err(error) => Err(journal.end(files, context.work, error)),
+    }
 }

@@ -46,7 +46,9 @@ pub(crate) fn planned(
 ) -> Result<Plan> {
     let given = options.limits;
     let enough = JobOptions { limits: plan::at_least(&given), ..options.clone() };
-    let (sample, bytes) = sampled(files, &enough)?;
+    let before = files.counters().read_bytes();
+    let sample = input::sample(files, &enough.input, &enough.limits)?;
+    let bytes = files.counters().read_bytes() - before;
     let append = old.map(|old| old.size(enough.limits, tuning));
     let input = InputSize { append, ..input_size(&sample, bytes, options)? };
     let plan = Plan::new(input, enough.limits, tuning, clustering);
@@ -59,18 +61,7 @@ pub(crate) fn planned(
     }
 }
 
-/// Returns a sample of the input, and the number of bytes read for it.
-pub(crate) fn sampled(files: &Files, options: &JobOptions) -> Result<(InputSample, u64)> {
-    let before = files.counters().read_bytes();
-    let sample = input::sample(files, &options.input, &options.limits)?;
-    Ok((sample, files.counters().read_bytes() - before))
-}
-
-pub(crate) fn input_size(
-    sample: &InputSample,
-    sample_bytes: u64,
-    options: &JobOptions,
-) -> Result<InputSize> {
+fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> Result<InputSize> {
     if let (Some(option), Some(path)) = (options.weight_option(), &sample.unweighted) {
         return Err(input::has_no_weights(path, &option));
     }

@@ -6,6 +6,7 @@ use crate::cluster::{
     ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, WellConnected,
 };
 use crate::graph::{Bin, Graph, GraphSummary, bins};
+use crate::plan::Plan;
 use crate::present::Small;
 use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;
@@ -42,6 +43,17 @@ pub struct StageReport {
     pub predicted_memory_bytes: Option<u64>,
     /// Summary of the stage in one phrase.
     pub summary: String,
+}
+
+impl StageReport {
+    /// Sets what the plan predicts for the stage.
+    pub(super) fn predict(&mut self, plan: &Plan) {
+        let row = plan.stages.iter().find(|row| row.stage == self.stage);
+        self.predicted_seconds = row.map(|row| row.seconds);
+        self.predicted_read_bytes = row.map(|row| row.read_bytes);
+        self.predicted_write_bytes = row.map(|row| row.write_bytes);
+        self.predicted_memory_bytes = row.map(|row| row.memory_bytes + plan.program_bytes);
+    }
 }
 
 /// Counts of the input.
@@ -324,33 +336,6 @@ pub struct Report {
     pub write_bytes: u64,
     /// Peak resident memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
-}
-
-impl Report {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self {
-            schema: 1,
-            version: env!("CARGO_PKG_VERSION"),
-            job: JobKind::Other,
-            inputs: Vec::new(),
-            output: String::new(),
-            rejects: None,
-            warnings: Vec::new(),
-            limits,
-            resumed: false,
-            stages: Vec::new(),
-            input: None,
-            append: None,
-            sort: None,
-            graph: None,
-            communities: None,
-            results: Vec::new(),
-            seconds: 0.0,
-            read_bytes: 0,
-            write_bytes: 0,
-            peak_memory_bytes: None,
-        }
-    }
 }
 
 /// Observer that forwards all events and collects warnings.

@@ -1,12 +1,9 @@
-//! State that a job on edges saves, and from which the next job resumes.
+//! Journal of a job: state that its stages save, and from which the next job resumes.
 //!
 //! ```text
 //!  WORK-DIR/.RESULT.outcore/
 //!    manifest.json   the owner, the job, and the finished stages (`place`)
-//!    checkpoint      one of these states ([`Saved`]), in the format of `crate::checkpoint`:
-//!                      reading  a position in the input, and the state of reading up to it (`halfway`)
-//!                      runs     the whole input has been read (`runs`)
-//!                      graph    the graph is complete
+//!    checkpoint      the state that a stage saved last (`read::saved`), in the format of `crate::checkpoint`
 //!    runs/           runs of the sort
 //!    names/          names that do not fit in memory, while the input is read
 //!    graph/          names, then the graph; if the job builds a graph in another directory, it is in
@@ -15,28 +12,23 @@
 //! ```
 //! The next job resumes if the inputs (path, length, modification time; on disk also the inode, the device and the
 //! inode's change time; on servers the tag), the options of reading and the version are unchanged. Otherwise it starts
-//! from scratch and reports the reason.
+//! from scratch and reports the reason. The journal stores states without knowing what they are ([`SavedState`]).
 
-use super::place::{GRAPH, InputFile, JobKind, JobManifest, scratch_name};
-use super::read::{OldFiles, ReadState, RunsState};
-use super::{InputReport, JobOptions, Stages};
+use super::JobOptions;
+use super::place::{InputFile, JobKind, JobManifest, RUNS, scratch_name};
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
 };
 use crate::cluster::SAVED;
 use crate::error::opt::RESTART;
 use crate::error::{Error, ErrorKind, Result, Text};
-use crate::graph::{Graph, Names, NamesWriter};
 use crate::io::{Entry, Files, Grows, Owner, Scratch, Writer};
-use crate::progress::Stage;
-use crate::units::{format_bytes, format_count, format_counted};
+use crate::progress::{Observer, Stage};
+use crate::units::format_bytes;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Name of the directory of runs.
-pub(crate) const RUNS: &str = "runs";
-/// Name of the directory of names that do not fit in memory.
-pub(crate) const SPILLED: &str = "names";
 /// Beginning of the warning that a job starts from scratch.
 pub(crate) const NOTICE: &str = "starts from scratch";
 
@@ -51,11 +43,11 @@ pub(crate) struct MadeOf {
     /// Options of reading, in their debug format.
     options: String,
     /// Graph that edges are added to.
-    old: Option<OldFiles>,
+    old: Option<GraphFiles>,
 }
 
 impl MadeOf {
-    fn new(files: &Files, job: JobKind, options: &JobOptions, old: Option<OldFiles>) -> Self {
+    fn new(files: &Files, job: JobKind, options: &JobOptions, old: Option<GraphFiles>) -> Self {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
             options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
@@ -102,62 +94,56 @@ impl Identity for MadeOf {
     }
 }
 
-/// State saved by a job on edges.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Saved {
-    /// A part of the input has been read.
-    Reading(Box<ReadState>),
-    /// The whole input has been read, and all runs are written.
-    Runs(Box<RunsState>),
-    /// The graph is complete.
-    Graph(Box<GraphState>),
+/// Identity of a graph that is an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GraphFiles {
+    pub(crate) path: String,
+    /// Checksum of its `graph.json`.
+    checksum: String,
+    files: Vec<InputFile>,
 }
 
-/// A complete graph, and the parts of the report about building it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct GraphState {
-    /// Checksum of the graph, to detect that another job has replaced it.
-    pub(crate) checksum: String,
-    pub(crate) input: InputReport,
-    /// Warnings so far.
-    pub(crate) warnings: Vec<String>,
+impl GraphFiles {
+    pub(crate) fn new(files: &Files, directory: &Path, checksum: &str) -> Self {
+        let paths = ["graph.json", "arcs", "names"].map(|name| directory.join(name));
+        Self {
+            path: directory.display().to_string(),
+            checksum: checksum.to_owned(),
+            files: paths.iter().map(|path| InputFile::new(files, path)).collect(),
+        }
+    }
+
+    /// Returns an error if the graph has changed since the job began.
+    pub(crate) fn check_unchanged(&self, files: &Files) -> Result<()> {
+        self.files.iter().try_for_each(|file| file.check_unchanged(files, Path::new(&file.path)))
+    }
 }
 
-impl Saved {
-    /// Returns the names in the work directory that are reused.
-    fn names(&self) -> &'static [&'static str] {
-        match self {
-            Self::Reading(state) if state.spill.is_some() => &[CHECKPOINT, RUNS, GRAPH, SPILLED],
-            Self::Reading(_) | Self::Runs(_) => &[CHECKPOINT, RUNS, GRAPH],
-            Self::Graph(_) => &[CHECKPOINT, GRAPH, SAVED],
-        }
+/// State that a stage saves.
+pub(crate) trait SavedState: Serialize + DeserializeOwned {
+    /// Returns what the journal needs to know of it; `inputs` are the files of edges and of nodes.
+    fn kept(&self, inputs: &[InputFile]) -> Kept;
+
+    /// Returns a reason if files of the graph in `directory` are not those that were saved.
+    fn replaced(&self, files: &Files, directory: &Path) -> Option<String>;
+}
+
+/// What the journal knows of a saved state.
+pub(crate) struct Kept {
+    /// Finished stages, in order; none if the input has been read only in part.
+    pub(crate) stages_done: &'static [Stage],
+    /// Names in the work directory that are reused.
+    pub(crate) names: &'static [&'static str],
+    /// Description for the user.
+    pub(crate) what: String,
+}
+
+impl Kept {
+    fn has_read_all(&self) -> bool {
+        !self.stages_done.is_empty()
     }
 
-    /// Returns the finished stages.
-    fn stages_done(&self) -> Vec<Stage> {
-        match self {
-            Self::Reading(_) => Vec::new(),
-            Self::Runs(_) => vec![Stage::Read],
-            Self::Graph(_) => vec![Stage::Read, Stage::Merge],
-        }
-    }
-
-    /// Describes the saved state to the user.
-    fn what(&self, inputs: &[InputFile]) -> String {
-        let files = format_counted(inputs.len() as u64, "file", "files");
-        match self {
-            Self::Reading(state) => {
-                let all = inputs.iter().filter_map(|input| input.bytes).sum();
-                let (done, all) = (format_bytes(state.input.done_bytes), format_bytes(all));
-                format!("the input read so far ({done} of {all} in {files})")
-            }
-            Self::Runs(_) => format!("the runs of {files}"),
-            Self::Graph(_) => format!("the graph of {files}"),
-        }
-    }
-
-    /// Returns whether a job that resumes from it could get past `error`.
+    /// Returns whether a job that resumes from the state could get past `error`.
     fn is_of_use(&self, error: &Error) -> bool {
         match error.kind() {
             // Damaged data would still be damaged.
@@ -168,64 +154,142 @@ impl Saved {
             | ErrorKind::DiskTooSmall
             | ErrorKind::MemoryTooSmall => true,
             // A fault in the input would occur again.
-            _ => !matches!(self, Self::Reading(_)),
+            _ => self.has_read_all(),
         }
     }
 }
 
-/// Journal of a job on edges, and the state saved last.
+/// Directory for temporary files of a job, named after its result.
+pub(crate) struct WorkDirectory {
+    scratch: Scratch,
+    manifest: JobManifest,
+    /// Whether the job reuses saved state of an earlier one.
+    continues: bool,
+}
+
+impl WorkDirectory {
+    /// Creates the directory. Of the files of an earlier job, only those named in `kept` remain.
+    pub(crate) fn take(
+        files: &Files,
+        manifest: JobManifest,
+        (parent, result): (&Path, &Path),
+        kept: &[&str],
+    ) -> Result<Self> {
+        let mut scratch = Scratch::take(files, parent, &scratch_name(result))?;
+        scratch.begin(&manifest.to_bytes(), kept)?;
+        let continues = has_sweeps(files, scratch.path());
+        Ok(Self { scratch, manifest, continues })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Records that a stage is finished, except the last one (write): the result is then in place, and the directory
+    /// with its manifest is about to be removed.
+    pub(crate) fn record(&mut self, files: &Files, stage: Stage) -> Result<()> {
+        if stage == Stage::Write {
+            return Ok(());
+        }
+        if !self.manifest.stages_done.contains(&stage) {
+            self.manifest.stages_done.push(stage);
+        }
+        self.manifest.write(files, self.scratch.path())
+    }
+
+    /// Removes the directory; returns its manifest.
+    pub(crate) fn remove(self) -> JobManifest {
+        self.manifest
+    }
+
+    /// Ends the clustering of an existing graph after an error. Saved sweeps are kept.
+    pub(crate) fn end(self, files: &Files, result: &Path, error: Error) -> Error {
+        let error = self.of_earlier_run(error);
+        let directory = self.path().to_path_buf();
+        let is_sound = error.kind() != ErrorKind::CorruptFile;
+        if !is_sound || !has_sweeps(files, &directory) || !is_named(files, result) {
+            return error;
+        }
+        self.leave(&[SAVED]);
+        error.kept(reported(files, "the sweeps so far", &[directory]))
+    }
+
+    /// Marks an error that may be caused by saved state of an earlier job.
+    fn of_earlier_run(&self, error: Error) -> Error {
+        let is_of_earlier_run = self.continues && error.kind() == ErrorKind::CorruptFile;
+        if is_of_earlier_run { error.of_earlier_run() } else { error }
+    }
+
+    /// Leaves the files named in `kept` for the next job.
+    fn leave(mut self, kept: &[&str]) {
+        self.manifest.owner = Owner::nobody();
+        self.scratch.leave(&self.manifest.to_bytes(), kept);
+    }
+}
+
+/// Journal of a job on edges.
 pub(crate) struct JobJournal {
     journal: Journal<MadeOf>,
+    /// Files of edges, followed by the list of nodes, as they were when the job began.
+    inputs: Vec<InputFile>,
+    old: Option<GraphFiles>,
     /// Paths of the graph and of the rejects, outside the journal's directory.
     graph: PathBuf,
     rejects: Option<PathBuf>,
-    saved: Option<Saved>,
+    /// State saved last.
+    kept: Option<Kept>,
 }
 
 /// Saved state of an earlier job, with its arrays, if this job resumes from it.
-pub(crate) type SavedStage = Option<(Saved, StateReader)>;
+pub(crate) type SavedStage<S> = Option<(S, StateReader)>;
 
 impl JobJournal {
-    /// Returns whether it is time to save.
-    pub(crate) fn is_due(&self) -> bool {
-        self.journal.is_due()
-    }
-
-    /// Saves the state that `parts` returns, replacing the state saved before.
-    pub(crate) fn save(
-        &mut self,
-        parts: impl FnOnce(&mut StateWriter) -> Result<Saved>,
-    ) -> Result<()> {
-        self.saved = self.journal.save(|to| {
-            let saved = parts(to)?;
-            match &saved {
-                Saved::Reading(_) => return Ok(saved),
-                Saved::Runs(state) => NamesWriter::need(to, &self.graph, state.names),
-                Saved::Graph(_) => to.need(&self.graph, 0),
+    /// Creates the directory for temporary files and its journal, or reuses those of an earlier job of the same kind,
+    /// with the state it saved for the same edges. The graph of these, and of those of `old`, will be in `graph`.
+    pub(crate) fn open<S: SavedState>(
+        files: &Files,
+        observer: &dyn Observer,
+        mut manifest: JobManifest,
+        options: &JobOptions,
+        old: Option<GraphFiles>,
+        result: &Path,
+        graph: &Path,
+    ) -> Result<(WorkDirectory, Self, SavedStage<S>)> {
+        let made_of = MadeOf::new(files, manifest.job, options, old.clone());
+        let inputs = made_of.inputs.clone();
+        let of = Some(made_of).filter(|made| is_named(files, result) && made.is_known());
+        let mut scratch = Scratch::take(files, &options.work_dir, &scratch_name(result))?;
+        let (graph, rejects) = (graph.to_path_buf(), options.input.rejects.clone());
+        let directories = [scratch.path().to_path_buf(), graph.clone()];
+        let directories = directories.into_iter().chain(rejects.clone()).collect();
+        let journal = Journal::new(files, directories, of, files.cramped().read_save);
+        let mut journal = Self { journal, inputs, old, graph, rejects, kept: None };
+        let found = match options.restart {
+            true => None,
+            false => journal.find::<S>(files, observer, &scratch)?,
+        };
+        let mut names: &[&str] = &[];
+        if let Some(kept) = &journal.kept {
+            (manifest.stages_done, names) = (kept.stages_done.to_vec(), kept.names);
+            if kept.has_read_all() {
+                journal.rejects.iter().for_each(|path| Writer::discard(files, path));
             }
-            // Rejects were written while the input was read.
-            let rejects = self.rejects.iter();
-            rejects.for_each(|path| to.need_growing(path, Grows::InPlace, 0));
-            Ok(saved)
-        })?;
-        Ok(())
+        } else {
+            // Must come first: no job may resume from files that are about to be removed.
+            journal.withdraw()?;
+        }
+        scratch.begin(&manifest.to_bytes(), names)?;
+        let work = WorkDirectory { scratch, manifest, continues: found.is_some() };
+        Ok((work, journal, found))
     }
 
-    /// Returns whether any state has been saved.
-    pub(crate) fn has_saved(&self) -> bool {
-        self.saved.is_some()
-    }
-
-    /// Like [`Journal::withdraw`].
-    pub(crate) fn withdraw(&mut self) -> Result<()> {
-        self.journal.withdraw()?;
-        self.saved = None;
-        Ok(())
-    }
-
-    /// Opens the saved state of an earlier job if this one can resume from it; otherwise reports the reason.
-    fn open(&mut self, job: &Stages<'_>, scratch: &Scratch) -> Result<SavedStage> {
-        let (files, observer) = (job.files, job.observer);
+    /// Finds the saved state of an earlier job if this one can resume from it; otherwise reports the reason.
+    fn find<S: SavedState>(
+        &mut self,
+        files: &Files,
+        observer: &dyn Observer,
+        scratch: &Scratch,
+    ) -> Result<SavedStage<S>> {
         let reason = match JobManifest::read(files, scratch.path()) {
             Ok(Some(manifest)) if manifest.is_whole() => None,
             Ok(Some(_)) if self.journal.is_there() => {
@@ -244,198 +308,94 @@ impl JobJournal {
             report_from_scratch(observer, NOTICE, &reason)?;
             return Ok(None);
         }
-        let mut found = self.journal.open(observer, NOTICE)?;
-        if let Some(reason) =
-            found.as_ref().and_then(|(saved, _)| replaced(files, &self.graph, saved))
-        {
-            report_from_scratch(observer, NOTICE, &reason)?;
-            found = None;
+        let found = self.journal.open::<S>(observer, NOTICE)?;
+        if let Some((saved, _)) = &found {
+            if let Some(reason) = saved.replaced(files, &self.graph) {
+                report_from_scratch(observer, NOTICE, &reason)?;
+                return Ok(None);
+            }
+            self.kept = Some(saved.kept(&self.inputs));
         }
-        self.saved = found.as_ref().map(|(saved, _)| Saved::clone(saved));
         Ok(found)
     }
-}
 
-/// Returns a reason if the names or the graph are not those that were saved.
-fn replaced(files: &Files, graph: &Path, saved: &Saved) -> Option<String> {
-    match saved {
-        Saved::Reading(_) => None,
-        Saved::Runs(state) => {
-            // Nothing else reads the names before the graph is complete, so damage would get into it.
-            let read = || {
-                let names = Names::open(files, graph)?;
-                let mut scan = names.scan();
-                while scan.next_name()?.is_some() {}
-                Ok::<_, Error>(names.sealed())
-            };
-            match read() {
-                Ok(names) if names == state.names => None,
-                Err(error) if error.kind() == ErrorKind::CorruptFile => {
-                    Some(error.message().to_owned())
-                }
-                _ => Some("the saved names are missing or were replaced".into()),
-            }
-        }
-        Saved::Graph(state) => match Graph::open(files, graph) {
-            Err(error) => Some(error.message().to_owned()),
-            Ok(found) => (found.checksum() != state.checksum)
-                .then(|| format!("`{}` is now a different graph", graph.display())),
-        },
-    }
-}
-
-impl Stages<'_> {
-    /// Withdraws the saved state, which is about to be consumed, so that no job resumes from it.
-    pub(crate) fn withdraw(&mut self) -> Result<()> {
-        self.records.as_mut().map_or(Ok(()), JobJournal::withdraw)
+    /// Returns whether it is time to save.
+    pub(crate) fn is_due(&self) -> bool {
+        self.journal.is_due()
     }
 
-    /// Creates the directory for temporary files of a job on edges whose graph will be in `graph`, or reuses that of an
-    /// earlier job of the same kind, with the state it saved for the same edges.
-    pub(crate) fn scratch_of_edges<'p>(
+    /// Saves the state that `parts` returns, replacing the state saved before.
+    pub(crate) fn save<S: SavedState>(
         &mut self,
-        kind: JobKind,
-        inputs: impl Iterator<Item = &'p PathBuf>,
-        edges: &JobOptions,
-        result: &Path,
-        graph: &Path,
-    ) -> Result<(Scratch, SavedStage)> {
-        let mut manifest = JobManifest::new(self.files, kind, inputs, result);
-        let old = self.old.as_ref().map(|old| old.files.clone());
-        let made_of = MadeOf::new(self.files, kind, edges, old);
-        self.inputs.clone_from(&made_of.inputs);
-        let of = Some(made_of).filter(|made| is_named(self.files, result) && made.is_known());
-        let mut scratch = Scratch::take(self.files, &edges.work_dir, &scratch_name(result))?;
-        let (graph, rejects) = (graph.to_path_buf(), edges.input.rejects.clone());
-        let directories = [scratch.path().to_path_buf(), graph.clone()];
-        let directories = directories.into_iter().chain(rejects.clone()).collect();
-        let journal = Journal::new(self.files, directories, of, self.files.cramped().read_save);
-        let mut records = JobJournal { journal, graph, rejects, saved: None };
-        let found = if edges.restart { None } else { records.open(self, &scratch)? };
-        let saved = records.saved.as_ref();
-        manifest.stages_done = saved.map_or(Vec::new(), Saved::stages_done);
-        let names = saved.map_or(&[][..], Saved::names);
-        if let (Some(Saved::Runs(_) | Saved::Graph(_)), Some(path)) = (saved, &edges.input.rejects)
-        {
-            Writer::discard(self.files, path);
-        }
-        self.continues = saved.is_some();
-        self.report.resumed = self.continues;
-        if !self.continues {
-            // Must come first: no job may resume from files that are about to be removed.
-            records.withdraw()?;
-        }
-        scratch.begin(&manifest.to_bytes(), names)?;
-        self.manifest = Some((manifest, scratch.path().to_path_buf()));
-        self.records = Some(records);
-        Ok((scratch, found))
-    }
-
-    /// Returns an error if an input file has changed since the job began.
-    pub(crate) fn check_inputs(&self, edges: &JobOptions) -> Result<()> {
-        self.check_old()?;
-        for (before, path) in self.inputs.iter().zip(edges.input.all_paths()) {
-            let now = InputFile::new(self.files, path);
-            if *before != now {
-                return Err(changed(before, &now));
+        parts: impl FnOnce(&mut StateWriter) -> Result<S>,
+    ) -> Result<()> {
+        let (inputs, rejects) = (&self.inputs, &self.rejects);
+        let saved = self.journal.save(|to| {
+            let saved = parts(to)?;
+            // Rejects are written while the input is read, and saved with it.
+            if saved.kept(inputs).has_read_all() {
+                rejects.iter().for_each(|path| to.need_growing(path, Grows::InPlace, 0));
             }
-        }
+            Ok(saved)
+        })?;
+        self.kept = saved.map(|saved| saved.kept(&self.inputs));
         Ok(())
     }
 
-    /// Returns an error if the graph that edges are added to has changed since the job began.
-    pub(crate) fn check_old(&self) -> Result<()> {
-        let files = self.old.iter().flat_map(|old| &old.files.files);
-        files
-            .map(|before| (before, InputFile::new(self.files, Path::new(&before.path))))
-            .try_for_each(
-                |(before, now)| if *before == now { Ok(()) } else { Err(changed(before, &now)) },
-            )
+    /// Returns whether any state has been saved.
+    pub(crate) fn has_saved(&self) -> bool {
+        self.kept.is_some()
     }
 
-    /// Ends a job on edges. After an error, state that the next job can resume from is kept and described in the error;
+    /// Withdraws the saved state, which is about to be consumed, so that no job resumes from it.
+    pub(crate) fn withdraw(&mut self) -> Result<()> {
+        self.journal.withdraw()?;
+        self.kept = None;
+        Ok(())
+    }
+
+    /// Returns an error if an input file, or the graph to add to, has changed since the job began.
+    pub(crate) fn check_inputs(&self, files: &Files, edges: &JobOptions) -> Result<()> {
+        self.old.iter().try_for_each(|old| old.check_unchanged(files))?;
+        let mut inputs = self.inputs.iter().zip(edges.input.all_paths());
+        inputs.try_for_each(|(before, path)| before.check_unchanged(files, path))
+    }
+
+    /// Ends the job after an error. State that the next job can resume from is kept and described in the error;
     /// everything else is removed.
-    pub(crate) fn end<T>(
-        &mut self,
-        scratch: Scratch,
-        edges: &JobOptions,
-        graph: &Path,
-        result: Result<T>,
-    ) -> Result<T> {
-        let error = match result {
-            Ok(done) => return Ok(done),
-            Err(error) => self.of_earlier_run(error),
+    pub(crate) fn end(self, files: &Files, work: WorkDirectory, error: Error) -> Error {
+        let error = work.of_earlier_run(error);
+        let Some(mut kept) = self.kept.filter(|kept| kept.is_of_use(&error)) else {
+            work.remove();
+            self.rejects.iter().for_each(|path| Writer::discard(files, path));
+            return error;
         };
-        let (mut manifest, _) = self.manifest.take().expect("created with the directory");
-        let saved = self.records.as_mut().and_then(|records| records.saved.take());
-        let Some(saved) = saved.filter(|saved| saved.is_of_use(&error)) else {
-            drop(scratch);
-            if let Some(path) = &edges.input.rejects {
-                Writer::discard(self.files, path);
-            }
-            return Err(error);
-        };
-        let directory = scratch.path().to_path_buf();
-        manifest.owner = Owner::nobody();
-        scratch.leave(&manifest.to_bytes(), saved.names());
-        let mut what = saved.what(&self.inputs);
-        if has_sweeps(self.files, &directory) {
-            what += " and the sweeps so far";
+        let directory = work.path().to_path_buf();
+        work.leave(kept.names);
+        if has_sweeps(files, &directory) {
+            kept.what += " and the sweeps so far";
         }
-        let mut places = vec![directory.clone()];
-        if !graph.starts_with(&directory) {
-            places.push(graph.to_path_buf());
-        }
-        if let (Saved::Reading(_), Some(path)) = (&saved, &edges.input.rejects) {
-            places.push(Grows::Beside.path_now(self.files, path));
-        }
-        Err(error.kept(self.reported(&what, &places)))
+        let is_elsewhere = !self.graph.starts_with(&directory);
+        let rejects = self.rejects.iter().filter(|_| !kept.has_read_all());
+        let mut places = vec![directory];
+        places.extend(is_elsewhere.then(|| self.graph.clone()));
+        places.extend(rejects.map(|path| Grows::Beside.path_now(files, path)));
+        error.kept(reported(files, &kept.what, &places))
     }
+}
 
-    /// Marks an error that may be caused by saved state of an earlier job.
-    fn of_earlier_run(&self, error: Error) -> Error {
-        let is_of_earlier_run = self.continues && error.kind() == ErrorKind::CorruptFile;
-        if is_of_earlier_run { error.of_earlier_run() } else { error }
-    }
-
-    /// Ends the clustering of an existing graph. After an error, saved sweeps are kept.
-    pub(crate) fn end_sweeps(
-        &mut self,
-        scratch: Scratch,
-        result: &Path,
-        done: Result<()>,
-    ) -> Result<()> {
-        let Err(error) = done else { return Ok(()) };
-        let error = self.of_earlier_run(error);
-        let (mut manifest, _) = self.manifest.take().expect("created with the directory");
-        let directory = scratch.path().to_path_buf();
-        let is_sound = error.kind() != ErrorKind::CorruptFile;
-        if !is_sound || !has_sweeps(self.files, &directory) || !is_named(self.files, result) {
-            return Err(error);
-        }
-        manifest.owner = Owner::nobody();
-        scratch.leave(&manifest.to_bytes(), &[SAVED]);
-        Err(error.kept(self.reported("the sweeps so far", &[directory])))
-    }
-
-    /// Describes what is kept, where it is, and how to resume or restart.
-    fn reported(&self, what: &str, places: &[PathBuf]) -> Text {
-        let bytes: u64 = places.iter().map(|path| bytes_in(self.files, path)).sum();
-        let places: Vec<String> =
-            places.iter().map(|path| format!("`{}`", path.display())).collect();
-        let (last, first) = places.split_last().expect("the directory is one of them");
-        let place = if first.is_empty() {
-            last.clone()
-        } else {
-            format!("{} and {last}", first.join(", "))
-        };
-        format_args!(
-            "{what} in {place} ({}); the same command resumes from there, \
-             {RESTART} starts from scratch",
-            format_bytes(bytes)
-        )
-        .into()
-    }
+/// Describes what is kept, where it is, and how to resume or restart.
+fn reported(files: &Files, what: &str, places: &[PathBuf]) -> Text {
+    let bytes: u64 = places.iter().map(|path| bytes_in(files, path)).sum();
+    let places: Vec<String> = places.iter().map(|path| format!("`{}`", path.display())).collect();
+    let (last, first) = places.split_last().expect("the directory is one of them");
+    let place =
+        if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
+    format_args!(
+        "{what} in {place} ({}); the same command resumes from there, {RESTART} starts from scratch",
+        format_bytes(bytes)
+    )
+    .into()
 }
 
 /// Returns whether the next job can recognize the result as its own: it must be a file, since a stream or a device has
@@ -448,30 +408,6 @@ fn is_named(files: &Files, result: &Path) -> bool {
 /// Returns whether a clustering has saved sweeps.
 pub(crate) fn has_sweeps(files: &Files, directory: &Path) -> bool {
     files.is_regular(&directory.join(SAVED).join(CHECKPOINT))
-}
-
-/// Returns the error for an input that has changed.
-fn changed(before: &InputFile, now: &InputFile) -> Error {
-    let message = format!("`{}` has changed while it was read", before.path);
-    let error = Error::new(ErrorKind::InputChanged, message)
-        .hint("run the command again when nothing writes to it");
-    let bytes =
-        |input: &InputFile| input.bytes.map(|bytes| format!("{} bytes", format_count(bytes)));
-    match (bytes(before), bytes(now)) {
-        (Some(_), None) => error.note("it no longer exists"),
-        (Some(old), Some(new)) if old != new => {
-            error.note(format!("it had {old} and now has {new}"))
-        }
-        (Some(old), _) if before.modified_ms == now.modified_ms => {
-            error.note(format!("it still has {old}, but has been replaced or written to"))
-        }
-        (Some(old), _) => {
-            let times = before.modified_ms.zip(now.modified_ms);
-            let later = times.map_or(0, |(before, now)| now.saturating_sub(before)) as f64 / 1000.0;
-            error.note(format!("it still has {old}, but was last written {later:.3} s later"))
-        }
-        (None, _) => error,
-    }
 }
 
 /// Returns the length of a file, or of all files in a directory.

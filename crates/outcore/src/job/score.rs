@@ -3,23 +3,26 @@
 //! Memory is 4 bytes per node for the labels, plus that of the largest step: reading them, comparing them (12 bytes per
 //! node), or rating them (4 bytes per node and 21 per community, directed: 29).
 
-use super::{JobKind, Stages, in_pool};
+use super::context::Context;
+use super::resume::WorkDirectory;
+use super::{JobKind, JobManifest, in_pool};
 use crate::budget::Limits;
 use crate::cluster::WellConnected;
 use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::input::CommunityInput;
-use crate::io::{Files, Scratch, peak_memory_bytes};
+use crate::io::{Files, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::plan;
-use crate::progress::{Event, Observer, Stage, notify};
+use crate::progress::{Observer, Stage};
 use crate::score::{
     Agreement, Connectedness, Quality, ScoreRoom, compare, compare_bytes, connectedness,
     connectedness_bytes, quality_at, quality_bytes,
 };
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Treatment of nodes that the communities do not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,12 +123,12 @@ pub fn score(
     let files = &options.limits.tuned(files);
     let graph = &Graph::open(files, &options.graph)?;
     in_pool(options.limits, || {
-        let mut job = Stages::new(files, observer, options.limits);
         let scoring = Scoring { graph, options };
         scoring.check_memory(1)?;
-        let scratch =
-            job.scratch(JobKind::Score, inputs.iter(), &options.work_dir, Path::new("-"), &[])?;
-        scoring.run(&mut job, &scratch)
+        let (start, result) = (Instant::now(), Path::new("-"));
+        let manifest = JobManifest::new(files, JobKind::Score, inputs.iter(), result);
+        let work = WorkDirectory::take(files, manifest, (&options.work_dir, result), &[])?;
+        scoring.run(&mut Context::new(start, (files, observer, options.limits), work))
     })
 }
 
@@ -135,19 +138,19 @@ struct Scoring<'a> {
 }
 
 impl Scoring<'_> {
-    fn run(&self, job: &mut Stages<'_>, scratch: &Scratch) -> Result<ScoreReport> {
+    fn run(&self, context: &mut Context<'_>) -> Result<ScoreReport> {
         let communities = &self.options.communities;
-        let mut found = self.read(job, communities, 0, scratch, |_| String::new())?;
+        let mut found = self.read(context, communities, 0, |_| String::new())?;
         let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
-        self.warn(job, unknown_count)?;
+        self.warn(context, unknown_count)?;
         let community_count = self.label_all(&mut found)?;
         let labels = found.labels;
         let against = match &self.options.against {
-            Some(path) => Some(self.compare(job, path, &labels, scratch)?),
+            Some(path) => Some(self.compare(context, path, &labels)?),
             None => None,
         };
         self.check_memory(community_count)?;
-        let (quality, well_connected) = self.rate(job, &labels, scratch)?;
+        let (quality, well_connected) = self.rate(context, &labels)?;
         Ok(ScoreReport {
             schema: 1,
             kind: "score",
@@ -197,10 +200,9 @@ impl Scoring<'_> {
     /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
     fn read(
         &self,
-        job: &mut Stages<'_>,
+        context: &mut Context<'_>,
         path: &Path,
         held_bytes: u64,
-        scratch: &Scratch,
         sum_up: impl FnOnce(&Membership) -> String,
     ) -> Result<Membership> {
         let options = MembershipOptions {
@@ -208,24 +210,25 @@ impl Scoring<'_> {
             numbered: false,
             limits: self.options.limits,
             held_bytes,
-            scratch: scratch.path().to_path_buf(),
+            scratch: context.work.path().to_path_buf(),
         };
-        job.stage(Stage::Match, |job| {
-            let found = membership::read(job.files, path, self.graph, &options, job.observer)?;
+        context.stage(Stage::Match, |context| {
+            let found =
+                membership::read(context.files, path, self.graph, &options, context.observer)?;
             let nodes = format_counted(self.graph.node_count(), "node", "nodes");
             let summary = format!("{} of {nodes}{}", format_count(found.named), sum_up(&found));
             Ok((found, summary))
         })
     }
 
-    fn warn(&self, job: &Stages<'_>, unknown: u64) -> Result<()> {
+    fn warn(&self, context: &Context<'_>, unknown: u64) -> Result<()> {
         if unknown == 0 {
             return Ok(());
         }
         let path = self.options.communities.display();
         let names = format_counted(unknown, "name", "names");
         let text = format!("ignored {names} in `{path}` that the graph does not have");
-        notify(job.observer, Event::Warning { text: &text })
+        context.warn(&text)
     }
 
     /// Assigns labels to nodes without one, if that is allowed. Returns the number of labels.
@@ -262,13 +265,12 @@ impl Scoring<'_> {
 
     fn compare(
         &self,
-        job: &mut Stages<'_>,
+        context: &mut Context<'_>,
         path: &Path,
         labels: &[u32],
-        scratch: &Scratch,
     ) -> Result<AgainstReport> {
         let mut agreement = None;
-        let found = self.read(job, path, 4 * labels.len() as u64, scratch, |truth| {
+        let found = self.read(context, path, 4 * labels.len() as u64, |truth| {
             let found = agreement.insert(compare(labels, &truth.labels));
             format!(", NMI {:.4}", found.nmi)
         })?;
@@ -281,19 +283,17 @@ impl Scoring<'_> {
 
     fn rate(
         &self,
-        job: &mut Stages<'_>,
+        context: &mut Context<'_>,
         labels: &[u32],
-        scratch: &Scratch,
     ) -> Result<(Quality, Option<Connectedness>)> {
-        job.stage(Stage::Score, |job| {
-            let total = Some(self.graph.arc_count());
-            notify(job.observer, Event::Begin { stage: Stage::Score, total, unit: "arcs" })?;
-            let found = quality_at(self.graph, labels, self.options.resolution, job.observer)?;
-            let (memory_bytes, scratch) = (self.options.limits.memory_bytes, scratch.path());
+        context.stage(Stage::Score, |context| {
+            context.begin(Stage::Score, Some(self.graph.arc_count()), "arcs")?;
+            let found = quality_at(self.graph, labels, self.options.resolution, context.observer)?;
+            let (memory_bytes, scratch) = (self.options.limits.memory_bytes, context.work.path());
             let room = ScoreRoom { memory_bytes, scratch };
             let connected = self.options.well_connected;
             let connected = connected
-                .map(|bound| connectedness(self.graph, labels, bound, room, job.observer))
+                .map(|bound| connectedness(self.graph, labels, bound, room, context.observer))
                 .transpose()?;
             let communities = format_counted(found.community_count, "community", "communities");
             Ok(((found, connected), format!("{communities}, modularity {:.4}", found.modularity)))

@@ -3,9 +3,10 @@
 //! It is written completely under a temporary name and then renamed each time a stage ends, so a reader finds either
 //! the old or the new version. Saved state to resume from is in a checkpoint (`resume`).
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, Owner, damaged_manifest, manifest_path};
 use crate::progress::Stage;
+use crate::units::format_count;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -73,6 +74,33 @@ impl InputFile {
             device: entry.as_ref().and_then(|_| Some(files.device(path)?.id())),
             tag: entry.and_then(|entry| entry.tag),
         }
+    }
+
+    /// Returns an error if the file, at `path`, has changed since.
+    pub(in crate::job) fn check_unchanged(&self, files: &Files, path: &Path) -> Result<()> {
+        let now = Self::new(files, path);
+        if *self == now { Ok(()) } else { Err(self.changed(&now)) }
+    }
+
+    fn changed(&self, now: &Self) -> Error {
+        let message = format!("`{}` has changed while it was read", self.path);
+        let error = Error::new(ErrorKind::InputChanged, message)
+            .hint("run the command again when nothing writes to it");
+        let bytes =
+            |input: &Self| input.bytes.map(|bytes| format!("{} bytes", format_count(bytes)));
+        let Some(old) = bytes(self) else { return error };
+        error.note(match bytes(now) {
+            None => "it no longer exists".to_owned(),
+            Some(new) if old != new => format!("it had {old} and now has {new}"),
+            Some(_) if self.modified_ms == now.modified_ms => {
+                format!("it still has {old}, but has been replaced or written to")
+            }
+            Some(_) => {
+                let times = self.modified_ms.zip(now.modified_ms);
+                let later = times.map_or(0, |(then, now)| now.saturating_sub(then)) as f64 / 1000.0;
+                format!("it still has {old}, but was last written {later:.3} s later")
+            }
+        })
     }
 }
 

@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 
 /// Name of the directory in which the graph is built.
 pub(crate) const GRAPH: &str = "graph";
+/// Name of the directory of runs.
+pub(crate) const RUNS: &str = "runs";
+/// Name of the directory of names that do not fit in memory.
+pub(crate) const SPILLED: &str = "names";
 
 /// Returns the name of a job's temporary directory, derived from the name of its result.
 pub(super) fn scratch_name(result: &Path) -> String {

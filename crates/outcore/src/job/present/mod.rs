@@ -2,7 +2,8 @@
 //! is kept on disk meanwhile, where it takes no memory from the clustering.
 
 mod outputs;
-use super::{PresentReport, Source, Stages};
+use super::context::Context;
+use super::{PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::error::opt::{
@@ -10,14 +11,14 @@ use crate::error::opt::{
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
-use crate::io::{Files, Scratch, resident_memory_bytes};
+use crate::io::Files;
 use crate::membership::{self, MembershipOptions};
 use crate::output::{self, NodeOutput, Written, write_paths};
 use crate::present::{
-    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, divide, match_numbers,
+    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, match_numbers,
     memory_bytes_for, write_members, write_representatives,
 };
-use crate::progress::{Event, Stage, notify};
+use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::outputs;
 use std::path::{Path, PathBuf};
@@ -152,249 +153,232 @@ impl<'a> Targets<'a> {
     }
 }
 
-impl Stages<'_> {
-    /// Applies presentation options to a result.
-    pub(crate) fn present(
-        &mut self,
-        graph: &Graph,
-        targets: &Targets<'_>,
-        found: Communities,
-        earlier: &Option<Earlier>,
-        scratch: &Scratch,
-    ) -> Result<(Presented, Option<PresentReport>)> {
-        let options = targets.options;
-        let Communities { labels, sizes, .. } = found;
-        let labels = match earlier.is_some() || options.looks_inside() {
-            // Labels that are looked up are held in memory; their size was checked before.
-            true => Labels::Memory(labels.into_memory(self.files)?),
-            false => labels,
+/// Applies presentation options to a result.
+pub(crate) fn present(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    targets: &Targets<'_>,
+    found: Communities,
+    earlier: &Option<Earlier>,
+) -> Result<(Presented, Option<PresentReport>)> {
+    let options = targets.options;
+    let Communities { labels, sizes, .. } = found;
+    let labels = match earlier.is_some() || options.looks_inside() {
+        // Labels that are looked up are held in memory; their size was checked before.
+        true => Labels::Memory(labels.into_memory(context.files)?),
+        false => labels,
+    };
+    let mut reported = Presented::new(labels, sizes, options.min_size, options.small);
+    let kept = match earlier {
+        Some(earlier) => Some(match_earlier(context, graph, &mut reported, earlier)?),
+        None => None,
+    };
+    if reported.community_count() == 0 && reported.small_nodes > 0 {
+        let text = format!("no community has {} nodes or more: none is written", options.min_size);
+        context.warn(&text)?;
+    }
+    let is_changed = options.min_size > 1 || kept.is_some();
+    let report = is_changed.then(|| PresentReport {
+        min_size: options.min_size,
+        small: options.small,
+        small_community_count: reported.small_communities,
+        small_node_count: reported.small_nodes,
+        written_community_count: reported.community_count(),
+        kept_number_count: kept,
+    });
+    Ok((reported, report))
+}
+
+/// Refuses stages after the clustering that would not fit in memory.
+fn check_memory(
+    context: &Context<'_>,
+    graph: &Graph,
+    targets: &Targets<'_>,
+    earlier: u64,
+) -> Result<()> {
+    let present = targets.options;
+    let Limits { memory_bytes, threads } = context.limits;
+    let least = targets.min_bytes(graph, earlier, threads);
+    if least <= memory_bytes {
+        return Ok(());
+    }
+    let given = format_bytes(memory_bytes);
+    let option = match present {
+        PresentOptions { earlier: Some(_), .. } => MATCH,
+        PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
+        PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
+        _ => ROWS.of("pair"),
+    };
+    let message = Text::from(format_args!("{given} is too little memory for {option}"));
+    let nodes = format_counted(graph.node_count(), "node", "nodes");
+    Err(Error::new(ErrorKind::MemoryTooSmall, message)
+        .note(format!("the graph has {nodes}"))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+}
+
+/// Reads the earlier result, if there is one, and stores it on disk.
+pub(crate) fn read_earlier(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    targets: &Targets<'_>,
+) -> Result<Option<Earlier>> {
+    check_memory(context, graph, targets, 0)?;
+    let present = targets.options;
+    let Some(path) = &present.earlier else { return Ok(None) };
+    let earlier = context.stage(Stage::Match, |context| {
+        let threads = context.limits.threads;
+        let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
+        let options = MembershipOptions {
+            input: present.communities.clone(),
+            numbered: true,
+            limits: Limits { memory_bytes: context.memory_for(least), threads },
+            held_bytes: 0,
+            scratch: context.work.path().to_path_buf(),
         };
-        let mut reported = Presented::new(labels, sizes, options.min_size, options.small);
-        let kept = match earlier {
-            Some(earlier) => Some(self.match_earlier(graph, &mut reported, earlier, scratch)?),
+        let found = membership::read(context.files, path, graph, &options, context.observer)?;
+        check_memory(context, graph, targets, found.community_count)?;
+        let directory = context.work.path().join("earlier");
+        let earlier = Earlier::set_aside(context.files, &directory, &found)?;
+        let nodes = format_counted(graph.node_count(), "node", "nodes");
+        let communities = format_counted(found.community_count, "community", "communities");
+        let summary = format!("{} of {nodes} were in {communities}", format_count(found.named));
+        Ok((earlier, summary))
+    })?;
+    Ok(Some(earlier))
+}
+
+/// Returns the budget of sorts that run alongside `bytes` of other memory, at least `least`.
+fn sort_budget(context: &Context<'_>, bytes: u64, least: u64) -> u64 {
+    context.memory_for(bytes + least).saturating_sub(bytes).max(least)
+}
+
+fn match_earlier(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    presented: &mut Presented,
+    earlier: &Earlier,
+) -> Result<u64> {
+    context.stage(Stage::Match, |context| {
+        context.begin(Stage::Match, Some(graph.node_count()), "nodes")?;
+        let bytes = Workbench::matching_bytes(presented, earlier);
+        let budget = sort_budget(context, bytes, 2 * Workbench::BUDGET_MIN);
+        let kept = match_numbers(&bench(context, budget), presented, earlier)?;
+        let count = presented.community_count();
+        let communities = format_counted(count, "community", "communities");
+        Ok((kept, format!("{} of {communities} keep a number", format_count(kept))))
+    })
+}
+
+/// Computes weights inside communities, if they are written, and writes representatives to `path`.
+pub(crate) fn look_inside(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    presented: &Presented,
+    options: &PresentOptions,
+    path: Option<&PathBuf>,
+) -> Result<Inside> {
+    if !options.looks_inside() {
+        return Ok(Inside::default());
+    }
+    context.stage(Stage::Represent, |context| {
+        context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
+        let weights = u64::from(options.member_weights) * 8 * presented.node_count();
+        let bytes = Workbench::representatives_bytes(presented) + weights;
+        let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
+        let bench = &bench(context, budget);
+        let inside = Inside::of(bench, graph, presented, options.member_weights)?;
+        let summary = match path {
+            None => "weights inside communities".to_owned(),
+            Some(path) => {
+                let to = (path.as_path(), options.output_header);
+                let bytes = write_representatives(bench, graph, presented, &inside, to)?;
+                format!("{} written", format_bytes(bytes))
+            }
+        };
+        Ok((inside, summary))
+    })
+}
+
+fn bench<'a>(context: &'a Context<'_>, budget: u64) -> Workbench<'a> {
+    let (files, observer, threads) = (context.files, context.observer, context.limits.threads);
+    Workbench { files, scratch: context.work.path(), budget, threads, observer }
+}
+
+/// Divides the communities by the groups of each level, if levels are written.
+pub(crate) fn divide(
+    context: &mut Context<'_>,
+    presented: &Presented,
+    groupings: &[Grouping],
+    targets: &Targets<'_>,
+) -> Result<Option<Levels>> {
+    if !targets.levels {
+        return Ok(None);
+    }
+    context.stage(Stage::Levels, |context| {
+        context.begin(Stage::Levels, None, "nodes")?;
+        let form = targets.options.levels;
+        let levels = crate::present::divide(&bench(context, 0), groupings, presented, form)?;
+        let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
+        let summary = match counts.as_slice() {
+            [] => "no groups inside communities".to_owned(),
+            _ => format!("{} groups inside communities", counts.join(", ")),
+        };
+        Ok((Some(levels), summary))
+    })
+}
+
+/// Writes a result.
+pub(crate) fn write(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    presented: &Presented,
+    (inside, stability): (&Inside, Option<&Stability>),
+    levels: Option<Levels>,
+    (options, output): (&PresentOptions, &Path),
+) -> Result<()> {
+    let PresentOptions { rows, output_header: has_header, .. } = *options;
+    context.stage(Stage::Write, |context| {
+        if rows != RowForm::Nodes {
+            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
+            let budget = sort_budget(context, 0, Workbench::BUDGET_MIN);
+            let bench = &bench(context, budget);
+            let has_header = has_header && rows == RowForm::Pairs;
+            let to = (output, has_header);
+            let bytes = write_members(bench, graph, presented, inside, rows, to)?;
+            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
+        }
+        let mut names = graph.names()?;
+        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            while let Some(name) = names.next_name()? {
+                write(name)?;
+            }
+            Ok(())
+        };
+        let bench = bench(context, 0);
+        let mut lines = match &levels {
+            Some(levels) => Some(levels.lines(&bench)?),
             None => None,
         };
-        if reported.community_count() == 0 && reported.small_nodes > 0 {
-            let text =
-                format!("no community has {} nodes or more: none is written", options.min_size);
-            notify(self.observer, Event::Warning { text: &text })?;
-        }
-        let is_changed = options.min_size > 1 || kept.is_some();
-        let report = is_changed.then(|| PresentReport {
-            min_size: options.min_size,
-            small: options.small,
-            small_community_count: reported.small_communities,
-            small_node_count: reported.small_nodes,
-            written_community_count: reported.community_count(),
-            kept_number_count: kept,
-        });
-        Ok((reported, report))
-    }
-
-    /// Refuses stages after the clustering that would not fit in memory.
-    fn check_memory(&self, graph: &Graph, targets: &Targets<'_>, earlier: u64) -> Result<()> {
-        let present = targets.options;
-        let Limits { memory_bytes, threads } = self.limits;
-        let least = targets.min_bytes(graph, earlier, threads);
-        if least <= memory_bytes {
-            return Ok(());
-        }
-        let given = format_bytes(memory_bytes);
-        let option = match present {
-            PresentOptions { earlier: Some(_), .. } => MATCH,
-            PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
-            PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
-            _ => ROWS.of("pair"),
+        let mut numbers = presented.scan(context.files)?;
+        let nodes = NodeOutput {
+            count: presented.node_count(),
+            number: || numbers.next_number(),
+            weights: &inside.weights,
+            stability: stability.map(|stability| stability.scan(context.files)).transpose()?,
+            groups: |groups: &mut Vec<u32>| match &mut lines {
+                Some(lines) => lines.next(groups),
+                None => Ok(()),
+            },
+            group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
+            has_header,
         };
-        let message = Text::from(format_args!("{given} is too little memory for {option}"));
-        let nodes = format_counted(graph.node_count(), "node", "nodes");
-        Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("the graph has {nodes}"))
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
-    }
-
-    /// Reads the earlier result, if there is one, and stores it on disk.
-    pub(crate) fn read_earlier(
-        &mut self,
-        graph: &Graph,
-        targets: &Targets<'_>,
-        scratch: &Scratch,
-    ) -> Result<Option<Earlier>> {
-        self.check_memory(graph, targets, 0)?;
-        let present = targets.options;
-        let Some(path) = &present.earlier else { return Ok(None) };
-        let earlier = self.stage(Stage::Match, |job| {
-            let threads = job.limits.threads;
-            let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
-            let options = MembershipOptions {
-                input: present.communities.clone(),
-                numbered: true,
-                limits: Limits { memory_bytes: job.memory_for(least), threads },
-                held_bytes: 0,
-                scratch: scratch.path().to_path_buf(),
-            };
-            let found = membership::read(job.files, path, graph, &options, job.observer)?;
-            job.check_memory(graph, targets, found.community_count)?;
-            let directory = scratch.path().join("earlier");
-            let earlier = Earlier::set_aside(job.files, &directory, &found)?;
-            let nodes = format_counted(graph.node_count(), "node", "nodes");
-            let communities = format_counted(found.community_count, "community", "communities");
-            let summary = format!("{} of {nodes} were in {communities}", format_count(found.named));
-            Ok((earlier, summary))
-        })?;
-        Ok(Some(earlier))
-    }
-
-    /// Returns the memory for a step that needs at least `least` bytes. The allocator may still hold memory that
-    /// earlier steps freed.
-    fn memory_for(&self, least: u64) -> u64 {
-        let held = resident_memory_bytes().unwrap_or(0);
-        self.limits.memory_left(held).max(least.min(self.limits.memory_bytes))
-    }
-
-    /// Returns the budget of sorts that run alongside `bytes` of other memory, at least `least`.
-    fn sort_budget(&self, bytes: u64, least: u64) -> u64 {
-        self.memory_for(bytes + least).saturating_sub(bytes).max(least)
-    }
-
-    fn match_earlier(
-        &mut self,
-        graph: &Graph,
-        presented: &mut Presented,
-        earlier: &Earlier,
-        scratch: &Scratch,
-    ) -> Result<u64> {
-        self.stage(Stage::Match, |job| {
-            let total = Some(graph.node_count());
-            notify(job.observer, Event::Begin { stage: Stage::Match, total, unit: "nodes" })?;
-            let bytes = Workbench::matching_bytes(presented, earlier);
-            let budget = job.sort_budget(bytes, 2 * Workbench::BUDGET_MIN);
-            let kept = match_numbers(&job.bench(scratch, budget), presented, earlier)?;
-            let count = presented.community_count();
-            let communities = format_counted(count, "community", "communities");
-            Ok((kept, format!("{} of {communities} keep a number", format_count(kept))))
-        })
-    }
-
-    /// Computes weights inside communities, if they are written, and writes representatives to `path`.
-    pub(crate) fn look_inside(
-        &mut self,
-        graph: &Graph,
-        presented: &Presented,
-        options: &PresentOptions,
-        path: Option<&PathBuf>,
-        scratch: &Scratch,
-    ) -> Result<Inside> {
-        if !options.looks_inside() {
-            return Ok(Inside::default());
+        let separator = levels.as_ref().map_or(b'\t', Levels::separator);
+        let bytes = write_paths(context.files, each, nodes, separator, output, context.observer)?;
+        if let Some(levels) = levels {
+            levels.remove(&bench);
         }
-        self.stage(Stage::Represent, |job| {
-            let total = Some(graph.arc_count());
-            notify(job.observer, Event::Begin { stage: Stage::Represent, total, unit: "arcs" })?;
-            let weights = u64::from(options.member_weights) * 8 * presented.node_count();
-            let bytes = Workbench::representatives_bytes(presented) + weights;
-            let budget = job.sort_budget(bytes, Workbench::BUDGET_MIN);
-            let bench = &job.bench(scratch, budget);
-            let inside = Inside::of(bench, graph, presented, options.member_weights)?;
-            let summary = match path {
-                None => "weights inside communities".to_owned(),
-                Some(path) => {
-                    let to = (path.as_path(), options.output_header);
-                    let bytes = write_representatives(bench, graph, presented, &inside, to)?;
-                    format!("{} written", format_bytes(bytes))
-                }
-            };
-            Ok((inside, summary))
-        })
-    }
-
-    fn bench<'a>(&'a self, scratch: &'a Scratch, budget: u64) -> Workbench<'a> {
-        let (files, observer, threads) = (self.files, self.observer, self.limits.threads);
-        Workbench { files, scratch: scratch.path(), budget, threads, observer }
-    }
-
-    /// Divides the communities by the groups of each level, if levels are written.
-    pub(crate) fn divide(
-        &mut self,
-        presented: &Presented,
-        groupings: &[Grouping],
-        targets: &Targets<'_>,
-        scratch: &Scratch,
-    ) -> Result<Option<Levels>> {
-        if !targets.levels {
-            return Ok(None);
-        }
-        self.stage(Stage::Levels, |job| {
-            let begin = Event::Begin { stage: Stage::Levels, total: None, unit: "nodes" };
-            notify(job.observer, begin)?;
-            let form = targets.options.levels;
-            let levels = divide(&job.bench(scratch, 0), groupings, presented, form)?;
-            let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
-            let summary = match counts.as_slice() {
-                [] => "no groups inside communities".to_owned(),
-                _ => format!("{} groups inside communities", counts.join(", ")),
-            };
-            Ok((Some(levels), summary))
-        })
-    }
-
-    /// Writes a result.
-    pub(crate) fn write(
-        &mut self,
-        graph: &Graph,
-        presented: &Presented,
-        (inside, stability): (&Inside, Option<&Stability>),
-        levels: Option<Levels>,
-        (options, output): (&PresentOptions, &Path),
-        scratch: &Scratch,
-    ) -> Result<()> {
-        let PresentOptions { rows, output_header: has_header, .. } = *options;
-        self.stage(Stage::Write, |job| {
-            if rows != RowForm::Nodes {
-                let total = Some(presented.node_count());
-                notify(job.observer, Event::Begin { stage: Stage::Write, total, unit: "nodes" })?;
-                let budget = job.sort_budget(0, Workbench::BUDGET_MIN);
-                let bench = &job.bench(scratch, budget);
-                let has_header = has_header && rows == RowForm::Pairs;
-                let to = (output, has_header);
-                let bytes = write_members(bench, graph, presented, inside, rows, to)?;
-                let written = format!("{} written", format_bytes(bytes));
-                return Ok(((), format!("{written}{}", left_out(presented))));
-            }
-            let mut names = graph.names()?;
-            let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-                while let Some(name) = names.next_name()? {
-                    write(name)?;
-                }
-                Ok(())
-            };
-            let bench = job.bench(scratch, 0);
-            let mut lines = match &levels {
-                Some(levels) => Some(levels.lines(&bench)?),
-                None => None,
-            };
-            let mut numbers = presented.scan(job.files)?;
-            let nodes = NodeOutput {
-                count: presented.node_count(),
-                number: || numbers.next_number(),
-                weights: &inside.weights,
-                stability: stability.map(|stability| stability.scan(job.files)).transpose()?,
-                groups: |groups: &mut Vec<u32>| match &mut lines {
-                    Some(lines) => lines.next(groups),
-                    None => Ok(()),
-                },
-                group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
-                has_header,
-            };
-            let separator = levels.as_ref().map_or(b'\t', Levels::separator);
-            let bytes = write_paths(job.files, each, nodes, separator, output, job.observer)?;
-            if let Some(levels) = levels {
-                levels.remove(&bench);
-            }
-            let written = format!("{} written", format_bytes(bytes));
-            Ok(((), format!("{written}{}", left_out(presented))))
-        })
-    }
+        Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))))
+    })
 }
 
 /// Returns a phrase about small communities to append to a summary.

@@ -15,47 +15,24 @@
 //! the processor time of a build from all (`evals/ingest/append.py`).
 
 use super::rules::{self, open_graph};
-use super::{NamesOf, Reading};
 use crate::budget::Limits;
 use crate::error::opt::{APPEND, MEMORY};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{self, ArcRecord, Graph, GraphSummary, Names, NamesWriter};
+use crate::graph::{self, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
-use crate::input::{self, CHUNK_BYTES, EdgeChunk, Fingerprint, NameRef};
+use crate::input::{CHUNK_BYTES, EdgeChunk, Fingerprint, NameRef};
 use crate::io::{Files, Tuning};
-use crate::job::{AppendReport, InputFile, JobOptions, Stages};
+use crate::job::resume::GraphFiles;
+use crate::job::{AppendReport, JobOptions};
 use crate::plan::{self, AppendSize};
-use crate::progress::{Event, notify};
-use crate::sort::{Record, SORT_BYTES_MIN};
-use crate::units::{format_bytes, format_counted, size_to_type};
-use serde::{Deserialize, Serialize};
-
-/// Identity of the graph that edges are added to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OldFiles {
-    pub(crate) path: String,
-    /// Checksum of its `graph.json`.
-    checksum: String,
-    pub(crate) files: Vec<InputFile>,
-}
-
-impl OldFiles {
-    fn new(files: &Files, graph: &Graph) -> Self {
-        let directory = graph.directory();
-        let paths = ["graph.json", "arcs", "names"].map(|name| directory.join(name));
-        Self {
-            path: directory.display().to_string(),
-            checksum: graph.checksum().to_owned(),
-            files: paths.iter().map(|path| InputFile::new(files, path)).collect(),
-        }
-    }
-}
+use crate::sort::SORT_BYTES_MIN;
+use crate::units::{format_bytes, size_to_type};
 
 /// Graph that edges are added to.
 pub(crate) struct Old {
     pub(crate) graph: Graph,
-    names: Names,
-    pub(crate) files: OldFiles,
+    pub(super) names: Names,
+    pub(crate) files: GraphFiles,
 }
 
 impl Old {
@@ -65,7 +42,8 @@ impl Old {
         let graph = open_graph(files, path)?;
         rules::check(&graph, options)?;
         let names = graph.open_names()?;
-        let old = Self { files: OldFiles::new(files, &graph), graph, names };
+        let identity = GraphFiles::new(files, graph.directory(), graph.checksum());
+        let old = Self { files: identity, graph, names };
         plan::check_limits(&options.limits)?;
         old.merge_room(options.limits, &files.tuning())?;
         Ok(Some(old))
@@ -200,39 +178,5 @@ impl NameBatch {
             chunk.names.clear();
         }
         self.at = 0;
-    }
-}
-
-impl<R> Reading<'_, R>
-where
-    R: Record + From<ArcRecord>,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    /// Numbers the names of the old graph, before those of all edges.
-    pub(super) fn take_old_names(&mut self, job: &Stages<'_>, old: &Old) -> Result<()> {
-        let count = format_counted(old.names.count(), "name", "names");
-        let text = format!("reading {count} of `{}`", old.files.path);
-        notify(job.observer, Event::Detail { text: &text })?;
-        let mut batch =
-            NameBatch::new(input::batch_chunks(&job.limits).min(job.limits.threads.max(1)));
-        let mut names = old.names.scan();
-        while let Some(name) = names.next_name()? {
-            if batch.push(name) {
-                self.number_old(job, old, &mut batch)?;
-            }
-        }
-        self.number_old(job, old, &mut batch)
-    }
-
-    fn number_old(&mut self, job: &Stages<'_>, old: &Old, batch: &mut NameBatch) -> Result<()> {
-        self.number(job, batch.chunks(), Some(old))?;
-        match &mut self.names_of {
-            NamesOf::Index(index) => self.node_count = index.node_count(),
-            NamesOf::Disk(spill) => spill.take_earlier(batch.chunks())?,
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
-        }
-        batch.clear();
-        self.make_room()?;
-        notify(job.observer, Event::Advance { done: 0 })
     }
 }

@@ -5,7 +5,6 @@
 //! up to its length at that time, since anything after that was written later. The table of names is rebuilt from their
 //! file. State is saved at most once a minute, in at most a 20th of the time.
 
-use super::DroppedEdges;
 use super::append::NameBatch;
 use super::runs::made_with;
 use super::weights::SelfScores;
@@ -17,13 +16,36 @@ use crate::graph::NamesWriter;
 use crate::ids::{NodeIndex, SpillState};
 use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
-use crate::job::Stages;
-use crate::job::resume::bytes_in;
-use crate::progress::{Event, notify};
+use crate::job::context::Context;
+use crate::progress::{Event, Observer, notify};
 use crate::sort::{SORT_BYTES_MIN, SortState};
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+const TOO_LITTLE: &str = "too little memory for the names read so far";
+
+/// Counts of dropped edges, self hits and loops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DroppedEdges {
+    pub(super) below: u64,
+    pub(super) above: u64,
+    pub(super) self_hits: u64,
+    pub(super) loops: u64,
+    pub(super) zero_loops: u64,
+}
+
+impl DroppedEdges {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            below: self.below + other.below,
+            above: self.above + other.above,
+            self_hits: self.self_hits + other.self_hits,
+            loops: self.loops + other.loops,
+            zero_loops: self.zero_loops + other.zero_loops,
+        }
+    }
+}
 
 /// Saved state of reading a part of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,91 +72,46 @@ impl ReadState {
         if limits.memory_bytes >= self.memory_bytes || input::sort_bytes(&limits, held).is_some() {
             return Ok(());
         }
-        let message = "too little memory for the names read so far";
-        Err(made_with(Error::new(ErrorKind::MemoryTooSmall, message), self.memory_bytes))
+        Err(made_with(Error::new(ErrorKind::MemoryTooSmall, TOO_LITTLE), self.memory_bytes))
     }
 
     /// Rebuilds the table of names, and resumes writing their file.
     pub(crate) fn resume_names(
         &self,
-        job: &Stages<'_>,
+        context: &Context<'_>,
         from: &mut StateReader,
         graph: &Path,
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
+        let Context { files, observer, limits, .. } = *context;
         let done = self.input.done_bytes;
-        let tick = || notify(job.observer, Event::Advance { done });
-        let room =
-            input::read_bytes(&job.limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
-        let mut refill = Refill::new(index, (job.limits.threads, room), &tick);
-        let each = &mut |name: &[u8]| refill.push(name);
-        let names = NamesWriter::resume(&self.names, from, (job.files, graph, each))?;
-        refill.finish(self.node_count, &NamesWriter::path_now(job.files, graph))?;
-        Ok(names)
+        let room = input::read_bytes(&limits).saturating_sub(SORT_BYTES_MIN).max(self.index_bytes);
+        let (mut names, mut indexes) = (NameBatch::new(limits.threads), Vec::new());
+        let mut number = |names: &mut NameBatch| {
+            if index.resolve_within(names.chunks(), &mut indexes, room, |_| Ok(()))?.is_some() {
+                let error = Error::new(ErrorKind::MemoryTooSmall, TOO_LITTLE);
+                return Err(error.hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
+            }
+            names.clear();
+            notify(observer, Event::Advance { done })
+        };
+        let mut each = |name: &[u8]| if names.push(name) { number(&mut names) } else { Ok(()) };
+        let written = NamesWriter::resume(&self.names, from, (files, graph, &mut each))?;
+        number(&mut names)?;
+        if index.node_count() == self.node_count {
+            return Ok(written);
+        }
+        let path = NamesWriter::path_now(files, graph);
+        Err(Error::corrupt_of(&path, "its names are not those that were written", SCRATCH_HINT))
     }
-}
 
-impl Stages<'_> {
     /// Reports where reading resumes.
-    pub(crate) fn report_on(&self, state: &ReadState, reader: &EdgeReader) -> Result<()> {
-        let done = format_bytes(state.input.done_bytes);
+    pub(crate) fn report(&self, observer: &dyn Observer, reader: &EdgeReader) -> Result<()> {
+        let done = format_bytes(self.input.done_bytes);
         let mut text = format!("resumes after {done} read by an earlier job");
         if reader.repeats() {
             text += "; the file up to that point is decompressed again";
         }
-        notify(self.observer, Event::Detail { text: &text })
-    }
-
-    /// Returns whether the disk has room to keep spilled names until they and their edges are numbered and sorted.
-    pub(crate) fn has_room_for_spilled(&self, directory: &Path, edge_count: u64) -> bool {
-        // Numbers and new names take no more than the names; the record of an arc takes at most 12 bytes.
-        let needed = bytes_in(self.files, directory) + 2 * 12 * edge_count;
-        self.files.free_bytes(directory).is_some_and(|free| free >= needed)
-    }
-}
-
-/// Writer that puts saved names back into the index.
-struct Refill<'a> {
-    index: &'a mut NodeIndex,
-    names: NameBatch,
-    indexes: Vec<Vec<u32>>,
-    /// Memory available to the index.
-    room: u64,
-    tick: &'a dyn Fn() -> Result<()>,
-}
-
-impl<'a> Refill<'a> {
-    /// Creates a writer for an empty index; `tick` is called regularly.
-    fn new(
-        index: &'a mut NodeIndex,
-        (threads, room): (usize, u64),
-        tick: &'a dyn Fn() -> Result<()>,
-    ) -> Self {
-        Self { index, names: NameBatch::new(threads), indexes: Vec::new(), room, tick }
-    }
-
-    /// Numbers the next name.
-    fn push(&mut self, name: &[u8]) -> Result<()> {
-        if self.names.push(name) { self.number() } else { Ok(()) }
-    }
-
-    fn number(&mut self) -> Result<()> {
-        let (chunks, indexes) = (self.names.chunks(), &mut self.indexes);
-        if self.index.resolve_within(chunks, indexes, self.room, |_| Ok(()))?.is_some() {
-            let message = "too little memory for the names read so far";
-            return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint(format_args!("use a larger {MEMORY}, or {RESTART}")));
-        }
-        self.names.clear();
-        (self.tick)()
-    }
-
-    /// Numbers the rest. Returns an error unless there were `node_count` names, all distinct.
-    fn finish(mut self, node_count: u64, path: &Path) -> Result<()> {
-        self.number()?;
-        if self.index.node_count() == node_count {
-            return Ok(());
-        }
-        Err(Error::corrupt_of(path, "its names are not those that were written", SCRATCH_HINT))
+        notify(observer, Event::Detail { text: &text })
     }
 }

@@ -1,700 +1,203 @@
 //! Stages from text to graph: parse, number, sort, merge.
-//!
-//! The index and the sort share the memory of the read stage: the sort uses what the index leaves, and writes a run
-//! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
-//! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
-//! read. Progress is saved along the way (`halfway`).
 
 mod append;
 mod halfway;
+mod reading;
 mod rules;
 mod runs;
+mod saved;
 mod summaries;
 mod weights;
 
-pub(crate) use append::{Old, OldFiles};
-pub(crate) use halfway::ReadState;
-pub(crate) use runs::RunsState;
+pub(crate) use append::Old;
+pub(crate) use reading::no_edges;
+pub(crate) use saved::Saved;
 pub use weights::Normalize;
 
-use super::resume::{GraphState, RUNS, SPILLED, Saved, SavedStage};
-use super::{InputReport, JobOptions, Stages};
-use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
-use crate::error::{Error, ErrorKind, Result, Text};
-use crate::graph::{self, ArcRecord, Graph, GraphSummary, NamesWriter};
-use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
-use crate::input::{
-    self, Batch, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
-};
-use crate::io::{Cramped, Scratch, Tuning};
+use super::JobOptions;
+use super::context::{Built, Context};
+use super::place::{RUNS, SPILLED};
+use super::predict;
+use super::resume::{JobJournal, SavedStage, bytes_in};
+use crate::checkpoint::StateReader;
+use crate::error::Result;
+use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
+use crate::input::Batch;
+use crate::plan::{self, Clustering, Plan};
 use crate::progress::{Event, Stage, notify};
-use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
-use crate::units::{format_bytes, format_count, format_counted};
-use crate::weight::Weight;
-use runs::{ReadResult, graph_writer, made_with, merge, merge_with, resume_runs};
-use serde::{Deserialize, Serialize};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use weights::{SelfScores, Side, Thresholds};
+use crate::sort::Record;
+use crate::units::format_bytes;
+use halfway::ReadState;
+use reading::Reading;
+use runs::{ReadResult, hold_runs, merge, resume_runs};
+use saved::GraphState;
+use std::path::Path;
+use summaries::report_again;
 
-/// Counts of dropped edges, self hits and loops.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DroppedEdges {
-    below: u64,
-    above: u64,
-    self_hits: u64,
-    loops: u64,
-    zero_loops: u64,
+/// Edges, and where their graph is built.
+#[derive(Clone, Copy)]
+pub(crate) struct Edges<'a> {
+    pub(crate) options: &'a JobOptions,
+    /// Graph that the edges are added to.
+    pub(crate) old: Option<&'a Old>,
+    /// Directory of the graph.
+    pub(crate) directory: &'a Path,
 }
 
-impl DroppedEdges {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            below: self.below + other.below,
-            above: self.above + other.above,
-            self_hits: self.self_hits + other.self_hits,
-            loops: self.loops + other.loops,
-            zero_loops: self.zero_loops + other.zero_loops,
+/// Builds the graph of the edges, or resumes from the saved state `found` of an earlier job. It is built for
+/// `clustering`, if that is given.
+pub(crate) fn build(
+    context: &mut Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    clustering: Option<Clustering<'_>>,
+    found: SavedStage<Saved>,
+) -> Result<Built> {
+    let resumed = found.is_some();
+    let built = match (found, edges.options.duplicates) {
+        (Some((Saved::Graph(state), _)), _) => resume_graph(context, *state),
+        (found, Duplicates::First) => {
+            read_and_merge::<InputOrder>(context, journal, edges, clustering, found)
         }
-    }
+        (found, _) => read_and_merge::<ArcRecord>(context, journal, edges, clustering, found),
+    }?;
+    Ok(Built { resumed, ..built })
 }
 
-/// Reads the input, or resumes from the saved state `found` of an earlier job, and merges it into the graph in
-/// `directory`.
-pub(crate) fn read_and_merge<R>(
-    job: &mut Stages<'_>,
-    options: &JobOptions,
-    found: SavedStage,
-    scratch: &Scratch,
-    directory: &Path,
-) -> Result<GraphSummary>
-where
-    R: Record + From<ArcRecord> + Into<ArcRecord>,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    let spilled = scratch.path().join(SPILLED);
-    let mut numbered = match found {
-        Some((Saved::Runs(state), from)) => resume_runs::<R>(job, *state, from, scratch)?,
-        Some((Saved::Reading(state), from)) => {
-            read_all::<R>(job, options, Some((*state, from)), scratch, directory)?
+/// Resumes from the graph of an earlier job.
+fn resume_graph(context: &mut Context<'_>, state: GraphState) -> Result<Built> {
+    plan::check_limits(&context.limits)?;
+    context.stage(Stage::Merge, |context| {
+        context.begin(Stage::Merge, None, "arcs")?;
+        report_again(context.observer, &state.input, &state.warnings)?;
+        Ok(((), "reused the graph of an earlier job".into()))
+    })?;
+    Ok(Built { input: Some(state.input), ..Built::default() })
+}
+
+/// Reads the input, or resumes from `found`, and merges it into the graph.
+fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
+    context: &mut Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    clustering: Option<Clustering<'_>>,
+    found: SavedStage<Saved>,
+) -> Result<Built> {
+    let mut plan = None;
+    let mut read = match found {
+        Some((Saved::Runs(state), from)) => resume_runs::<R>(context, *state, from)?,
+        found => {
+            plan = preflight(context, edges, clustering)?;
+            let part = found.and_then(|(state, from)| match state {
+                Saved::Reading(state) => Some((*state, from)),
+                Saved::Runs(_) | Saved::Graph(_) => None,
+            });
+            read_all(context, journal, edges, plan.as_ref(), part)?
         }
-        _ => read_all::<R>(job, options, None, scratch, directory)?,
     };
+    let files = context.files;
     // All names are numbered, and that state is saved.
-    if job.files.entry(&spilled).is_ok() {
-        job.files.remove_all(&spilled);
+    let spilled = context.work.path().join(SPILLED);
+    if files.entry(&spilled).is_ok() {
+        files.remove_all(&spilled);
     }
-    let graph = job.stage(Stage::Merge, |job| {
-        let (merge_bytes, reads_ahead) = job.merge_room(&numbered)?;
-        numbered.sorter.set_budget(merge_bytes)?;
-        let graph_room = job.hold_runs(&numbered, scratch, directory)?;
-        let (node_count, scores, warnings) =
-            (numbered.node_count, numbered.scores, numbered.warnings);
-        let sorted = numbered.sorter.finish()?;
+    let built = context.stage(Stage::Merge, |context| {
+        let (merge_bytes, reads_ahead) = read.merge_room(context, edges.old)?;
+        read.sorter.set_budget(merge_bytes)?;
+        let graph_room = hold_runs(context, journal, edges, &read)?;
+        let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
-        job.report.sort = Some(sort);
-        let writer = graph_writer(job, options, node_count, directory)?;
-        let graph = match job.old.clone() {
-            None => merge(job, sorted, graph_room, scores, writer)?,
-            Some(old) => merge_with(job, &old, reads_ahead, sorted, graph_room, writer)?,
-        };
-        if let Some(records) = &mut job.records {
-            let checksum = Graph::open(job.files, directory)?.checksum().to_owned();
-            let input = job.report.input.clone().unwrap_or_default();
-            records
-                .save(|_| Ok(Saved::Graph(Box::new(GraphState { checksum, input, warnings }))))?;
-        }
-        let old = job.old.as_ref().map(|old| old.graph.summary());
-        let summary = summaries::of_merge(sort, job.report.input.as_ref(), &graph, old.as_ref());
-        Ok((graph, summary))
+        let (node_count, scores) = (read.node_count, read.scores);
+        let arcs = (sorted, scores, reads_ahead);
+        let graph = merge(context, journal, edges, node_count, arcs, graph_room)?;
+        let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
+        let (input, warnings) = (read.input, read.warnings);
+        let state = GraphState { checksum, input: input.clone(), warnings };
+        journal.save(|to| {
+            to.need(edges.directory, 0);
+            Ok(Saved::Graph(Box::new(state)))
+        })?;
+        let old = edges.old.map(|old| old.graph.summary());
+        let summary = summaries::of_merge(sort, &input, &graph, old.as_ref());
+        let append = edges.old.map(|old| old.report(&graph));
+        let (input, sort, graph) = (Some(input), Some(sort), Some(graph));
+        Ok((Built { plan, input, sort, append, graph, resumed: false }, summary))
     })?;
     // The saved graph no longer needs the runs.
-    job.files.remove_all(&scratch.path().join(RUNS));
-    Ok(graph)
+    files.remove_all(&context.work.path().join(RUNS));
+    Ok(built)
+}
+
+/// Plans the job from a sample of its input, if that can be sampled, and refuses a job that cannot succeed.
+fn preflight(
+    context: &Context<'_>,
+    edges: Edges<'_>,
+    clustering: Option<Clustering<'_>>,
+) -> Result<Option<Plan>> {
+    let (files, options, directory) = (context.files, edges.options, context.work.path());
+    if options.input.all_paths().any(|path| !files.is_regular(path)) {
+        return plan::check_limits(&context.limits).map(|()| None);
+    }
+    let plan = predict::planned(files, options, edges.old, clustering, &files.tuning())?;
+    if let Some(free) = files.free_bytes(directory) {
+        // The plan includes what this directory already holds.
+        plan.check_disk(free + bytes_in(files, directory), directory)?;
+    }
+    Ok(Some(plan))
 }
 
 /// Runs the stage that reads the input, or the rest of it.
-fn read_all<R>(
-    job: &mut Stages<'_>,
-    options: &JobOptions,
+fn read_all<R: Record + From<ArcRecord>>(
+    context: &mut Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    plan: Option<&Plan>,
     found: Option<(ReadState, StateReader)>,
-    scratch: &Scratch,
-    directory: &Path,
-) -> Result<ReadResult<R>>
-where
-    R: Record + From<ArcRecord>,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    job.preflight(options, scratch.path())?;
-    job.stage(Stage::Read, |job| {
+) -> Result<ReadResult<R>> {
+    context.stage(Stage::Read, |context| {
         let resumed = found.as_ref().map(|(state, _)| format_bytes(state.input.done_bytes));
-        let read = read::<R>(job, options, found, scratch, directory);
-        let mut numbered = match (read, job.check_inputs(options)) {
+        let read = read::<R>(context, journal, edges, plan, found);
+        let mut read = match (read, journal.check_inputs(context.files, edges.options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
             // The error may come from a mixture of the old and the new content.
             (Err(error), Err(changed)) => return Err(error.note(changed.message())),
         };
-        job.save_runs(&mut numbered)?;
-        let input = job.report.input.clone().unwrap_or_default();
-        let old = job.old.as_deref();
-        let mut summary = summaries::of_read(&input, numbered.node_count, old);
+        if read.sorter.has_runs() {
+            let memory_bytes = context.limits.memory_bytes;
+            let directory = edges.directory;
+            journal
+                .save(|to| Ok(Saved::Runs(Box::new(read.save(to, directory, memory_bytes)?))))?;
+        } else {
+            journal.withdraw()?;
+        }
+        let mut summary = summaries::of_read(&read.input, read.node_count, edges.old);
         if let Some(done) = resumed {
             summary += &format!(", the first {done} reused from an earlier job");
         }
-        Ok((numbered, summary))
+        Ok((read, summary))
     })
 }
 
 /// Parses, numbers and sorts the input into runs; writes names to the graph's directory.
-fn read<R>(
-    job: &mut Stages<'_>,
-    options: &JobOptions,
+fn read<R: Record + From<ArcRecord>>(
+    context: &Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    plan: Option<&Plan>,
     found: Option<(ReadState, StateReader)>,
-    scratch: &Scratch,
-    directory: &Path,
-) -> Result<ReadResult<R>>
-where
-    R: Record + From<ArcRecord>,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    let mut reading = Reading::new(job, options, found, scratch, directory)?;
+) -> Result<ReadResult<R>> {
+    let mut reading = Reading::new(context, edges, plan, found)?;
     let mut batch = Batch::default();
     while reading.reader.next_batch(&mut batch)? {
         let (edges, listed) = batch.edges_and_nodes();
-        reading.take_edges(job, edges)?;
-        reading.take_nodes(job, listed)?;
-        notify(job.observer, Event::Advance { done: reading.reader.done_bytes() })?;
-        reading.save_if_due(job)?;
-    }
-    reading.number_spilled(job)?;
-    reading.finish(job)
-}
-
-/// Opens the input, or the rest of it.
-fn open_reader(
-    job: &Stages<'_>,
-    options: &JobOptions,
-    found: Option<&mut (ReadState, StateReader)>,
-) -> Result<EdgeReader> {
-    let chunk_bytes = job.files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
-    let memory = BatchMemory { chunk_bytes, chunks: input::batch_chunks(&job.limits) };
-    let reader = match found {
-        None => EdgeReader::open(job.files, &options.input, memory),
-        Some((state, from)) => {
-            EdgeReader::resume(&state.input, from, (job.files, &options.input, memory))
-        }
-    }?;
-    match (options.weight_option(), reader.unweighted()) {
-        (Some(option), Some(path)) => Err(input::has_no_weights(path, &option)),
-        _ => Ok(reader),
-    }
-}
-
-/// Edges passed to the sort in one piece.
-const PIECE_EDGES: usize = 1 << 14;
-/// Edges per batch when their names were spilled to disk.
-const SPILLED_EDGES: usize = 1 << 16;
-
-/// Source of the indexes of names.
-enum NamesOf {
-    /// The index in memory.
-    Index(NodeIndex),
-    /// Names on disk: the index is full.
-    Disk(Box<Spill>),
-    /// None: all names are numbered.
-    Done,
-}
-
-/// State of the read stage.
-struct Reading<'a, R: Record> {
-    options: &'a JobOptions,
-    tuning: Tuning,
-    cramped: Cramped,
-    reader: EdgeReader,
-    names_of: NamesOf,
-    node_count: u64,
-    directory: PathBuf,
-    /// Indexes of the names of each chunk.
-    indexes: Vec<Vec<u32>>,
-    names: NamesWriter,
-    scores: Option<SelfScores>,
-    sorter: Sorter<R>,
-    sort_bytes: u64,
-    thresholds: Thresholds,
-    dropped: DroppedEdges,
-    listed_only: u64,
-    names_on_disk: u64,
-    /// Detected formats of the files.
-    formats: Vec<String>,
-}
-
-impl<'a, R> Reading<'a, R>
-where
-    R: Record + From<ArcRecord>,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    /// Starts reading, or resumes where an earlier job stopped.
-    fn new(
-        job: &Stages<'_>,
-        options: &'a JobOptions,
-        mut found: Option<(ReadState, StateReader)>,
-        scratch: &Scratch,
-        directory: &Path,
-    ) -> Result<Self> {
-        let limits = job.limits;
-        let reader = open_reader(job, options, found.as_mut())?;
-        let formats = reader.describe();
-        // The input determines the size of decompression windows, so it is known only now.
-        let window_bytes = reader.window_bytes();
-        let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
-        let is_scored = options.normalize == Normalize::SelfScore;
-        let (total, unit) = (reader.total_bytes(), "bytes");
-        notify(job.observer, Event::Begin { stage: Stage::Read, total, unit })?;
-        job.report_formats(&formats)?;
-        let runs = scratch.path().join(RUNS);
-        job.files.create_directory(&runs)?;
-        let mut index = NodeIndex::new(limits.threads, input::read_bytes(&limits));
-        let sort_place = (job.files, runs.as_path(), sort_bytes, limits.threads);
-        let (names, sorter, scores) = match &mut found {
-            None => {
-                let scores = is_scored.then(|| SelfScores::new(input::read_bytes(&limits)));
-                let sorter = Sorter::with_directory(job.files, &runs, sort_bytes, limits.threads)?;
-                (NamesWriter::create(job.files, directory)?, sorter, scores)
-            }
-            Some((state, from)) => {
-                job.report_on(state, &reader)?;
-                state.check_memory(limits, window_bytes)?;
-                let scores = Option::resume(&state.scores, from, input::read_bytes(&limits))?;
-                let sorter = Sorter::resume(&state.runs, from, sort_place);
-                let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
-                (state.resume_names(job, from, directory, &mut index)?, sorter, scores)
-            }
-        };
-        let state = found.as_ref().map(|(state, _)| state);
-        let mut reading = Self {
-            options,
-            tuning: job.files.tuning(),
-            cramped: job.files.cramped(),
-            reader,
-            names_of: NamesOf::Index(index),
-            node_count: state.map_or(0, |state| state.node_count),
-            directory: scratch.path().join(SPILLED),
-            indexes: Vec::new(),
-            names,
-            scores,
-            sorter,
-            sort_bytes,
-            thresholds: Thresholds::new(options),
-            dropped: state.map_or(DroppedEdges::default(), |state| state.dropped),
-            listed_only: state.map_or(0, |state| state.listed_only),
-            names_on_disk: 0,
-            formats,
-        };
-        reading.make_room()?;
-        if let Some((state, mut from)) = found {
-            if let Some(state) = &state.spill {
-                reading.spill_with(|index, directory, room| {
-                    Spill::resume(state, &mut from, (index, job.files, directory, room))
-                })?;
-            }
-            from.finish()?;
-        } else if let Some(old) = &job.old {
-            reading.take_old_names(job, old)?;
-        }
-        Ok(reading)
-    }
-
-    /// Saves progress if it is time to.
-    fn save_if_due(&mut self, job: &mut Stages<'_>) -> Result<()> {
-        let can_be_saved = self.reader.can_be_saved();
-        match job.records.as_mut().filter(|records| can_be_saved && records.is_due()) {
-            Some(records) => records.save(|to| Ok(Saved::Reading(Box::new(self.save(to)?)))),
-            None => Ok(()),
+        reading.take_edges(edges)?;
+        reading.take_nodes(listed)?;
+        notify(context.observer, Event::Advance { done: reading.reader.done_bytes() })?;
+        if reading.reader.can_be_saved() && journal.is_due() {
+            journal.save(|to| Ok(Saved::Reading(Box::new(reading.save(to)?))))?;
         }
     }
-
-    fn save(&mut self, to: &mut StateWriter) -> Result<ReadState> {
-        let (index_bytes, spill) = match &mut self.names_of {
-            NamesOf::Index(index) => (index.needed_bytes(), None),
-            NamesOf::Disk(spill) => (spill.index().needed_bytes(), Some(spill.save(to)?)),
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
-        };
-        self.sorter.write_collected()?;
-        // In the order in which the parts are resumed.
-        Ok(ReadState {
-            node_count: self.node_count,
-            listed_only: self.listed_only,
-            dropped: self.dropped,
-            scores: self.scores.save(to)?,
-            runs: self.sorter.save(to)?,
-            names: self.names.save(to)?,
-            spill,
-            memory_bytes: self.options.limits.memory_bytes,
-            index_bytes,
-            input: self.reader.save(to)?,
-        })
-    }
-
-    /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
-    fn take_edges(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk]) -> Result<()> {
-        self.number(job, chunks, None)?;
-        match &mut self.names_of {
-            NamesOf::Disk(spill) => return spill.take_edges(chunks),
-            NamesOf::Index(index) => self.node_count = index.node_count(),
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
-        }
-        self.make_room()?;
-        self.take_numbered(chunks)
-    }
-
-    /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
-    /// to spare, starts spilling names to disk. The names are of `old`, or of edges and nodes.
-    fn number(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<()> {
-        loop {
-            let (room, others) = (self.index_room(), self.held_beside_index());
-            let limits = self.options.limits;
-            let NamesOf::Index(index) = &mut self.names_of else { return Ok(()) };
-            let needed = match (index.node_count() < self.cramped.names, old) {
-                (false, _) => Some(u64::MAX),
-                (true, Some(old)) => old.add_to(index, chunks, room, &mut self.names)?,
-                (true, None) => index.resolve_within(chunks, &mut self.indexes, room, |name| {
-                    self.names.push(name)
-                })?,
-            };
-            let Some(needed) = needed else { return Ok(()) };
-            let sort_bytes = |index: u64| input::sort_bytes(&limits, others.saturating_add(index));
-            // Makes room for the next step as well, so that this happens rarely.
-            let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
-            match next {
-                Some(bytes) if bytes < self.sort_bytes => {
-                    self.sort_bytes = bytes;
-                    self.sorter.set_budget(bytes)?;
-                }
-                _ if index.make_dense() => {}
-                _ => {
-                    let text = "names spill to disk: they no longer fit in memory";
-                    notify(job.observer, Event::Detail { text })?;
-                    self.spill(job)?;
-                }
-            }
-        }
-    }
-
-    /// Takes edges whose names are numbered.
-    fn take_numbered(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
-        if let Some(scores) = &self.scores {
-            scores.gather(chunks, &self.indexes, self.thresholds);
-        }
-        self.dropped = self.dropped.plus(self.emit(chunks)?);
-        Ok(())
-    }
-
-    /// Numbers the names of the node list.
-    fn take_nodes(&mut self, job: &Stages<'_>, chunks: &[EdgeChunk]) -> Result<()> {
-        if chunks.is_empty() {
-            return Ok(());
-        }
-        self.number(job, chunks, None)?;
-        match &mut self.names_of {
-            NamesOf::Index(index) => {
-                self.listed_only += index.node_count() - self.node_count;
-                self.node_count = index.node_count();
-            }
-            NamesOf::Disk(spill) => return spill.take_names(chunks),
-            NamesOf::Done => unreachable!("the input has not been read to its end"),
-        }
-        self.make_room()
-    }
-
-    /// Returns the memory available to the index.
-    fn index_room(&self) -> u64 {
-        let held = self.held_beside_index() + self.sort_bytes;
-        input::read_bytes(&self.options.limits).saturating_sub(held)
-    }
-
-    /// Returns the memory held by the index, decompression and scores.
-    fn held_bytes(&self) -> u64 {
-        let index = match &self.names_of {
-            NamesOf::Index(index) => index.memory_bytes(),
-            NamesOf::Disk(_) | NamesOf::Done => 0,
-        };
-        index + self.held_beside_index()
-    }
-
-    /// Returns the memory held by decompression and scores.
-    fn held_beside_index(&self) -> u64 {
-        let window = match &self.names_of {
-            NamesOf::Index(_) | NamesOf::Disk(_) => self.reader.window_bytes(),
-            // The whole input has been read, and nothing remains to be decompressed.
-            NamesOf::Done => 0,
-        };
-        window + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
-    }
-
-    /// Starts spilling names to disk. The memory of the sort goes to their buffers.
-    fn spill(&mut self, job: &Stages<'_>) -> Result<()> {
-        let input = job.plan.as_ref().map(|plan| &plan.input);
-        let expected = input.map(|input| input.node_count + input.old_nodes());
-        self.spill_with(|index, directory, room| {
-            Spill::new(index, job.files, directory, room, expected)
-        })
-    }
-
-    fn spill_with(
-        &mut self,
-        begin: impl FnOnce(NodeIndex, &Path, NameRoom) -> Result<Spill>,
-    ) -> Result<()> {
-        let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
-            return Ok(());
-        };
-        self.sorter.set_aside()?;
-        let spill = begin(index, &self.directory, self.room())?;
-        self.names_of = NamesOf::Disk(Box::new(spill));
-        Ok(())
-    }
-
-    /// Returns the memory for names on disk once the index is dropped.
-    fn room(&self) -> NameRoom {
-        let limits = self.options.limits;
-        NameRoom::new(input::read_bytes(&limits).saturating_sub(self.held_bytes()), limits.threads)
-    }
-
-    /// Numbers the names that were spilled to disk, and passes the arcs of their edges to the sort.
-    fn number_spilled(&mut self, job: &mut Stages<'_>) -> Result<()> {
-        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
-            return Ok(());
-        };
-        if spill.is_held() && !job.has_room_for_spilled(&self.directory, spill.edge_count()) {
-            job.withdraw()?;
-        }
-        let done = self.reader.done_bytes();
-        let tick = || notify(job.observer, Event::Advance { done });
-        notify(job.observer, Event::Detail { text: "numbering names on disk" })?;
-        // The whole input has been read, but the stage continues for an unknown time.
-        notify(job.observer, Event::Expect { total: None })?;
-        let room = self.room();
-        let (names, listed_only) = (&mut self.names, &mut self.listed_only);
-        let mut edges = spill.finish(room, &tick, |of_edge, name| {
-            *listed_only += u64::from(!of_edge);
-            names.push(name)
-        })?;
-        if let Some(old) = job.old.as_ref().filter(|_| edges.repeated_earlier() > 0) {
-            return Err(old.corrupt_names());
-        }
-        self.names_on_disk = edges.node_count() - self.node_count;
-        self.node_count = edges.node_count();
-        let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
-        self.sort_bytes =
-            input::sort_bytes(&self.options.limits, rest).ok_or_else(|| self.outgrown())?;
-        self.sorter.set_budget(self.sort_bytes)?;
-        self.make_room()?;
-        let mut chunks: Vec<EdgeChunk> = Vec::new();
-        chunks.resize_with(self.options.limits.threads.max(1), EdgeChunk::default);
-        self.indexes.resize_with(chunks.len(), Vec::new);
-        let count = SPILLED_EDGES.min(self.cramped.run_records);
-        loop {
-            for (chunk, indexes) in chunks.iter_mut().zip(&mut self.indexes) {
-                edges.next(count, indexes, &mut chunk.weights)?;
-            }
-            if self.indexes[0].is_empty() {
-                edges.discard();
-                return Ok(());
-            }
-            self.take_numbered(&chunks)?;
-            tick()?;
-        }
-    }
-
-    /// Takes memory from the sort when names and scores need more.
-    fn make_room(&mut self) -> Result<()> {
-        let limits = self.options.limits;
-        let mut score_bytes = 0;
-        if let Some(scores) = &mut self.scores {
-            scores.grow(self.node_count);
-            score_bytes = scores.memory_bytes();
-        }
-        // If the merge cannot fit, there is no point in reading on.
-        if graph::merge_bytes_beside(&limits, score_bytes, &self.tuning).is_none() {
-            return Err(self.outgrown());
-        }
-        let held_bytes = self.held_bytes();
-        if held_bytes + self.sort_bytes > input::read_bytes(&limits) {
-            // Scores have grown. Makes room for their next step as well, so that this happens rarely.
-            let room = input::sort_bytes(&limits, held_bytes + held_bytes / 8);
-            self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
-            self.sorter.set_budget(self.sort_bytes)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the error for self scores that outgrow the limit. The suggested limit is extrapolated from the fraction
-    /// of the input read.
-    fn outgrown(&self) -> Error {
-        let done = self.reader.done_bytes().max(1) as f64;
-        let share =
-            self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
-        let expected = (self.node_count as f64 / share.max(0.01)) as u64;
-        crate::plan::too_small(&self.options.limits, expected, "the input seems to have")
-    }
-
-    /// Passes the arcs of all chunks to the sorter, in input order.
-    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<DroppedEdges> {
-        let arcs_an_edge = if self.options.input.directed { 1 } else { 2 };
-        let (options, thresholds, indexes) = (self.options, self.thresholds, &self.indexes);
-        let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]
-            .iter()
-            .enumerate()
-            .flat_map(|(chunk, indexes)| {
-                let count = indexes.len() / 2;
-                let begins = (0..count).step_by(PIECE_EDGES);
-                begins.map(move |begin| (chunk, begin..count.min(begin + PIECE_EDGES)))
-            })
-            .collect();
-        // The smallest sort has no room for all short lines of a batch at the same time.
-        let at_once = (self.sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
-        let mut dropped = DroppedEdges::default();
-        for pieces in pieces.chunks(at_once) {
-            let lens: Vec<usize> = pieces.iter().map(|(_, p)| p.len() * arcs_an_edge).collect();
-            let dropped_each = self.sorter.push_parts(&lens, |part, out| {
-                let (chunk, edges) = pieces[part].clone();
-                let weights = chunks[chunk].weights.get(edges.clone()).unwrap_or_default();
-                let indexes = &indexes[chunk][2 * edges.start..2 * edges.end];
-                Ok(put_arcs(weights, indexes, options, thresholds, out))
-            })?;
-            dropped = dropped_each.into_iter().fold(dropped, DroppedEdges::plus);
-        }
-        Ok(dropped)
-    }
-
-    /// Finishes reading: fills the report and emits warnings.
-    fn finish(self, job: &mut Stages<'_>) -> Result<ReadResult<R>> {
-        let summary = self.reader.finish()?;
-        let names = self.names.finish()?.sealed();
-        let mut warnings = Vec::new();
-        if let Some(text) = summary.warning() {
-            notify(job.observer, Event::Warning { text: &text })?;
-            warnings.push(text);
-        }
-        if job.old.is_none() {
-            check_edges(&summary, self.dropped, self.options)?;
-        }
-        let node_count = self.node_count;
-        let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
-        if no_self_hit_count > 0 {
-            let text = format!(
-                "{} of {} have no self hit: their self score is the largest weight of their edges",
-                format_count(no_self_hit_count),
-                format_counted(node_count, "node", "nodes")
-            );
-            notify(job.observer, Event::Warning { text: &text })?;
-            warnings.push(text);
-        }
-        job.report.input = Some(InputReport {
-            line_count: summary.lines,
-            comment_count: summary.comment_lines,
-            edge_count: summary.edges,
-            zero_weight_count: summary.zero_weight_edges,
-            zero_weight_loop_count: self.dropped.zero_loops,
-            below_min_count: self.dropped.below,
-            above_max_count: self.dropped.above,
-            self_hit_count: self.dropped.self_hits,
-            loop_count: self.dropped.loops,
-            no_self_hit_count,
-            listed_count: summary.listed_nodes,
-            listed_only_count: self.listed_only,
-            names_on_disk_count: self.names_on_disk,
-            skipped_count: summary.skipped_lines,
-            formats: self.formats,
-        });
-        let (sorter, scores) = (self.sorter, self.scores);
-        Ok(ReadResult { sorter, node_count, scores, names, warnings })
-    }
-}
-
-pub(crate) fn no_edges() -> Error {
-    Error::new(ErrorKind::BadInput, "the input holds no edges")
-        .hint("an edge is a line with two names and an optional weight")
-}
-
-/// Returns an error for an input without edges, or if all edges are dropped because of their weights. Without options
-/// about weights, a graph may have no edges.
-fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptions) -> Result<()> {
-    if summary.edges == 0 {
-        return Err(no_edges());
-    }
-    let zero = summary.zero_weight_edges;
-    let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
-    let count = zero + dropped.below + dropped.above;
-    if count < summary.edges || !(is_neg_log10 || dropped.below + dropped.above > 0) {
-        return Ok(());
-    }
-    let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
-    let parts = [
-        (dropped.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
-        (dropped.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
-        (zero, Text::from("of weight 0")),
-    ];
-    let edges = format_counted(summary.edges, "edge", "edges");
-    let mut message = Text::from(format!("no edges are left of {edges}"));
-    let mut separator = ":";
-    for (count, place) in parts.iter().filter(|(count, _)| *count > 0) {
-        message = format_args!("{message}{separator} {} {place}", format_count(*count)).into();
-        separator = ",";
-    }
-    let hint: Text = if dropped.below > dropped.above {
-        format_args!("use a smaller {MIN_WEIGHT}").into()
-    } else if dropped.above > 0 {
-        format_args!("use a larger {MAX_WEIGHT}").into()
-    } else {
-        let transform = WEIGHT_TRANSFORM.of("neglog10");
-        format_args!("{transform} is for E-values; {COLUMNS} names their column").into()
-    };
-    Err(Error::new(ErrorKind::BadInput, message).hint(hint))
-}
-
-/// Writes the arcs of one chunk to `out`; returns their number, and the counts of other edges. A directed edge becomes
-/// an arc of the node that it points to, since labels flow along edges.
-fn put_arcs<R: From<ArcRecord>>(
-    weights: &[u32],
-    indexes: &[u32],
-    options: &JobOptions,
-    thresholds: Thresholds,
-    out: &mut [R],
-) -> (usize, DroppedEdges) {
-    let (mut filled, mut dropped) = (0, DroppedEdges::default());
-    let has_self_hits = options.normalize == Normalize::SelfScore;
-    let (edges, _) = indexes.as_chunks::<2>();
-    for (edge, &[source, target]) in edges.iter().enumerate() {
-        let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
-        let side = thresholds.side(weight);
-        if has_self_hits && source == target && side != Side::Zero {
-            dropped.self_hits += 1;
-            continue;
-        }
-        match side {
-            Side::Inside => {}
-            Side::Zero => {
-                dropped.zero_loops += u64::from(source == target);
-                continue;
-            }
-            Side::Below => {
-                dropped.below += 1;
-                continue;
-            }
-            Side::Above => {
-                dropped.above += 1;
-                continue;
-            }
-        }
-        dropped.loops += u64::from(source == target);
-        out[filled] = ArcRecord { source: target, target: source, weight }.into();
-        filled += 1;
-        if !options.input.directed && source != target {
-            out[filled] = ArcRecord { source, target, weight }.into();
-            filled += 1;
-        }
-    }
-    (filled, dropped)
+    reading.number_spilled(journal)?;
+    reading.finish()
 }

@@ -6,7 +6,7 @@ use crate::error::opt::{
     APPEND, DIRECTED, DUPLICATES, IGNORE_WEIGHTS, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS,
     WEIGHT_TRANSFORM,
 };
-use crate::error::{Error, ErrorKind, Opt, Result};
+use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary};
 use crate::io::Files;
 use crate::job::JobOptions;
@@ -14,35 +14,6 @@ use std::path::Path;
 
 /// Hint for graphs that edges cannot be added to.
 pub(super) const FROM_EDGES: &str = "build a graph from all edges instead";
-
-/// Option by which edges become arcs, with its value if it is in effect.
-#[derive(PartialEq)]
-struct RuleOption {
-    option: Opt,
-    value: Option<String>,
-    /// Whether the option has no value.
-    is_flag: bool,
-}
-
-impl RuleOption {
-    fn flag(option: Opt, is_on: bool) -> Self {
-        Self { option, value: is_on.then(String::new), is_flag: true }
-    }
-
-    fn of(option: Opt, value: Option<impl ToString>) -> Self {
-        Self { option, value: value.map(|value| value.to_string()), is_flag: false }
-    }
-}
-
-impl std::fmt::Display for RuleOption {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.value {
-            None => write!(f, "without {}", self.option),
-            Some(_) if self.is_flag => write!(f, "with {}", self.option),
-            Some(value) => write!(f, "with {}", self.option.clone().of(value)),
-        }
-    }
-}
 
 /// Everything that decides how edges become arcs.
 struct EdgeMeaning {
@@ -68,19 +39,26 @@ impl EdgeMeaning {
         Self { directed: options.input.directed, duplicates, keep_loops, edges: options.rules() }
     }
 
-    fn choices(&self) -> [RuleOption; 8] {
+    /// Describes each rule.
+    fn texts(&self) -> [Text; 8] {
         let edges = &self.edges;
-        let loops = if self.keep_loops { "keep" } else { "drop" };
-        let divided = edges.divided_by_self_scores.then_some("self-score");
+        let with = |option: Opt| Text::from(format_args!("with {option}"));
+        let without = |option: Opt| Text::from(format_args!("without {option}"));
+        let flag = |option, is_on| if is_on { with(option) } else { without(option) };
+        let bound = |option: Opt, value: Option<f64>| match value {
+            Some(value) => with(option.of(value)),
+            None => without(option),
+        };
+        let divided = NORMALIZE.of("self-score");
         [
-            RuleOption::flag(DIRECTED, self.directed),
-            RuleOption::of(DUPLICATES, Some(self.duplicates.name())),
-            RuleOption::of(SELF_LOOPS, Some(loops)),
-            RuleOption::flag(IGNORE_WEIGHTS, edges.ignore_weights),
-            RuleOption::of(WEIGHT_TRANSFORM, Some(edges.weight_transform.name())),
-            RuleOption::of(MIN_WEIGHT, edges.min_weight),
-            RuleOption::of(MAX_WEIGHT, edges.max_weight),
-            RuleOption::of(NORMALIZE, divided),
+            flag(DIRECTED, self.directed),
+            with(DUPLICATES.of(self.duplicates.name())),
+            with(SELF_LOOPS.of(if self.keep_loops { "keep" } else { "drop" })),
+            flag(IGNORE_WEIGHTS, edges.ignore_weights),
+            with(WEIGHT_TRANSFORM.of(edges.weight_transform.name())),
+            bound(MIN_WEIGHT, edges.min_weight),
+            bound(MAX_WEIGHT, edges.max_weight),
+            if edges.divided_by_self_scores { with(divided) } else { without(NORMALIZE) },
         ]
     }
 }
@@ -89,7 +67,7 @@ impl EdgeMeaning {
 pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
     let path = graph.directory();
     let (before, now) = (EdgeMeaning::of_graph(graph)?, EdgeMeaning::of_job(options));
-    let (was, is) = (before.choices(), now.choices());
+    let (was, is) = (before.texts(), now.texts());
     if let Some((was, is)) = was.iter().zip(&is).find(|(was, is)| was != is) {
         let path = path.display();
         let message = format_args!("`{path}` was built {was}, but edges are to be added {is}");

@@ -1,14 +1,20 @@
 //! Result of the read stage, saved so that another process can resume from it; and the merge.
 
+use super::Edges;
 use super::append::Old;
+use super::summaries::report_again;
 use super::weights::SelfScores;
-use crate::checkpoint::{Checkpoint, StateReader};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, NodeNames, extend};
-use crate::io::{Scratch, Sealed};
-use crate::job::resume::{RUNS, Saved};
-use crate::job::{InputReport, JobOptions, Stages};
+use crate::graph::{
+    self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter, NodeNames, extend,
+};
+use crate::io::Sealed;
+use crate::job::InputReport;
+use crate::job::context::Context;
+use crate::job::place::RUNS;
+use crate::job::resume::JobJournal;
 use crate::plan;
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SortState, Sorted, Sorter};
@@ -39,14 +45,49 @@ pub(crate) struct ReadResult<R: Record> {
     pub(crate) scores: Option<SelfScores>,
     /// Seal of the file of names.
     pub(crate) names: Sealed,
+    pub(crate) input: InputReport,
     /// Warnings so far.
     pub(crate) warnings: Vec<String>,
 }
 
 impl<R: Record> ReadResult<R> {
-    pub(crate) fn score_bytes(&self) -> u64 {
-        self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+    /// Saves the result of a job with this memory limit, whose names are in `directory`.
+    pub(crate) fn save(
+        &mut self,
+        to: &mut StateWriter,
+        directory: &Path,
+        memory_bytes: u64,
+    ) -> Result<RunsState> {
+        NamesWriter::need(to, directory, self.names);
+        Ok(RunsState {
+            node_count: self.node_count,
+            names: self.names,
+            scores: self.scores.save(to)?,
+            runs: self.sorter.save(to)?,
+            memory_bytes,
+            input: self.input.clone(),
+            warnings: self.warnings.clone(),
+        })
     }
+
+    /// Returns the memory for the sort during the merge, and whether there is room to read the old graph ahead.
+    pub(crate) fn merge_room(
+        &self,
+        context: &Context<'_>,
+        old: Option<&Old>,
+    ) -> Result<(u64, bool)> {
+        match old {
+            Some(old) => old.merge_room(context.limits, &context.files.tuning()),
+            None => Ok((merge_bytes(context, self.scores.as_ref(), self.node_count)?, false)),
+        }
+    }
+}
+
+/// Returns the memory for the sort during a merge without an old graph.
+fn merge_bytes(context: &Context<'_>, scores: Option<&SelfScores>, node_count: u64) -> Result<u64> {
+    let (limits, score_bytes) = (&context.limits, scores.map_or(0, SelfScores::memory_bytes));
+    let bytes = graph::merge_bytes_beside(limits, score_bytes, &context.files.tuning());
+    bytes.ok_or_else(|| plan::too_small(limits, node_count, "the input has"))
 }
 
 /// Adds a hint to the error if the saved state of an earlier job needs more memory than the limit.
@@ -61,34 +102,25 @@ pub(crate) fn made_with(error: Error, memory_bytes: u64) -> Error {
 }
 
 /// Resumes after the read stage.
-pub(crate) fn resume_runs<R>(
-    job: &mut Stages<'_>,
+pub(crate) fn resume_runs<R: Record>(
+    context: &mut Context<'_>,
     state: RunsState,
     mut from: StateReader,
-    scratch: &Scratch,
-) -> Result<ReadResult<R>>
-where
-    R: Record,
-    R::Key: Into<u128> + TryFrom<u128>,
-{
-    plan::check_limits(&job.limits)?;
-    job.stage(Stage::Read, |job| {
-        notify(job.observer, Event::Begin { stage: Stage::Read, total: None, unit: "bytes" })?;
-        let directory = scratch.path().join(RUNS);
-        let (files, limits) = (job.files, job.limits);
+) -> Result<ReadResult<R>> {
+    plan::check_limits(&context.limits)?;
+    context.stage(Stage::Read, |context| {
+        context.begin(Stage::Read, None, "bytes")?;
+        let directory = context.work.path().join(RUNS);
         let RunsState { node_count, names, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
-        let score_bytes = scores.as_ref().map_or(0, SelfScores::memory_bytes);
-        let too_small = || plan::too_small(&limits, node_count, "the input has");
-        let budget = graph::merge_bytes_beside(&limits, score_bytes, &files.tuning())
-            .ok_or_else(too_small)?;
-        let place = (files, directory.as_path(), budget, limits.threads);
+        let budget = merge_bytes(context, scores.as_ref(), node_count)?;
+        let place = (context.files, directory.as_path(), budget, context.limits.threads);
         let sorter = Sorter::resume(&state.runs, &mut from, place);
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
-        job.report_again(input, &warnings)?;
-        let numbered = ReadResult { sorter, node_count, scores, names, warnings };
-        Ok((numbered, "reused the runs of an earlier job".into()))
+        report_again(context.observer, &input, &warnings)?;
+        let read = ReadResult { sorter, node_count, scores, names, input, warnings };
+        Ok((read, "reused the runs of an earlier job".into()))
     })
 }
 
@@ -96,136 +128,52 @@ where
 /// rest is for data in transit.
 const RUNS_AND_GRAPH_BYTES: u64 = 15;
 
-impl Stages<'_> {
-    /// Reports again the formats and warnings of the input, which an earlier job has read.
-    pub(crate) fn report_again(&mut self, input: InputReport, warnings: &[String]) -> Result<()> {
-        self.report_formats(&input.formats)?;
-        for text in warnings {
-            notify(self.observer, Event::Warning { text })?;
-        }
-        self.report.input = Some(input);
-        Ok(())
+/// Keeps saved runs until the graph is complete, if the disk has room for both, and both together stay below
+/// [`RUNS_AND_GRAPH_BYTES`]. Otherwise the merge consumes them, and a job that is killed then starts from scratch.
+/// Returns the size up to which the graph may grow while all runs are kept.
+pub(crate) fn hold_runs<R: Record>(
+    context: &Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    read: &ReadResult<R>,
+) -> Result<Option<u64>> {
+    if !journal.has_saved() {
+        return Ok(None);
     }
-
-    /// Returns the memory for the sort during the merge, and whether there is room to read the old graph ahead.
-    pub(crate) fn merge_room<R: Record>(&self, numbered: &ReadResult<R>) -> Result<(u64, bool)> {
-        let (limits, tuning) = (self.limits, self.files.tuning());
-        if let Some(old) = &self.old {
-            return old.merge_room(limits, &tuning);
-        }
-        let bytes = graph::merge_bytes_beside(&limits, numbered.score_bytes(), &tuning);
-        let too_small = || plan::too_small(&limits, numbered.node_count, "the input has");
-        bytes.map(|bytes| (bytes, false)).ok_or_else(too_small)
-    }
-
-    /// Saves the result of reading, replacing earlier saved state, if the sort has runs on disk.
-    pub(crate) fn save_runs<R>(&mut self, numbered: &mut ReadResult<R>) -> Result<()>
-    where
-        R: Record,
-        R::Key: Into<u128> + TryFrom<u128>,
+    let (run_bytes, pass_bytes) = (read.sorter.run_bytes(), read.sorter.pass_bytes());
+    let old_bytes = edges.old.map_or(0, |old| old.graph.bytes_on_disk());
+    // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
+    let graph_bytes = run_bytes + 3 * read.node_count + old_bytes;
+    let most = RUNS_AND_GRAPH_BYTES * read.input.edge_count + old_bytes + 3 * read.node_count;
+    // The runs of several merge passes cannot be removed in part.
+    let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
+    let has_room =
+        |path: &Path, bytes| context.files.free_bytes(path).is_some_and(|free| free >= bytes);
+    if is_too_much
+        || !has_room(context.work.path(), pass_bytes + graph_bytes)
+        || !has_room(edges.directory, graph_bytes)
     {
-        let Some(records) = &mut self.records else { return Ok(()) };
-        if !numbered.sorter.has_runs() {
-            return records.withdraw();
-        }
-        let (memory_bytes, input) = (self.limits.memory_bytes, &self.report.input);
-        records.save(|to| {
-            Ok(Saved::Runs(Box::new(RunsState {
-                node_count: numbered.node_count,
-                names: numbered.names,
-                scores: numbered.scores.save(to)?,
-                runs: numbered.sorter.save(to)?,
-                memory_bytes,
-                input: input.clone().unwrap_or_default(),
-                warnings: numbered.warnings.clone(),
-            })))
-        })
+        journal.withdraw()?;
+        return Ok(None);
     }
-
-    /// Keeps saved runs until the graph is complete, if the disk has room for both, and both together stay below
-    /// [`RUNS_AND_GRAPH_BYTES`]. Otherwise the merge consumes them, and a job that is killed then starts from scratch.
-    /// Returns the size up to which the graph may grow while all runs are kept.
-    pub(crate) fn hold_runs<R>(
-        &mut self,
-        numbered: &ReadResult<R>,
-        scratch: &Scratch,
-        graph: &Path,
-    ) -> Result<Option<u64>>
-    where
-        R: Record,
-    {
-        let Some(records) = self.records.as_mut().filter(|records| records.has_saved()) else {
-            return Ok(None);
-        };
-        let sorter = &numbered.sorter;
-        let (run_bytes, pass_bytes) = (sorter.run_bytes(), sorter.pass_bytes());
-        let old_bytes = self.old.as_ref().map_or(0, |old| old.graph.bytes_on_disk());
-        // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
-        let graph_bytes = run_bytes + 3 * numbered.node_count + old_bytes;
-        let edges = self.report.input.as_ref().map_or(0, |input| input.edge_count);
-        let most = RUNS_AND_GRAPH_BYTES * edges + old_bytes + 3 * numbered.node_count;
-        // The runs of several merge passes cannot be removed in part.
-        let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
-        let has_room =
-            |path: &Path, bytes| self.files.free_bytes(path).is_some_and(|free| free >= bytes);
-        if is_too_much
-            || !has_room(scratch.path(), pass_bytes + graph_bytes)
-            || !has_room(graph, graph_bytes)
-        {
-            records.withdraw()?;
-            return Ok(None);
-        }
-        let has_passes = pass_bytes > 0;
-        Ok((!has_passes).then(|| most.saturating_sub(run_bytes)))
-    }
+    Ok((pass_bytes == 0).then(|| most.saturating_sub(run_bytes)))
 }
 
-/// Starts the graph in `directory`.
-pub(crate) fn graph_writer(
-    job: &Stages<'_>,
-    options: &JobOptions,
-    node_count: u64,
-    directory: &Path,
-) -> Result<GraphWriter> {
+/// Starts the graph.
+fn graph_writer(context: &Context<'_>, edges: Edges<'_>, node_count: u64) -> Result<GraphWriter> {
+    let options = edges.options;
     let graph_options = GraphOptions {
         node_count,
         directed: options.input.directed,
         duplicates: options.duplicates,
         keep_loops: options.keep_loops,
     };
-    let writer = GraphWriter::create(job.files, directory, &graph_options)?;
-    let names = match &job.old {
+    let writer = GraphWriter::create(context.files, edges.directory, &graph_options)?;
+    let names = match edges.old {
         Some(old) => NodeNames::together(old.graph.summary().names, options.names),
         None => options.names,
     };
     Ok(writer.recording(options.rules(), names))
-}
-
-/// Progress of a merge. Once the graph has grown beyond `room`, the saved runs are withdrawn and removed as they are
-/// consumed.
-struct Merging<'a, 'b> {
-    job: &'a mut Stages<'b>,
-    room: Option<u64>,
-    /// Bytes written before the merge.
-    before: u64,
-}
-
-impl<'a, 'b> Merging<'a, 'b> {
-    fn begin(job: &'a mut Stages<'b>, room: Option<u64>, total: u64) -> Result<Self> {
-        let (stage, total) = (Stage::Merge, Some(total));
-        notify(job.observer, Event::Begin { stage, total, unit: "arcs" })?;
-        let before = job.files.counters().write_bytes();
-        Ok(Self { job, room, before })
-    }
-
-    fn advance(&mut self, done: u64) -> Result<()> {
-        notify(self.job.observer, Event::Advance { done })?;
-        let written = self.job.files.counters().write_bytes() - self.before;
-        if self.room.take_if(|room| written > *room).is_some() {
-            self.job.withdraw()?;
-        }
-        Ok(())
-    }
 }
 
 /// Fills `arcs` with the next sorted arcs; returns `false` if there are none left.
@@ -239,44 +187,41 @@ fn fetch<R: Record + Into<ArcRecord>>(
     Ok(true)
 }
 
-/// Merges the runs into the graph.
+/// Merges the runs, and the old graph if there is one, into the graph. Once it has grown beyond `room`, the saved runs
+/// are withdrawn, and removed as they are consumed.
 pub(crate) fn merge<R: Record + Into<ArcRecord>>(
-    job: &mut Stages<'_>,
-    mut sorted: Sorted<R>,
-    room: Option<u64>,
-    scores: Option<SelfScores>,
-    mut writer: GraphWriter,
+    context: &Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    node_count: u64,
+    (mut sorted, scores, reads_ahead): (Sorted<R>, Option<SelfScores>, bool),
+    mut room: Option<u64>,
 ) -> Result<GraphSummary> {
-    let mut merging = Merging::begin(job, room, sorted.summary().record_count)?;
-    let mut arcs: Vec<ArcRecord> = Vec::new();
-    let mut done = 0;
+    let Context { files, observer, .. } = *context;
+    let mut writer = graph_writer(context, edges, node_count)?;
+    let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
+    let total = Some(sorted.summary().record_count + old_count);
+    context.begin(Stage::Merge, total, "arcs")?;
+    let before = files.counters().write_bytes();
+    let mut advance = |done| {
+        notify(observer, Event::Advance { done })?;
+        let written = files.counters().write_bytes() - before;
+        room.take_if(|room| written > *room).map_or(Ok(()), |_| journal.withdraw())
+    };
+    if let Some(old) = edges.old {
+        let mut next = |arcs: &mut Vec<ArcRecord>| fetch(&mut sorted, arcs);
+        extend(&mut writer, &old.graph, reads_ahead, &mut next, advance)?;
+        old.files.check_unchanged(files)?;
+        return writer.finish();
+    }
+    let (mut arcs, mut done) = (Vec::new(), 0);
     while fetch(&mut sorted, &mut arcs)? {
         if let Some(scores) = &scores {
             scores.divide(&mut arcs);
         }
         writer.push(&arcs)?;
         done += arcs.len() as u64;
-        merging.advance(done)?;
+        advance(done)?;
     }
     writer.finish()
-}
-
-/// Merges the runs and the old graph into the graph.
-pub(crate) fn merge_with<R: Record + Into<ArcRecord>>(
-    job: &mut Stages<'_>,
-    old: &Old,
-    reads_ahead: bool,
-    mut sorted: Sorted<R>,
-    room: Option<u64>,
-    mut writer: GraphWriter,
-) -> Result<GraphSummary> {
-    let total = sorted.summary().record_count + old.graph.arc_count();
-    let mut merging = Merging::begin(job, room, total)?;
-    let mut next = |arcs: &mut Vec<ArcRecord>| fetch(&mut sorted, arcs);
-    let advance = |done| merging.advance(done);
-    extend(&mut writer, &old.graph, reads_ahead, &mut next, advance)?;
-    job.check_old()?;
-    let graph = writer.finish()?;
-    job.report.append = Some(old.report(&graph));
-    Ok(graph)
 }

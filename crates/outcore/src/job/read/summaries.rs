@@ -4,25 +4,33 @@ use super::append::Old;
 use crate::error::Result;
 use crate::error::opt::REPORT;
 use crate::graph::{Duplicates, GraphSummary};
-use crate::job::{InputReport, Stages};
-use crate::progress::{Event, notify};
+use crate::job::InputReport;
+use crate::progress::{Event, Observer, notify};
 use crate::sort::SortSummary;
 use crate::units::{format_count, format_counted};
 
 /// Maximum number of lines about files.
 const LINES: usize = 4;
 
-impl Stages<'_> {
-    /// Reports the detected formats of the files, one line for each; if there are many, only the first ones.
-    pub(crate) fn report_formats(&self, formats: &[String]) -> Result<()> {
-        let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
-        let notice = |text: &str| notify(self.observer, Event::Notice { text });
-        formats[..shown].iter().try_for_each(|text| notice(text))?;
-        match formats.len() - shown {
-            0 => Ok(()),
-            more => notice(&format!("and files of {more} more formats: {REPORT} lists them all")),
-        }
+/// Reports the detected formats of the files, one line for each; if there are many, only the first ones.
+pub(super) fn report_formats(observer: &dyn Observer, formats: &[String]) -> Result<()> {
+    let shown = if formats.len() > LINES { LINES - 1 } else { formats.len() };
+    let notice = |text: &str| notify(observer, Event::Notice { text });
+    formats[..shown].iter().try_for_each(|text| notice(text))?;
+    match formats.len() - shown {
+        0 => Ok(()),
+        more => notice(&format!("and files of {more} more formats: {REPORT} lists them all")),
     }
+}
+
+/// Reports again the formats and warnings of the input, which an earlier job has read.
+pub(super) fn report_again(
+    observer: &dyn Observer,
+    input: &InputReport,
+    warnings: &[String],
+) -> Result<()> {
+    report_formats(observer, &input.formats)?;
+    warnings.iter().try_for_each(|text| notify(observer, Event::Warning { text }))
 }
 
 /// Summarizes the read stage: counts of edges and nodes, and of edges that are not in the graph.
@@ -52,7 +60,7 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -
 /// edges if `input` counts loops, and exclude those of `old`, which was merged too.
 pub(crate) fn of_merge(
     sort: SortSummary,
-    input: Option<&InputReport>,
+    input: &InputReport,
     graph: &GraphSummary,
     old: Option<&GraphSummary>,
 ) -> String {
@@ -63,7 +71,7 @@ pub(crate) fn of_merge(
         0 => "sorted in memory".into(),
         _ => format!("{runs}, {passes}"),
     };
-    let loops = input.map_or(0, |input| input.loop_count);
+    let loops = input.loop_count;
     let repeated_loops =
         loops.saturating_sub(new(|graph| graph.loop_count + graph.dropped_loop_count));
     let repeated_arcs = new(|graph| graph.combined_count).saturating_sub(repeated_loops);

@@ -1,0 +1,121 @@
+//! Stages from a graph to communities: given labels, clustering, presentation.
+
+use super::context::{Clustered, Context};
+use super::doubt::doubts;
+use super::given;
+use super::present::{self, Targets};
+use super::report::{CommunitiesReport, ResultReport};
+use crate::budget::Limits;
+use crate::cluster::{self, ClusterOptions, Communities, GivenLabels, Method};
+use crate::error::opt::MEMORY;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::output::check_names;
+use crate::plan::{self, limits::note_less_memory};
+use crate::present::reading_bytes;
+use crate::progress::Stage;
+use crate::units::{format_bytes, format_counted, size_to_type};
+
+/// Clusters the graph and writes each result to its file.
+pub(super) fn find_and_write(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    options: &ClusterOptions,
+    targets: &Targets<'_>,
+) -> Result<Clustered> {
+    check_names(graph, &targets.outputs)?;
+    let earlier = present::read_earlier(context, graph, targets)?;
+    let given = given::read(context, graph, options, &targets.options.communities)?;
+    let all = find(context, graph, options, given)?;
+    let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
+    let mut results = Vec::new();
+    for (at, mut found) in all.into_iter().enumerate() {
+        let mut communities = CommunitiesReport::new(graph, options, at, &found);
+        warn_of_a_giant(context, options.method, &communities)?;
+        doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
+        let groupings = std::mem::take(&mut found.groupings);
+        let stability = found.stability.take();
+        let (reported, presented) = present::present(context, graph, targets, found, &earlier)?;
+        communities.presented = presented;
+        let levels = present::divide(context, &reported, &groupings, targets)?;
+        communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
+        let output = targets.outputs[at].display().to_string();
+        results.push(ResultReport { output, communities });
+        let (options, path) = (targets.options, targets.representatives.get(at));
+        let inside = present::look_inside(context, graph, &reported, options, path)?;
+        let output = (options, targets.outputs[at].as_path());
+        let of_nodes = (&inside, stability.as_ref());
+        present::write(context, graph, &reported, of_nodes, levels, output)?;
+    }
+    Ok(Clustered { resumed, graph: Some(graph.summary()), results })
+}
+
+/// Warns if one community holds more than half of the nodes, which is rarely intended.
+fn warn_of_a_giant(
+    context: &Context<'_>,
+    method: Method,
+    report: &CommunitiesReport,
+) -> Result<()> {
+    let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
+    let Some(advice) = method.spec().giant.filter(|_| is_giant) else {
+        return Ok(());
+    };
+    let percent = 100.0 * report.largest_share;
+    let text =
+        format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
+    context.warn(&text)
+}
+
+fn find(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: GivenLabels,
+) -> Result<Vec<Communities>> {
+    context.stage(Stage::Cluster, |context| {
+        let least = options.min_memory(graph, given.count(), context.limits.threads);
+        let memory = context.memory_for(least.total_bytes());
+        let (scratch, observer) = (context.work.path(), context.observer);
+        let all = cluster::cluster_from(graph, options, given, memory, scratch, observer)?;
+        let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
+        let modularity = modularity.collect::<Vec<_>>().join(", ");
+        let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
+        Ok((all, summary))
+    })
+}
+
+/// Refuses a graph that needs more memory than the limit, before anything is read for it. The suggested limit is enough
+/// for all stages.
+pub(super) fn check_graph(
+    limits: Limits,
+    graph: &Graph,
+    options: &ClusterOptions,
+    targets: &Targets<'_>,
+) -> Result<()> {
+    let given = options.files().count() as u64;
+    let clustering = options.min_memory(graph, given, limits.threads).total_bytes();
+    let nodes = graph.node_count();
+    let read = reading_bytes(nodes, options, targets.options, limits.threads);
+    let certain = clustering.max(read).max(targets.min_bytes(graph, 0, limits.threads));
+    if certain <= limits.memory_bytes {
+        return plan::check_limits(&limits);
+    }
+    // An earlier result has at most one community per node.
+    let least = certain.max(targets.min_bytes(graph, nodes, limits.threads));
+    let little = format_bytes(limits.memory_bytes);
+    let message = format!("{little} is too little memory for this clustering");
+    let nodes = format_counted(nodes, "node", "nodes");
+    let least = least.max(plan::at_least(&limits).memory_bytes);
+    let error = Error::new(ErrorKind::MemoryTooSmall, message)
+        .note(format!("the graph has {nodes}"))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
+    Err(match options.with_less_memory() {
+        Some(other) => {
+            let needed = other.min_memory(graph, 0, limits.threads).total_bytes().max(read);
+            let needed =
+                needed.max(plan::at_least(&Limits { memory_bytes: 0, ..limits }).memory_bytes);
+            note_less_memory(error, least, (other.method, needed))
+        }
+        None => error,
+    })
+}

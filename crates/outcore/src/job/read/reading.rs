@@ -1,0 +1,570 @@
+//! The read stage: numbers the names of edges, and sorts their arcs into runs.
+//!
+//! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run
+//! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
+//! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
+//! read. Progress is saved along the way (`halfway`).
+
+use super::Edges;
+use super::append::{NameBatch, Old};
+use super::halfway::{DroppedEdges, ReadState};
+use super::runs::{ReadResult, made_with};
+use super::summaries::report_formats;
+use super::weights::{Normalize, SelfScores, Side, Thresholds};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
+use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
+use crate::error::{Error, ErrorKind, Result, Text};
+use crate::graph::{self, ArcRecord, NamesWriter};
+use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
+use crate::input::{
+    self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
+};
+use crate::job::context::Context;
+use crate::job::place::{RUNS, SPILLED};
+use crate::job::resume::{JobJournal, bytes_in};
+use crate::job::{InputReport, JobOptions};
+use crate::plan::{self, Plan};
+use crate::progress::{Event, Stage, notify};
+use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
+use crate::units::{format_count, format_counted};
+use crate::weight::Weight;
+use std::ops::Range;
+use std::path::Path;
+
+/// Opens the input, or the rest of it.
+fn open_reader(
+    context: &Context<'_>,
+    options: &JobOptions,
+    found: Option<&mut (ReadState, StateReader)>,
+) -> Result<EdgeReader> {
+    let files = context.files;
+    let chunk_bytes = files.cramped().chunk_bytes.min(CHUNK_BYTES as usize);
+    let memory = BatchMemory { chunk_bytes, chunks: input::batch_chunks(&context.limits) };
+    let reader = match found {
+        None => EdgeReader::open(files, &options.input, memory),
+        Some((state, from)) => {
+            EdgeReader::resume(&state.input, from, (files, &options.input, memory))
+        }
+    }?;
+    match (options.weight_option(), reader.unweighted()) {
+        (Some(option), Some(path)) => Err(input::has_no_weights(path, &option)),
+        _ => Ok(reader),
+    }
+}
+
+/// Edges passed to the sort in one piece.
+const PIECE_EDGES: usize = 1 << 14;
+/// Edges per batch when their names were spilled to disk.
+const SPILLED_EDGES: usize = 1 << 16;
+
+/// Source of the indexes of names.
+enum NamesOf {
+    /// The index in memory.
+    Index(NodeIndex),
+    /// Names on disk: the index is full.
+    Disk(Box<Spill>),
+    /// None: all names are numbered.
+    Done,
+}
+
+/// State of the read stage.
+pub(super) struct Reading<'a, R: Record> {
+    context: &'a Context<'a>,
+    edges: Edges<'a>,
+    plan: Option<&'a Plan>,
+    pub(super) reader: EdgeReader,
+    names_of: NamesOf,
+    node_count: u64,
+    /// Indexes of the names of each chunk.
+    indexes: Vec<Vec<u32>>,
+    names: NamesWriter,
+    scores: Option<SelfScores>,
+    sorter: Sorter<R>,
+    sort_bytes: u64,
+    thresholds: Thresholds,
+    dropped: DroppedEdges,
+    listed_only: u64,
+    names_on_disk: u64,
+    /// Detected formats of the files.
+    formats: Vec<String>,
+}
+
+impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
+    /// Starts reading, or resumes where an earlier job stopped.
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        edges: Edges<'a>,
+        plan: Option<&'a Plan>,
+        mut found: Option<(ReadState, StateReader)>,
+    ) -> Result<Self> {
+        let Context { files, observer, limits, .. } = *context;
+        let reader = open_reader(context, edges.options, found.as_mut())?;
+        let formats = reader.describe();
+        // The input determines the size of decompression windows, so it is known only now.
+        let window_bytes = reader.window_bytes();
+        let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
+        context.begin(Stage::Read, reader.total_bytes(), "bytes")?;
+        report_formats(observer, &formats)?;
+        let runs = &context.work.path().join(RUNS);
+        files.create_directory(runs)?;
+        let read_bytes = input::read_bytes(&limits);
+        let mut index = NodeIndex::new(limits.threads, read_bytes);
+        let (names, sorter, scores) = match &mut found {
+            None => {
+                let is_scored = edges.options.normalize == Normalize::SelfScore;
+                let scores = is_scored.then(|| SelfScores::new(read_bytes));
+                let sorter = Sorter::with_directory(files, runs, sort_bytes, limits.threads)?;
+                (NamesWriter::create(files, edges.directory)?, sorter, scores)
+            }
+            Some((state, from)) => {
+                state.report(observer, &reader)?;
+                state.check_memory(limits, window_bytes)?;
+                let scores = Option::resume(&state.scores, from, read_bytes)?;
+                let place = (files, runs.as_path(), sort_bytes, limits.threads);
+                let sorter = Sorter::resume(&state.runs, from, place);
+                let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
+                let names = state.resume_names(context, from, edges.directory, &mut index)?;
+                (names, sorter, scores)
+            }
+        };
+        let state = found.as_ref().map(|(state, _)| state);
+        let mut reading = Self {
+            context,
+            edges,
+            plan,
+            reader,
+            names_of: NamesOf::Index(index),
+            node_count: state.map_or(0, |state| state.node_count),
+            indexes: Vec::new(),
+            names,
+            scores,
+            sorter,
+            sort_bytes,
+            thresholds: Thresholds::new(edges.options),
+            dropped: state.map_or(DroppedEdges::default(), |state| state.dropped),
+            listed_only: state.map_or(0, |state| state.listed_only),
+            names_on_disk: 0,
+            formats,
+        };
+        reading.make_room()?;
+        if let Some((state, mut from)) = found {
+            if let Some(state) = &state.spill {
+                reading.spill_with(|index, directory, room| {
+                    Spill::resume(state, &mut from, (index, files, directory, room))
+                })?;
+            }
+            from.finish()?;
+        } else if let Some(old) = edges.old {
+            reading.take_old_names(old)?;
+        }
+        Ok(reading)
+    }
+
+    /// Numbers the names of the old graph, before those of all edges.
+    fn take_old_names(&mut self, old: &Old) -> Result<()> {
+        let limits = &self.context.limits;
+        let count = format_counted(old.names.count(), "name", "names");
+        let text = format!("reading {count} of `{}`", old.files.path);
+        notify(self.context.observer, Event::Detail { text: &text })?;
+        let mut batch = NameBatch::new(input::batch_chunks(limits).min(limits.threads.max(1)));
+        let mut names = old.names.scan();
+        while let Some(name) = names.next_name()? {
+            if batch.push(name) {
+                self.number_old(old, &mut batch)?;
+            }
+        }
+        self.number_old(old, &mut batch)
+    }
+
+    fn number_old(&mut self, old: &Old, batch: &mut NameBatch) -> Result<()> {
+        if let Some(spill) = self.number(batch.chunks(), Some(old))? {
+            spill.take_earlier(batch.chunks())?;
+        }
+        batch.clear();
+        notify(self.context.observer, Event::Advance { done: 0 })
+    }
+
+    /// Saves the state of reading up to here.
+    pub(super) fn save(&mut self, to: &mut StateWriter) -> Result<ReadState> {
+        let (index_bytes, spill) = match &mut self.names_of {
+            NamesOf::Index(index) => (index.needed_bytes(), None),
+            NamesOf::Disk(spill) => (spill.index().needed_bytes(), Some(spill.save(to)?)),
+            NamesOf::Done => unreachable!("the input has not been read to its end"),
+        };
+        self.sorter.write_collected()?;
+        // In the order in which the parts are resumed.
+        Ok(ReadState {
+            node_count: self.node_count,
+            listed_only: self.listed_only,
+            dropped: self.dropped,
+            scores: self.scores.save(to)?,
+            runs: self.sorter.save(to)?,
+            names: self.names.save(to)?,
+            spill,
+            memory_bytes: self.context.limits.memory_bytes,
+            index_bytes,
+            input: self.reader.save(to)?,
+        })
+    }
+
+    /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
+    pub(super) fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        match self.number(chunks, None)? {
+            Some(spill) => spill.take_edges(chunks),
+            None => self.take_numbered(chunks),
+        }
+    }
+
+    /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none
+    /// to spare, starts spilling names to disk. Returns where to spill the names if they are not numbered. They are
+    /// those of `old`, or of edges and nodes.
+    fn number(&mut self, chunks: &[EdgeChunk], old: Option<&Old>) -> Result<Option<&mut Spill>> {
+        let Context { files, observer, limits, .. } = *self.context;
+        loop {
+            let (room, others) = (self.index_room(), self.held_beside_index());
+            let NamesOf::Index(index) = &mut self.names_of else { break };
+            let needed = match (index.node_count() < files.cramped().names, old) {
+                (false, _) => Some(u64::MAX),
+                (true, Some(old)) => old.add_to(index, chunks, room, &mut self.names)?,
+                (true, None) => index.resolve_within(chunks, &mut self.indexes, room, |name| {
+                    self.names.push(name)
+                })?,
+            };
+            let Some(needed) = needed else {
+                self.node_count = index.node_count();
+                return self.make_room().map(|()| None);
+            };
+            let sort_bytes = |index: u64| input::sort_bytes(&limits, others.saturating_add(index));
+            // Makes room for the next step as well, so that this happens rarely.
+            let next = sort_bytes(needed.saturating_add(needed / 8)).or_else(|| sort_bytes(needed));
+            match next {
+                Some(bytes) if bytes < self.sort_bytes => {
+                    self.sort_bytes = bytes;
+                    self.sorter.set_budget(bytes)?;
+                }
+                _ if index.make_dense() => {}
+                _ => {
+                    let text = "names spill to disk: they no longer fit in memory";
+                    notify(observer, Event::Detail { text })?;
+                    self.spill()?;
+                }
+            }
+        }
+        match &mut self.names_of {
+            NamesOf::Disk(spill) => Ok(Some(spill)),
+            NamesOf::Index(_) | NamesOf::Done => {
+                unreachable!("the input has not been read to its end")
+            }
+        }
+    }
+
+    /// Takes edges whose names are numbered.
+    fn take_numbered(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        if let Some(scores) = &self.scores {
+            scores.gather(chunks, &self.indexes, self.thresholds);
+        }
+        self.dropped = self.dropped.plus(self.emit(chunks)?);
+        Ok(())
+    }
+
+    /// Numbers the names of the node list.
+    pub(super) fn take_nodes(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let before = self.node_count;
+        if let Some(spill) = self.number(chunks, None)? {
+            return spill.take_names(chunks);
+        }
+        self.listed_only += self.node_count - before;
+        Ok(())
+    }
+
+    /// Returns the memory available to the index.
+    fn index_room(&self) -> u64 {
+        let held = self.held_beside_index() + self.sort_bytes;
+        input::read_bytes(&self.context.limits).saturating_sub(held)
+    }
+
+    /// Returns the memory held by the index, decompression and scores.
+    fn held_bytes(&self) -> u64 {
+        let index = match &self.names_of {
+            NamesOf::Index(index) => index.memory_bytes(),
+            NamesOf::Disk(_) | NamesOf::Done => 0,
+        };
+        index + self.held_beside_index()
+    }
+
+    /// Returns the memory held by decompression and scores.
+    fn held_beside_index(&self) -> u64 {
+        let window = match &self.names_of {
+            NamesOf::Index(_) | NamesOf::Disk(_) => self.reader.window_bytes(),
+            // The whole input has been read, and nothing remains to be decompressed.
+            NamesOf::Done => 0,
+        };
+        window + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+    }
+
+    /// Starts spilling names to disk. The memory of the sort goes to their buffers.
+    fn spill(&mut self) -> Result<()> {
+        let expected = self.plan.map(|plan| plan.input.node_count + plan.input.old_nodes());
+        let files = self.context.files;
+        self.spill_with(|index, directory, room| {
+            Spill::new(index, files, directory, room, expected)
+        })
+    }
+
+    fn spill_with(
+        &mut self,
+        begin: impl FnOnce(NodeIndex, &Path, NameRoom) -> Result<Spill>,
+    ) -> Result<()> {
+        let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+            return Ok(());
+        };
+        self.sorter.set_aside()?;
+        let spill = begin(index, &self.context.work.path().join(SPILLED), self.room())?;
+        self.names_of = NamesOf::Disk(Box::new(spill));
+        Ok(())
+    }
+
+    /// Returns the memory for names on disk once the index is dropped.
+    fn room(&self) -> NameRoom {
+        let limits = self.context.limits;
+        NameRoom::new(input::read_bytes(&limits).saturating_sub(self.held_bytes()), limits.threads)
+    }
+
+    /// Numbers the names that were spilled to disk, and passes the arcs of their edges to the sort.
+    pub(super) fn number_spilled(&mut self, journal: &mut JobJournal) -> Result<()> {
+        let Context { files, observer, limits, .. } = *self.context;
+        let NamesOf::Disk(spill) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
+            return Ok(());
+        };
+        if spill.is_held() && !self.has_room_for_spilled(spill.edge_count()) {
+            journal.withdraw()?;
+        }
+        let done = self.reader.done_bytes();
+        let tick = || notify(observer, Event::Advance { done });
+        notify(observer, Event::Detail { text: "numbering names on disk" })?;
+        // The whole input has been read, but the stage continues for an unknown time.
+        notify(observer, Event::Expect { total: None })?;
+        let room = self.room();
+        let (names, listed_only) = (&mut self.names, &mut self.listed_only);
+        let mut edges = spill.finish(room, &tick, |of_edge, name| {
+            *listed_only += u64::from(!of_edge);
+            names.push(name)
+        })?;
+        if let Some(old) = self.edges.old.filter(|_| edges.repeated_earlier() > 0) {
+            return Err(old.corrupt_names());
+        }
+        self.names_on_disk = edges.node_count() - self.node_count;
+        self.node_count = edges.node_count();
+        let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
+        self.sort_bytes = input::sort_bytes(&limits, rest).ok_or_else(|| self.outgrown())?;
+        self.sorter.set_budget(self.sort_bytes)?;
+        self.make_room()?;
+        let mut chunks: Vec<EdgeChunk> = Vec::new();
+        chunks.resize_with(limits.threads.max(1), EdgeChunk::default);
+        self.indexes.resize_with(chunks.len(), Vec::new);
+        let count = SPILLED_EDGES.min(files.cramped().run_records);
+        loop {
+            for (chunk, indexes) in chunks.iter_mut().zip(&mut self.indexes) {
+                edges.next(count, indexes, &mut chunk.weights)?;
+            }
+            if self.indexes[0].is_empty() {
+                edges.discard();
+                return Ok(());
+            }
+            self.take_numbered(&chunks)?;
+            tick()?;
+        }
+    }
+
+    /// Returns whether the disk has room to keep spilled names until they and their edges are numbered and sorted.
+    fn has_room_for_spilled(&self, edge_count: u64) -> bool {
+        let (files, directory) = (self.context.files, &self.context.work.path().join(SPILLED));
+        // Numbers and new names take no more than the names; the record of an arc takes at most 12 bytes.
+        let needed = bytes_in(files, directory) + 2 * 12 * edge_count;
+        files.free_bytes(directory).is_some_and(|free| free >= needed)
+    }
+
+    /// Takes memory from the sort when names and scores need more.
+    fn make_room(&mut self) -> Result<()> {
+        let Context { files, limits, .. } = *self.context;
+        let mut score_bytes = 0;
+        if let Some(scores) = &mut self.scores {
+            scores.grow(self.node_count);
+            score_bytes = scores.memory_bytes();
+        }
+        // If the merge cannot fit, there is no point in reading on.
+        if graph::merge_bytes_beside(&limits, score_bytes, &files.tuning()).is_none() {
+            return Err(self.outgrown());
+        }
+        let held_bytes = self.held_bytes();
+        if held_bytes + self.sort_bytes > input::read_bytes(&limits) {
+            // Scores have grown. Makes room for their next step as well, so that this happens rarely.
+            let room = input::sort_bytes(&limits, held_bytes + held_bytes / 8);
+            self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
+            self.sorter.set_budget(self.sort_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the error for self scores that outgrow the limit. The suggested limit is extrapolated from the fraction
+    /// of the input read.
+    fn outgrown(&self) -> Error {
+        let done = self.reader.done_bytes().max(1) as f64;
+        let share =
+            self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
+        let expected = (self.node_count as f64 / share.max(0.01)) as u64;
+        plan::too_small(&self.context.limits, expected, "the input seems to have")
+    }
+
+    /// Passes the arcs of all chunks to the sorter, in input order.
+    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<DroppedEdges> {
+        let (options, thresholds, indexes) = (self.edges.options, self.thresholds, &self.indexes);
+        let arcs_an_edge = if options.input.directed { 1 } else { 2 };
+        let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]
+            .iter()
+            .enumerate()
+            .flat_map(|(chunk, indexes)| {
+                let count = indexes.len() / 2;
+                let begins = (0..count).step_by(PIECE_EDGES);
+                begins.map(move |begin| (chunk, begin..count.min(begin + PIECE_EDGES)))
+            })
+            .collect();
+        // The smallest sort has no room for all short lines of a batch at the same time.
+        let at_once = (self.sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
+        let mut dropped = DroppedEdges::default();
+        for pieces in pieces.chunks(at_once) {
+            let lens: Vec<usize> = pieces.iter().map(|(_, p)| p.len() * arcs_an_edge).collect();
+            let dropped_each = self.sorter.push_parts(&lens, |part, out| {
+                let (chunk, edges) = pieces[part].clone();
+                let weights = chunks[chunk].weights.get(edges.clone()).unwrap_or_default();
+                let indexes = &indexes[chunk][2 * edges.start..2 * edges.end];
+                Ok(put_arcs(weights, indexes, options, thresholds, out))
+            })?;
+            dropped = dropped_each.into_iter().fold(dropped, DroppedEdges::plus);
+        }
+        Ok(dropped)
+    }
+
+    /// Finishes reading, and emits warnings.
+    pub(super) fn finish(self) -> Result<ReadResult<R>> {
+        let summary = self.reader.finish()?;
+        let names = self.names.finish()?.sealed();
+        let mut warnings = Vec::new();
+        let mut warn = |text: String| {
+            self.context.warn(&text)?;
+            warnings.push(text);
+            Ok(())
+        };
+        summary.warning().map_or(Ok(()), &mut warn)?;
+        if self.edges.old.is_none() {
+            check_edges(&summary, self.dropped, self.edges.options)?;
+        }
+        let node_count = self.node_count;
+        let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
+        if no_self_hit_count > 0 {
+            warn(format!(
+                "{} of {} have no self hit: their self score is the largest weight of their edges",
+                format_count(no_self_hit_count),
+                format_counted(node_count, "node", "nodes")
+            ))?;
+        }
+        let input = InputReport {
+            line_count: summary.lines,
+            comment_count: summary.comment_lines,
+            edge_count: summary.edges,
+            zero_weight_count: summary.zero_weight_edges,
+            zero_weight_loop_count: self.dropped.zero_loops,
+            below_min_count: self.dropped.below,
+            above_max_count: self.dropped.above,
+            self_hit_count: self.dropped.self_hits,
+            loop_count: self.dropped.loops,
+            no_self_hit_count,
+            listed_count: summary.listed_nodes,
+            listed_only_count: self.listed_only,
+            names_on_disk_count: self.names_on_disk,
+            skipped_count: summary.skipped_lines,
+            formats: self.formats,
+        };
+        let (sorter, scores) = (self.sorter, self.scores);
+        Ok(ReadResult { sorter, node_count, scores, names, input, warnings })
+    }
+}
+
+/// Returns the error for an input without edges.
+pub(crate) fn no_edges() -> Error {
+    Error::new(ErrorKind::BadInput, "the input holds no edges")
+        .hint("an edge is a line with two names and an optional weight")
+}
+
+/// Returns an error for an input without edges, or if all edges are dropped because of their weights. Without options
+/// about weights, a graph may have no edges.
+fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptions) -> Result<()> {
+    if summary.edges == 0 {
+        return Err(no_edges());
+    }
+    let zero = summary.zero_weight_edges;
+    let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
+    let count = zero + dropped.below + dropped.above;
+    if count < summary.edges || !(is_neg_log10 || dropped.below + dropped.above > 0) {
+        return Ok(());
+    }
+    let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
+    let parts = [
+        (dropped.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
+        (dropped.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
+        (zero, Text::from("of weight 0")),
+    ];
+    let edges = format_counted(summary.edges, "edge", "edges");
+    let mut message = Text::from(format!("no edges are left of {edges}"));
+    let mut separator = ":";
+    for (count, place) in parts.iter().filter(|(count, _)| *count > 0) {
+        message = format_args!("{message}{separator} {} {place}", format_count(*count)).into();
+        separator = ",";
+    }
+    let hint: Text = if dropped.below > dropped.above {
+        format_args!("use a smaller {MIN_WEIGHT}").into()
+    } else if dropped.above > 0 {
+        format_args!("use a larger {MAX_WEIGHT}").into()
+    } else {
+        let transform = WEIGHT_TRANSFORM.of("neglog10");
+        format_args!("{transform} is for E-values; {COLUMNS} names their column").into()
+    };
+    Err(Error::new(ErrorKind::BadInput, message).hint(hint))
+}
+
+/// Writes the arcs of one chunk to `out`; returns their number, and the counts of other edges. A directed edge becomes
+/// an arc of the node that it points to, since labels flow along edges.
+fn put_arcs<R: From<ArcRecord>>(
+    weights: &[u32],
+    indexes: &[u32],
+    options: &JobOptions,
+    thresholds: Thresholds,
+    out: &mut [R],
+) -> (usize, DroppedEdges) {
+    let (mut filled, mut dropped) = (0, DroppedEdges::default());
+    let has_self_hits = options.normalize == Normalize::SelfScore;
+    let (edges, _) = indexes.as_chunks::<2>();
+    for (edge, &[source, target]) in edges.iter().enumerate() {
+        let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
+        let is_loop = source == target;
+        match thresholds.side(weight) {
+            Side::Zero => dropped.zero_loops += u64::from(is_loop),
+            _ if is_loop && has_self_hits => dropped.self_hits += 1,
+            Side::Below => dropped.below += 1,
+            Side::Above => dropped.above += 1,
+            Side::Inside => {
+                dropped.loops += u64::from(is_loop);
+                out[filled] = ArcRecord { source: target, target: source, weight }.into();
+                filled += 1;
+                if !options.input.directed && !is_loop {
+                    out[filled] = ArcRecord { source, target, weight }.into();
+                    filled += 1;
+                }
+            }
+        }
+    }
+    (filled, dropped)
+}
