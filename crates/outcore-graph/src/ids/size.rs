@@ -17,10 +17,10 @@ pub struct NamesSize {
     pub indexed_count: u64,
     /// Memory of the index.
     pub index_bytes: u64,
-    /// Memory of names while most edges are sorted.
-    pub held_bytes: u64,
-    /// Whether names spill.
-    pub spills: bool,
+    /// Share of the ends of edges that are read before the index is full; 1 if all names fit.
+    pub indexed_share: f64,
+    /// Memory of names after that; 0 if all names fit.
+    pub spilled_bytes: u64,
     /// Bytes of spilled names and edges read from disk.
     pub read_bytes: u64,
     /// Bytes of them written to disk.
@@ -50,8 +50,8 @@ impl NamesSize {
             return Self {
                 indexed_count,
                 index_bytes,
-                held_bytes: index_bytes,
-                spills: false,
+                indexed_share: 1.0,
+                spilled_bytes: 0,
                 read_bytes: 0,
                 write_bytes: 0,
                 disk_bytes: 0,
@@ -68,8 +68,8 @@ impl NamesSize {
         Self {
             indexed_count,
             index_bytes,
-            held_bytes: if before < after { BUFFER_BYTES } else { index_bytes },
-            spills: true,
+            indexed_share: before / ends.max(1.0),
+            spilled_bytes: BUFFER_BYTES,
             read_bytes: (written + refs + unknown * 4.0) as u64,
             write_bytes: written as u64,
             disk_bytes: (refs + weights + unknown * (name + 4.0)) as u64,

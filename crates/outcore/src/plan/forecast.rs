@@ -154,11 +154,21 @@ impl<'a> Forecast<'a> {
         let old_nodes = input.old_nodes();
         // Old names come first, each like an end of an edge.
         let counts = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
-        let beside = score_bytes_a_node(scores);
-        let names = NamesSize::of(counts, input.name_bytes, input::read_bytes(limits), beside);
+        let of_node = score_bytes_a_node(scores);
+        let names = NamesSize::of(counts, input.name_bytes, input::read_bytes(limits), of_node);
         let old_block_bytes = input.append.map_or(0, |old| old.block_bytes);
-        let forming =
-            input::sort_bytes(limits, names.held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN);
+        let beside = |held_bytes: u64| {
+            input::sort_bytes(limits, held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN) as f64
+        };
+        let forming = match names.spilled_bytes {
+            0 => beside(names.index_bytes),
+            // Runs are smaller while the index grows, the last eighth of them smallest, and large after that.
+            spilled => {
+                let (share, index) = (names.indexed_share, names.index_bytes);
+                let growing = 0.875 / beside(index / 2) + 0.125 / beside(index);
+                1.0 / (share * growing + (1.0 - share) / beside(spilled))
+            }
+        } as u64;
         let merging = graph::merge_bytes_beside(limits, score_bytes + old_block_bytes, tuning)
             .unwrap_or(SORT_BYTES_MIN);
         let (count, batch) = (input.record_count(), batch_records(input, limits));
@@ -219,9 +229,9 @@ impl<'a> Forecast<'a> {
         let old = input.append.unwrap_or_default();
         let writer = WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes);
         let index = names.index_bytes + self.score_bytes;
-        let memory = match names.spills {
-            true => self.limits.memory_bytes,
-            false => index + self.sorting.forming_bytes + writer,
+        let memory = match names.spilled_bytes {
+            0 => index + self.sorting.forming_bytes + writer,
+            _ => self.limits.memory_bytes,
         };
         let is_packed = input.file_bytes < input.text_bytes / 10 * 9;
         let decompressed = if is_packed { input.text_bytes as f64 } else { 0.0 };
