@@ -160,15 +160,11 @@ impl<'a> Forecast<'a> {
         let beside = |held_bytes: u64| {
             input::sort_bytes(limits, held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN) as f64
         };
-        let forming = match names.spilled_bytes {
-            0 => beside(names.index_bytes),
-            // Runs are smaller while the index grows, the last eighth of them smallest, and large after that.
-            spilled => {
-                let (share, index) = (names.indexed_share, names.index_bytes);
-                let growing = 0.875 / beside(index / 2) + 0.125 / beside(index);
-                1.0 / (share * growing + (1.0 - share) / beside(spilled))
-            }
-        } as u64;
+        // Runs are smaller while the index grows, the last eighth of them smallest, and large once names spill.
+        let growing = 0.875 / beside(names.index_bytes / 2) + 0.125 / beside(names.index_bytes);
+        let share = names.indexed_share;
+        let forming = 1.0 / (share * growing + (1.0 - share) / beside(names.spilled_bytes));
+        let forming = forming as u64;
         let merging = graph::merge_bytes_beside(limits, score_bytes + old_block_bytes, tuning)
             .unwrap_or(SORT_BYTES_MIN);
         let (count, batch) = (input.record_count(), batch_records(input, limits));
