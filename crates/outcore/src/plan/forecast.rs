@@ -39,7 +39,6 @@ const STAGE: f64 = 3e6;
 
 /// Cost of a method on graphs with communities.
 struct MethodCost {
-    method: Method,
     /// Nanoseconds of one core per arc of the graph for the whole clustering: if decoded blocks stay in memory, and if
     /// they are decoded in every scan.
     arc: [f64; 2],
@@ -53,20 +52,22 @@ struct MethodCost {
     saved: f64,
 }
 
-const COSTS: [MethodCost; 5] = {
-    use Method::{Components, Cpm, LabelPropagation, MapEquation, Modularity};
-    const fn cost(method: Method, arc: [f64; 2], levels: [f64; 3], saved: f64) -> MethodCost {
-        let [levels, between, cycles] = levels;
-        MethodCost { method, arc, levels, between, cycles, saved }
-    }
-    [
-        cost(MapEquation, [400.0, 550.0], [0.76, 0.8, 1.0], 8.1),
-        cost(Modularity, [365.0, 510.0], [0.78, 0.8, 1.0], 6.1),
-        cost(Cpm, [720.0, 1050.0], [1.2, 0.9, 2.0], 6.1),
-        cost(LabelPropagation, [155.0, 185.0], [0.0, 0.0, 0.0], 4.1),
-        cost(Components, [10.0, 16.0], [0.0, 0.0, 0.0], 0.0),
-    ]
-};
+const fn row(arc: [f64; 2], [levels, between, cycles]: [f64; 3], saved: f64) -> MethodCost {
+    MethodCost { arc, levels, between, cycles, saved }
+}
+
+const COSTS: [(Method, MethodCost); 5] = [
+    (Method::MapEquation, row([400.0, 550.0], [0.76, 0.8, 1.0], 8.1)),
+    (Method::Modularity, row([365.0, 510.0], [0.78, 0.8, 1.0], 6.1)),
+    (Method::Cpm, row([720.0, 1050.0], [1.2, 0.9, 2.0], 6.1)),
+    (Method::LabelPropagation, row([155.0, 185.0], [0.0, 0.0, 0.0], 4.1)),
+    (Method::Components, row([10.0, 16.0], [0.0, 0.0, 0.0], 0.0)),
+];
+
+fn cost(method: Method) -> &'static MethodCost {
+    let found = COSTS.iter().find(|(row, _)| *row == method);
+    found.map(|(_, cost)| cost).expect("every method has a row")
+}
 
 /// Graphs with at most this number of arcs have no level on disk.
 const SMALL_ARCS: f64 = 262_144.0;
@@ -340,7 +341,7 @@ impl<'a> Forecast<'a> {
             true => Cache::of(graph, rest / 2, rest / 8 * 7),
             false => Cache::of(graph, rest, rest),
         };
-        let (trial_count, work) = starts(options, graph);
+        let Starts { count: trial_count, work, are_on_graph } = Starts::of(options, graph);
         let levels = if is_multilevel {
             self.levels(cost, needed.node_bytes, &cache, rest - cache.bytes)
         } else {
@@ -366,8 +367,7 @@ impl<'a> Forecast<'a> {
         }
         let scratch = needed.scratch_bytes.min(threads * MIB).min(32 * graph.arc_count);
         part.memory_bytes = needed.node_bytes + needed.block_bytes + scratch;
-        if work >= 2.0 {
-            // Starts of a graph that is not large run in parallel, until no node moves.
+        if are_on_graph {
             part.nanoseconds = part.nanoseconds * CONVERGED + START;
             part.memory_bytes *= threads.min(trial_count);
         }
@@ -513,20 +513,29 @@ impl Cache {
     }
 }
 
-fn cost(method: Method) -> &'static MethodCost {
-    COSTS.iter().find(|cost| cost.method == method).unwrap_or(&COSTS[0])
+/// Starts of a clustering.
+struct Starts {
+    count: u64,
+    /// Their time, relative to a clustering with one.
+    work: f64,
+    /// Whether several are on the graph: in parallel, until no node moves.
+    are_on_graph: bool,
 }
 
-/// Returns the number of starts, and their time relative to a clustering with one.
-fn starts(options: &ClusterOptions, graph: &GraphSize) -> (u64, f64) {
-    let starts = options.starts(graph);
-    let (on_level, perturbed) = match starts.on_graph {
-        0 => (LARGE_LEVEL_START, 0.0),
-        _ => (MEDIUM_LEVEL_START, PERTURBATION),
-    };
-    let [on_graph, others] = [starts.on_graph, starts.on_level].map(f64::from);
-    let count = u64::from(1 + starts.on_graph + starts.on_level);
-    (count, 1.0 + on_graph + on_level * others + perturbed)
+impl Starts {
+    fn of(options: &ClusterOptions, graph: &GraphSize) -> Self {
+        let starts = options.starts(graph);
+        let (on_level, perturbed) = match starts.on_graph {
+            0 => (LARGE_LEVEL_START, 0.0),
+            _ => (MEDIUM_LEVEL_START, PERTURBATION),
+        };
+        let [on_graph, others] = [starts.on_graph, starts.on_level].map(f64::from);
+        Self {
+            count: u64::from(1 + starts.on_graph + starts.on_level),
+            work: 1.0 + on_graph + on_level * others + perturbed,
+            are_on_graph: starts.on_graph > 0,
+        }
+    }
 }
 
 /// Returns the share of all nodes in an interval. `places` is the share of the nodes for which there are places; arcs lead
