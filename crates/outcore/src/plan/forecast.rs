@@ -8,7 +8,7 @@
 use super::limits::{score_bytes, score_bytes_a_node};
 use super::{InputSize, StagePlan};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, Method, NodeMemory};
+use crate::cluster::{ClusterMemory, ClusterOptions, METHODS, Method, NodeMemory};
 use crate::graph::{self, ARC_BYTES, BLOCK_ARCS, BLOCK_NODES, Block, GraphSize};
 use crate::ids::NamesSize;
 use crate::input::{self, CHUNK_BYTES};
@@ -56,17 +56,20 @@ const fn row(arc: [f64; 2], [levels, between, cycles]: [f64; 3], saved: f64) -> 
     MethodCost { arc, levels, between, cycles, saved }
 }
 
-const COSTS: [(Method, MethodCost); 5] = [
-    (Method::MapEquation, row([400.0, 550.0], [0.76, 0.8, 1.0], 8.1)),
-    (Method::Modularity, row([365.0, 510.0], [0.78, 0.8, 1.0], 6.1)),
-    (Method::Cpm, row([720.0, 1050.0], [1.2, 0.9, 2.0], 6.1)),
-    (Method::LabelPropagation, row([155.0, 185.0], [0.0, 0.0, 0.0], 4.1)),
-    (Method::Components, row([10.0, 16.0], [0.0, 0.0, 0.0], 0.0)),
+/// Costs of the methods, in their order in [`METHODS`].
+const COSTS: [MethodCost; 5] = [
+    // The map equation, modularity, and the constant Potts model.
+    row([400.0, 550.0], [0.76, 0.8, 1.0], 8.1),
+    row([365.0, 510.0], [0.78, 0.8, 1.0], 6.1),
+    row([720.0, 1050.0], [1.2, 0.9, 2.0], 6.1),
+    // Label propagation, and components.
+    row([155.0, 185.0], [0.0, 0.0, 0.0], 4.1),
+    row([10.0, 16.0], [0.0, 0.0, 0.0], 0.0),
 ];
+const _: () = assert!(COSTS.len() == METHODS.len(), "every method has a row");
 
 fn cost(method: Method) -> &'static MethodCost {
-    let found = COSTS.iter().find(|(row, _)| *row == method);
-    found.map(|(_, cost)| cost).expect("every method has a row")
+    &COSTS[method as usize]
 }
 
 /// Graphs with at most this number of arcs have no level on disk.

@@ -338,6 +338,14 @@ fn every_method_has_its_own_costs() {
     let propagation = of(Method::LabelPropagation);
     assert_eq!((propagation.pass_count, propagation.write_bytes), (10, 0));
     assert_eq!(of(Method::Components).pass_count, 2);
+    let slowest_first = [
+        Method::Cpm,
+        Method::MapEquation,
+        Method::Modularity,
+        Method::LabelPropagation,
+        Method::Components,
+    ];
+    assert!(slowest_first.is_sorted_by(|a, b| of(*a).seconds > of(*b).seconds));
     for method in [Method::MapEquation, Method::Modularity] {
         let levels = of(method);
         assert!(levels.write_bytes > input.graph().bytes / 2);
