@@ -1,6 +1,7 @@
 //! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
 //!
-//! Memory: each holds `depth + 1` buffers, recycled. [`Tuning`] sets the number of threads that move them, so
+//! Memory: each holds `depth + 1` buffers, recycled; a file that fits in one buffer is written without others, and
+//! without threads. [`Tuning`] sets the number of threads that move them, so
 //! that a disk that benefits from it has several requests in flight. Buffers of direct files start at a
 //! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then truncated.
 //!
@@ -144,6 +145,9 @@ pub struct Writer {
     buffer: AlignedBuffer,
     filled: usize,
     written: u64,
+    /// Number of buffers in flight.
+    depth: usize,
+    /// Orders to the threads, once there are any.
     orders: Option<Sender<WriteOrder>>,
     empty: Receiver<AlignedBuffer>,
     threads: Vec<JoinHandle<Result<()>>>,
@@ -292,7 +296,7 @@ impl Writer {
         depth: usize,
     ) -> Result<Self> {
         let file = Arc::new(files.open(written_as, mode)?);
-        let mut writer = Self {
+        Ok(Self {
             files: files.clone(),
             path: path.to_path_buf(),
             place: None,
@@ -302,20 +306,20 @@ impl Writer {
             buffer: AlignedBuffer::new(buffer_bytes),
             filled: 0,
             written: 0,
+            depth: depth.max(1),
             orders: None,
             empty: bounded(0).1,
             threads: Vec::new(),
-        };
-        writer.begin((0..depth.max(1)).map(|_| AlignedBuffer::new(buffer_bytes)).collect())?;
-        Ok(writer)
+        })
     }
 
-    /// Starts the threads with these buffers.
-    fn begin(&mut self, buffers: Vec<AlignedBuffer>) -> Result<()> {
-        let depth = buffers.len();
+    /// Starts the threads.
+    fn begin(&mut self) -> Result<()> {
+        let depth = self.depth;
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
-        for buffer in buffers {
+        for _ in 0..depth {
+            let buffer = AlignedBuffer::new(self.buffer.capacity());
             give_back.send(buffer).expect("the channel has room");
         }
         let failed = Arc::new(AtomicBool::new(false));
@@ -326,7 +330,6 @@ impl Writer {
         };
         let count = self.files.tuning().write.depth.min(depth);
         let threads: std::io::Result<_> = (0..count).map(start).collect();
-        // Writers also check paths, before a job checks how many threads it may start.
         self.threads = threads.map_err(|error| {
             let message = format!("cannot start threads that write: {error}");
             Error::new(ErrorKind::Io, message)
@@ -350,8 +353,6 @@ impl Writer {
         self.file.as_ref().expect("open until the writer is finished").sync()?;
         // Renamed to its own name, which syncs the directory.
         self.files.publish(&self.written_as, &self.written_as)?;
-        let buffers = self.empty.try_iter().collect();
-        self.begin(buffers)?;
         // Written once more together with later bytes, so that buffers begin at an aligned offset.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
@@ -393,6 +394,9 @@ impl Writer {
     }
 
     fn hand_over(&mut self, used: usize) -> Result<()> {
+        if self.orders.is_none() {
+            self.begin()?;
+        }
         let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
         if let Some(hash) = &mut self.hash {
@@ -421,9 +425,24 @@ impl Writer {
             let used = self.filled.next_multiple_of(ALIGNMENT);
             let filled = self.filled;
             self.buffer.bytes_mut()[filled..used].fill(0);
-            self.hand_over(used)?;
+            match self.orders {
+                Some(_) => self.hand_over(used),
+                None => self.write_rest(used),
+            }?;
         }
         Ok(total)
+    }
+
+    /// Writes the rest of the file without threads.
+    fn write_rest(&mut self, used: usize) -> Result<()> {
+        if let Some(hash) = &mut self.hash {
+            hash.update(&self.buffer.bytes()[..self.filled]);
+        }
+        let file = self.file.as_ref().expect("open until the writer is finished");
+        file.write_all_at(self.written, &self.buffer.bytes()[..used])?;
+        self.written += self.filled as u64;
+        self.filled = 0;
+        Ok(())
     }
 
     /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`,
