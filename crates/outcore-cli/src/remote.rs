@@ -3,7 +3,7 @@
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
 use outcore::error::opt::{
-    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR,
+    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH, WORK_DIR,
 };
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
@@ -129,6 +129,7 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
                 (REPORT.into(), cluster.report.as_ref()),
                 (REJECTS.into(), cluster.input.rejects.as_ref()),
                 (REPRESENTATIVES.into(), cluster.present.representatives.as_ref()),
+                (SUMMARY.into(), cluster.present.summary.as_ref()),
             ]);
             resources = Some(&cluster.resources);
         }

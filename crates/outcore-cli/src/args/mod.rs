@@ -182,6 +182,7 @@ pub(crate) struct Build {
     mut_arg("small", |arg| arg.conflicts_with("build")),
     mut_arg("earlier", |arg| arg.conflicts_with("build")),
     mut_arg("representatives", |arg| arg.conflicts_with("build")),
+    mut_arg("summary", |arg| arg.conflicts_with("build")),
     mut_arg("levels", |arg| arg.conflicts_with("build")),
     mut_arg("rows", |arg| arg.conflicts_with("build")),
     mut_arg("member_weights", |arg| arg.conflicts_with("build")),
@@ -509,6 +510,11 @@ pub(crate) struct Present {
     /// the most weight to others in it. A table if the name ends like one, as for `--output`
     #[arg(long, value_name = "FILE")]
     pub(crate) representatives: Option<PathBuf>,
+    /// Also write a table of the communities, largest first: size, representative, edges and weight inside,
+    /// weight to the outside, density, conductance, stability with `--stability`, and the neighbor to
+    /// which most of the outer weight leads. Text, CSV, JSON Lines, Parquet or Arrow by its ending
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
     /// Also write the groups inside communities, for methods with levels. `columns`:
     /// `node<TAB>community<TAB>group...`, each column subdividing the previous one; `tree`:
     /// `node<TAB>3:0:5`, each number counted from 0 within the previous one

@@ -332,6 +332,7 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         earlier: present.earlier.clone(),
         communities,
         representatives: present.representatives.clone(),
+        summary: present.summary.clone(),
         levels: present.levels.unwrap_or_default(),
         rows: present.rows,
         member_weights: present.member_weights,

@@ -18,7 +18,7 @@
 use crate::base::parallel::{PerThread, piece_nodes};
 use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
-use crate::finish::cuts::edges::{PORTION_ARCS, portion_end};
+use crate::finish::portions::{PORTION_ARCS, portion_end};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::objective::Sums;
 use outcore_graph::weight::Weight;

@@ -5,5 +5,6 @@ pub(crate) mod communities;
 pub mod connect;
 pub(crate) mod cuts;
 pub(crate) mod number;
+pub mod portions;
 pub(crate) mod stability;
 pub(crate) mod tally;

@@ -76,6 +76,7 @@ options! {
     SELF_LOOPS = "self-loops",
     SPARK_CONF = "spark-conf",
     STABILITY = "stability",
+    SUMMARY = "summary",
     THREADS = "threads",
     TOLERANCE = "tolerance",
     TRIALS = "trials",

@@ -23,7 +23,7 @@ pub(super) fn find_and_write(
     options: &ClusterOptions,
     targets: &Targets<'_>,
 ) -> Result<Clustered> {
-    check_names(graph, &targets.outputs)?;
+    check_names(graph, targets.all_outputs())?;
     let earlier = present::read_earlier(context, graph, targets)?;
     let given = given::read(context, graph, options, &targets.options.communities)?;
     let all = find(context, graph, options, given)?;
@@ -41,8 +41,8 @@ pub(super) fn find_and_write(
         communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
         let output = targets.outputs[at].display().to_string();
         results.push(ResultReport { output, communities });
-        let (options, path) = (targets.options, targets.representatives.get(at));
-        let inside = present::look_inside(context, graph, &reported, options, path)?;
+        let (options, stable) = (targets.options, stability.as_ref());
+        let inside = present::look_inside(context, graph, &reported, stable, (targets, at))?;
         let output = (options, targets.outputs[at].as_path());
         let of_nodes = (&inside, stability.as_ref());
         present::write(context, graph, &reported, of_nodes, levels, output)?;

@@ -22,7 +22,7 @@ use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
-pub(crate) use rows::{MemberWriter, RepresentativeWriter};
+pub(crate) use rows::{MemberWriter, RepresentativeWriter, SummaryRow, SummaryWriter};
 use rows::{OutputRows, OutputShape, Row};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Writers of rows: a node and its community, a community and its representative, or the nodes of a community; as text,
 //! or as a table if the ending of the file's name selects one.
 
-use super::table::{OutputColumn, TableWriter, Value, ValueKind, path_of};
+use super::table::{OutputColumn, TableWriter, Value, ValueKind, path_of, put_text};
 use super::{LineWriter, put_name};
 use crate::error::Result;
 use crate::io::Files;
@@ -218,9 +218,123 @@ impl RepresentativeWriter {
     /// # Errors
     /// `Io` or `DiskFull` with the path.
     pub(crate) fn finish(self) -> Result<u64> {
-        match self.0 {
-            CommunityRows::Text(lines) => lines.finish(),
-            CommunityRows::Table(table) => table.finish(),
+        self.0.finish()
+    }
+}
+
+/// Row of the table of communities.
+pub(crate) struct SummaryRow<'a> {
+    pub(crate) community: u64,
+    pub(crate) size: u64,
+    /// Name of the representative.
+    pub(crate) representative: &'a [u8],
+    /// Number of edges inside, without loops, and their weight, loops included.
+    pub(crate) inner_edges: u64,
+    pub(crate) inner_weight: f64,
+    /// Weight of the edges that lead out.
+    pub(crate) outer_weight: f64,
+    /// Share of the pairs of nodes that have an edge; `None` for one node.
+    pub(crate) density: Option<f64>,
+    /// Outer weight relative to the strength of the nodes inside or of all others, whichever is smaller; `None` if one of
+    /// them has none.
+    pub(crate) conductance: Option<f64>,
+    /// Mean stability of the nodes, if it is known.
+    pub(crate) stability: Option<f64>,
+    /// Community to which most of the outer weight leads, and that weight.
+    pub(crate) neighbor: Option<(u64, f64)>,
+}
+
+/// Writer of the table of communities: text has tabs and begins with the names of the columns.
+pub(crate) struct SummaryWriter {
+    rows: CommunityRows,
+    has_stability: bool,
+}
+
+impl SummaryWriter {
+    /// Starts writing `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(crate) fn create(files: &Files, path: &Path, has_stability: bool) -> Result<Self> {
+        use ValueKind::{Number, Real, Text};
+        let columns = [
+            ("community", Number, false),
+            ("size", Number, false),
+            ("representative", Text, false),
+            ("inner_edges", Number, false),
+            ("inner_weight", Real, false),
+            ("outer_weight", Real, false),
+            ("density", Real, true),
+            ("conductance", Real, true),
+            ("stability", Real, false),
+            ("neighbor", Number, true),
+            ("neighbor_weight", Real, true),
+        ];
+        let columns =
+            columns.into_iter().filter(|(name, ..)| has_stability || *name != "stability");
+        let columns: Vec<OutputColumn> = columns
+            .map(|(name, kind, is_optional)| OutputColumn { name: name.into(), kind, is_optional })
+            .collect();
+        let rows = match TableWriter::create(files, path, &columns)? {
+            Some(table) => CommunityRows::Table(Box::new(table)),
+            None => {
+                let mut lines = LineWriter::create(files, path)?;
+                lines.header(columns.iter().map(|column| column.name.as_str()), b'\t')?;
+                CommunityRows::Text(lines)
+            }
+        };
+        Ok(Self { rows, has_stability })
+    }
+
+    /// Adds a community.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path; `BadInput` for a name that a table cannot hold.
+    pub(crate) fn push(&mut self, row: &SummaryRow<'_>) -> Result<()> {
+        let weight = |value: Option<f64>| value.map_or(Value::None, Value::Weight);
+        let stability = self.has_stability.then(|| row.stability.map_or(Value::None, Value::Share));
+        let first = [
+            Value::Number(row.community),
+            Value::Number(row.size),
+            Value::Name(row.representative),
+            Value::Number(row.inner_edges),
+            Value::Weight(row.inner_weight),
+            Value::Weight(row.outer_weight),
+            weight(row.density),
+            weight(row.conductance),
+        ];
+        let last = [
+            row.neighbor.map_or(Value::None, |(community, _)| Value::Number(community)),
+            weight(row.neighbor.map(|(_, weight)| weight)),
+        ];
+        let mut values = first.into_iter().chain(stability).chain(last);
+        let lines = match &mut self.rows {
+            CommunityRows::Table(table) => return table.push(values),
+            CommunityRows::Text(lines) => lines,
+        };
+        if let Some(first) = values.next() {
+            put_text(lines, &first);
+        }
+        for value in values {
+            put_text(lines.bytes(b"\t"), &value);
+        }
+        lines.end()
+    }
+
+    /// Writes the rest and renames the file into place. Returns its length in bytes.
+    ///
+    /// # Errors
+    /// `Io` or `DiskFull` with the path.
+    pub(crate) fn finish(self) -> Result<u64> {
+        self.rows.finish()
+    }
+}
+
+impl CommunityRows {
+    fn finish(self) -> Result<u64> {
+        match self {
+            Self::Text(lines) => lines.finish(),
+            Self::Table(table) => table.finish(),
         }
     }
 }

@@ -54,8 +54,11 @@ pub(super) enum Value<'a> {
 ///
 /// # Errors
 /// `BadInput` with the name; `CorruptFile`, `Io`.
-pub(crate) fn check_names(graph: &Graph, outputs: &[PathBuf]) -> Result<()> {
-    let table = outputs.iter().find(|path| {
+pub(crate) fn check_names<'p>(
+    graph: &Graph,
+    outputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<()> {
+    let table = outputs.into_iter().find(|path| {
         matches!(Ending::of(path), Some(Ending::Parquet | Ending::Arrow | Ending::JsonLines))
     });
     let Some(path) = table.filter(|_| graph.has_names()) else { return Ok(()) };
@@ -177,6 +180,16 @@ fn put_csv(lines: &mut LineWriter, value: &Value<'_>) {
         Value::Share(share) => lines.thousandths(*share),
         Value::None => lines,
     };
+}
+
+/// Appends a field of text with tabs.
+pub(super) fn put_text(lines: &mut LineWriter, value: &Value<'_>) {
+    match value {
+        Value::Name(name) => {
+            lines.name(name);
+        }
+        _ => put_csv(lines, value),
+    }
 }
 
 /// Writer of one JSON object per line, without the values that a row lacks.

@@ -19,6 +19,7 @@ mod levels;
 mod matching;
 mod record;
 mod representatives;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use representatives::{Inside, write_members, write_representatives};
+pub(crate) use summary::Sums;
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
@@ -91,6 +93,8 @@ pub struct PresentOptions {
     pub communities: CommunityInput,
     /// File to write one representative per community to.
     pub representatives: Option<PathBuf>,
+    /// File to write a table of the communities to.
+    pub summary: Option<PathBuf>,
     /// Output form of levels, if they are written.
     pub levels: LevelForm,
     /// Content of a row.
@@ -104,7 +108,8 @@ pub struct PresentOptions {
 impl PresentOptions {
     /// Returns whether weights inside communities are needed, which takes a scan of the graph with labels in memory.
     pub(crate) fn looks_inside(&self) -> bool {
-        self.representatives.is_some() || self.rows == RowForm::Pairs || self.member_weights
+        let is_listed = self.representatives.is_some() || self.summary.is_some();
+        is_listed || self.rows == RowForm::Pairs || self.member_weights
     }
 }
 
@@ -116,6 +121,7 @@ impl Default for PresentOptions {
             earlier: None,
             communities: CommunityInput::default(),
             representatives: None,
+            summary: None,
             levels: LevelForm::default(),
             rows: RowForm::default(),
             member_weights: false,
@@ -295,7 +301,12 @@ pub(crate) fn memory_bytes_for(
             // At most half of the nodes represent others.
             let weights = u64::from(options.member_weights) * 8 * nodes;
             let strongest = LABEL_BYTES * nodes / 2;
-            scan.max(Sorter::<NamePiece>::BUDGET_MIN) + strongest + weights
+            let sort = Sorter::<NamePiece>::BUDGET_MIN;
+            match &options.summary {
+                None => scan.max(sort) + strongest + weights,
+                // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
+                Some(_) => scan + 2 * sort + strongest + weights + (8 + 8 + 4) * nodes,
+            }
         }
     };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;

@@ -8,6 +8,7 @@
 
 use super::matching::Workbench;
 use super::record::{NAME_PIECE_BYTES, NamePiece};
+use super::summary::Sums;
 use super::{Presented, RowForm};
 use crate::cluster::{BlockSource, Tally};
 use crate::error::Result;
@@ -15,10 +16,11 @@ use crate::graph::{Block, Graph};
 use crate::output::{MemberWriter, RepresentativeWriter};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
+use std::cell::RefCell;
 use std::path::Path;
 
 /// Representatives and weights inside communities.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Inside {
     /// Node with the largest weight, for each community of more than one node.
     strongest: Vec<u32>,
@@ -27,41 +29,49 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// Computes them by a scan of the graph.
+    /// Computes them by a scan of the graph; `sums` takes the same scan.
     ///
     /// # Errors
-    /// `CorruptFile`, `Io`, `Interrupted`.
+    /// `CorruptFile`, `Io`, `Interrupted`; those of a sort with `sums`.
     pub(crate) fn of(
         bench: &Workbench<'_>,
         graph: &Graph,
         presented: &Presented,
         keeps_weights: bool,
+        sums: Option<&mut Sums<'_>>,
     ) -> Result<Self> {
         let count = presented.shared_count();
         let (mut most, mut strongest) = (vec![-1.0; count], vec![0; count]);
         let labels = presented.labels();
         let mut weights = vec![0.0; if keeps_weights { labels.len() } else { 0 }];
         let mut arcs = 0;
+        let sums = sums.map(RefCell::new);
         let tick = |block: &Block| {
+            if let Some(sums) = &sums {
+                sums.borrow_mut().add_arcs(block)?;
+            }
             arcs += block.arc_count();
             notify(bench.observer, Event::Advance { done: arcs })
         };
         let mut source = BlockSource::new(graph, 0);
-        Tally::for_each_node(&mut source, labels, None, &mut [], tick, |node, sums| {
+        Tally::for_each_node(&mut source, labels, None, &mut [], tick, |node, of_node| {
             let label = labels[node as usize] as usize;
-            if let Some(most) = most.get_mut(label).filter(|most| **most < sums.inside) {
-                *most = sums.inside;
+            if let Some(most) = most.get_mut(label).filter(|most| **most < of_node.inside) {
+                *most = of_node.inside;
                 strongest[label] = node;
             }
             if let Some(weight) = weights.get_mut(node as usize) {
-                *weight = sums.inside;
+                *weight = of_node.inside;
+            }
+            if let Some(sums) = &sums {
+                sums.borrow_mut().add_node(node, of_node.strength, of_node.inside);
             }
         })?;
         Ok(Self { strongest, weights })
     }
 
     /// Returns whether a node is the representative of its community.
-    fn stands(&self, node: u32, label: u32) -> bool {
+    pub(super) fn stands(&self, node: u32, label: u32) -> bool {
         self.strongest.get(label as usize).is_none_or(|&strongest| strongest == node)
     }
 }
@@ -85,7 +95,7 @@ pub(crate) fn write_representatives(
         Ok(stands.then(|| (presented.number_of(label), 0, u64::from(sizes.of(label)))))
     });
     let done = graph.arc_count();
-    let sorted = sort_names(bench, graph, numbers, done)?;
+    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
     for_each_name(bench, sorted, done, |piece, name| writer.push(piece.number, name, piece.value))?;
     writer.finish()
 }
@@ -112,7 +122,7 @@ pub(crate) fn write_members(
         Ok(Some((number, if is_first { 0 } else { node + 1 }, weight.to_bits())))
     });
     let done = graph.node_count();
-    let sorted = sort_names(bench, graph, numbers, done)?;
+    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
     let has_weights = !inside.weights.is_empty();
     let names = &["representative", "member", "weight"][..if has_weights { 3 } else { 2 }];
     let names = if has_header { names } else { &[] };
@@ -125,14 +135,15 @@ pub(crate) fn write_members(
 }
 
 /// Sorts the names of nodes in pieces by their entries in `numbers`: community number, position in the community, and a
-/// value. Progress is always reported as `done`, as there is no measure of it.
-fn sort_names(
+/// value, in a share of the budget for one of `sorts` sorts. Progress is always reported as `done`, as there is no measure
+/// of it.
+pub(super) fn sort_names(
     bench: &Workbench<'_>,
     graph: &Graph,
     numbers: impl Iterator<Item = Result<Option<(u64, u32, u64)>>>,
-    done: u64,
+    (done, sorts): (u64, u64),
 ) -> Result<Sorted<NamePiece>> {
-    let mut sorter = bench.sorter::<NamePiece>(1)?;
+    let mut sorter = bench.sorter::<NamePiece>(sorts)?;
     let mut names = graph.names()?;
     let mut pieces = Vec::new();
     for (node, found) in (0u64..).zip(numbers) {
@@ -161,7 +172,7 @@ fn put_name(of: NamePiece, name: &[u8], pieces: &mut Vec<NamePiece>) {
 }
 
 /// Reassembles the names and passes them to `take`.
-fn for_each_name(
+pub(super) fn for_each_name(
     bench: &Workbench<'_>,
     mut sorted: Sorted<NamePiece>,
     done: u64,
@@ -182,10 +193,10 @@ fn for_each_name(
 }
 
 /// Community sizes by label, largest first: the end of each range of labels and its size.
-struct BySize(Vec<(u64, u32)>);
+pub(super) struct BySize(Vec<(u64, u32)>);
 
 impl BySize {
-    fn new(presented: &Presented) -> Self {
+    pub(super) fn new(presented: &Presented) -> Self {
         let mut end = 0;
         let ends = presented.sizes.iter().map(|size| {
             end += size.count;
@@ -194,7 +205,7 @@ impl BySize {
         Self(ends.collect())
     }
 
-    fn of(&self, label: u32) -> u32 {
+    pub(super) fn of(&self, label: u32) -> u32 {
         let at = self.0.partition_point(|&(end, _)| end <= u64::from(label));
         self.0.get(at).map_or(0, |&(_, size)| size)
     }

@@ -226,7 +226,7 @@ fn name(node: u32) -> String {
 fn representatives(files: &Files, graph: &Graph, presented: &Presented) -> String {
     let bench = bench(files, Workbench::BUDGET_MIN);
     let path = Path::new("representatives");
-    let inside = Inside::of(&bench, graph, presented, false).unwrap();
+    let inside = Inside::of(&bench, graph, presented, false, None).unwrap();
     let bytes = write_representatives(&bench, graph, presented, &inside, (path, false)).unwrap();
     let text = files.read(path).unwrap();
     assert_eq!(text.len() as u64, bytes);

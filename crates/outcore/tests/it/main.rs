@@ -17,6 +17,7 @@ mod options;
 mod report;
 mod results;
 mod resume;
+mod summary;
 mod tables;
 mod understood;
 mod weights;

@@ -7,14 +7,12 @@
 //!
 //! Cost: a scan, and 12 bytes per edge through the external sort (about 5 on disk). Memory: the budgets.
 
-use crate::base::parallel::{PerThread, piece_nodes};
+use crate::base::parallel::PerThread;
+use crate::finish::portions::push_arcs;
 use crate::kernel::cache::BlockSource;
-use outcore_graph::{ArcRecord, ArcScratch, Block};
+use outcore_graph::{ArcRecord, ArcScratch};
 use outcore_io::error::Result;
 use outcore_sort::{Record, Sorted, Sorter, U96};
-
-/// Number of arcs converted to records before they are passed to the sorter.
-pub(crate) const PORTION_ARCS: u64 = 1 << 17;
 
 /// Edge inside a community, once per pair of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,82 +76,10 @@ pub(super) fn push_inside(
     };
     source.for_all(|block| {
         tick()?;
-        let mut begin = 0;
-        while begin < block.node_count() {
-            let end = portion_end(block, begin);
-            if block.degree(begin) > PORTION_ARCS {
-                let node = block.first_node() + begin as u32;
-                if wanted(labels[node as usize]) {
-                    scratch.with(|scratch| push_large(block, begin, sorter, scratch, fill))?;
-                }
-            } else {
-                push_portion(block, begin..end, sorter, &scratch, |node, targets, out| {
-                    if wanted(labels[node as usize]) { fill(node, targets, out) } else { 0 }
-                })?;
-            }
-            begin = end;
-        }
-        Ok(())
+        push_arcs(block, 1, sorter, &scratch, |node, targets, _, out| {
+            if wanted(labels[node as usize]) { fill(node, targets, out) } else { 0 }
+        })
     })
-}
-
-/// Returns the end of the nodes that fit into a portion, at least one.
-pub(crate) fn portion_end(block: &Block, begin: usize) -> usize {
-    let (mut end, mut arcs) = (begin + 1, block.degree(begin));
-    while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
-        arcs += block.degree(end);
-        end += 1;
-    }
-    end
-}
-
-/// Pushes the edges of nodes that fit into a portion.
-fn push_portion(
-    block: &Block,
-    locals: std::ops::Range<usize>,
-    sorter: &mut Sorter<InsideEdge>,
-    scratch: &PerThread<ArcScratch>,
-    fill: impl Fn(u32, &[u32], &mut [InsideEdge]) -> usize + Sync,
-) -> Result<()> {
-    let arcs: u64 = locals.clone().map(|local| block.degree(local)).sum();
-    let piece = piece_nodes(locals.len(), arcs);
-    let part =
-        |at: usize| locals.start + at * piece..(locals.start + (at + 1) * piece).min(locals.end);
-    let lens: Vec<usize> = (0..locals.len().div_ceil(piece))
-        .map(|at| part(at).map(|local| block.degree(local) as usize).sum())
-        .collect();
-    sorter.push_parts(&lens, |at, out| {
-        let mut filled = 0;
-        scratch.with(|scratch| {
-            part(at).try_for_each(|local| {
-                let node = block.first_node() + local as u32;
-                block.for_each_segment(local, scratch, |targets, _| {
-                    filled += fill(node, targets, &mut out[filled..]);
-                })
-            })
-        })?;
-        Ok((filled, ()))
-    })?;
-    Ok(())
-}
-
-/// Pushes the edges of a node with more arcs than a portion.
-fn push_large(
-    block: &Block,
-    local: usize,
-    sorter: &mut Sorter<InsideEdge>,
-    scratch: &mut ArcScratch,
-    fill: impl Fn(u32, &[u32], &mut [InsideEdge]) -> usize,
-) -> Result<()> {
-    let (node, mut out, mut result) = (block.first_node() + local as u32, Vec::new(), Ok(()));
-    block.for_each_segment(local, scratch, |targets, _| {
-        out.resize(targets.len(), InsideEdge::default());
-        let filled = fill(node, targets, &mut out);
-        if result.is_ok() {
-            result = sorter.push(&out[..filled]);
-        }
-    })?;
-    result
 }
 
 /// Edges in the order of their communities.

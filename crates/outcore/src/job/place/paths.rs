@@ -4,7 +4,7 @@ use super::{beside, scratch_name};
 use crate::cluster::ClusterOptions;
 use crate::error::Result;
 use crate::error::opt::{
-    AGAINST, APPEND, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES,
+    AGAINST, APPEND, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES, SUMMARY,
 };
 use crate::io::Files;
 use crate::job::present::Targets;
@@ -34,6 +34,7 @@ pub fn cluster_paths(
     let paths = Paths::default()
         .write(OUTPUT, &targets.outputs)
         .write(REPRESENTATIVES, &targets.representatives)
+        .write(SUMMARY, &targets.summaries)
         .read(INITIAL, &options.initial)
         .read(FIXED, &options.propagation.fixed)
         .read(MATCH, &present.earlier);

@@ -8,6 +8,7 @@ use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::error::opt::{
     LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
+    SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -15,7 +16,7 @@ use crate::io::Files;
 use crate::membership::{self, MembershipOptions};
 use crate::output::{self, NodeOutput, Written, write_paths};
 use crate::present::{
-    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Workbench, match_numbers,
+    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Sums, Workbench, match_numbers,
     memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::Stage;
@@ -34,6 +35,8 @@ pub(crate) struct Targets<'a> {
     pub(crate) outputs: Vec<PathBuf>,
     /// File of representatives of each result; empty if they are not written.
     pub(crate) representatives: Vec<PathBuf>,
+    /// File of the table of communities of each result; empty if it is not written.
+    pub(crate) summaries: Vec<PathBuf>,
 }
 
 impl<'a> Targets<'a> {
@@ -43,13 +46,14 @@ impl<'a> Targets<'a> {
         options: &'a PresentOptions,
         output: &Path,
     ) -> Result<Self> {
-        let representatives = match &options.representatives {
-            Some(path) => outputs(files, path, clustering)?,
-            None => Vec::new(),
+        let all = |path: &Option<PathBuf>| match path {
+            Some(path) => outputs(files, path, clustering),
+            None => Ok(Vec::new()),
         };
+        let (representatives, summaries) = (all(&options.representatives)?, all(&options.summary)?);
         let (levels, stability) = (clustering.levels, clustering.stability);
         let outputs = outputs(files, output, clustering)?;
-        Ok(Self { options, levels, stability, outputs, representatives })
+        Ok(Self { options, levels, stability, outputs, representatives, summaries })
     }
 
     /// Refuses files that cannot be read or written, before any work.
@@ -57,7 +61,7 @@ impl<'a> Targets<'a> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         self.check_rows()?;
         self.check_header()?;
-        let mut written = self.outputs.iter().chain(&self.representatives);
+        let mut written = self.all_outputs();
         written.try_for_each(|path| output::check(files, path))?;
         let Some(path) = &self.options.earlier else { return Ok(()) };
         let stream = Path::new("-");
@@ -70,6 +74,11 @@ impl<'a> Targets<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Iterates over the files of all results.
+    pub(crate) fn all_outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.outputs.iter().chain(&self.representatives).chain(&self.summaries)
     }
 
     /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
@@ -106,7 +115,11 @@ impl<'a> Targets<'a> {
                 "leave one of them out".into(),
             );
         }
-        for (option, paths) in [(OUTPUT, &self.outputs), (REPRESENTATIVES, &self.representatives)] {
+        for (option, paths) in [
+            (OUTPUT, &self.outputs),
+            (REPRESENTATIVES, &self.representatives),
+            (SUMMARY, &self.summaries),
+        ] {
             paths.iter().try_for_each(|path| Written::ROWS.check(&option, path))?;
             paths.iter().try_for_each(|path| output::refuse_absent(path))?;
         }
@@ -206,6 +219,7 @@ fn check_memory(
     let option = match present {
         PresentOptions { earlier: Some(_), .. } => MATCH,
         PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
+        PresentOptions { summary: Some(_), .. } => SUMMARY,
         PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
         _ => ROWS.of("pair"),
     };
@@ -269,14 +283,16 @@ fn match_earlier(
     })
 }
 
-/// Computes weights inside communities, if they are written, and writes representatives to `path`.
+/// Computes weights inside communities, if they are written, and writes representatives and the table of communities of
+/// result number `at`.
 pub(crate) fn look_inside(
     context: &mut Context<'_>,
     graph: &Graph,
     presented: &Presented,
-    options: &PresentOptions,
-    path: Option<&PathBuf>,
+    stability: Option<&Stability>,
+    (targets, at): (&Targets<'_>, usize),
 ) -> Result<Inside> {
+    let options = targets.options;
     if !options.looks_inside() {
         return Ok(Inside::default());
     }
@@ -284,16 +300,28 @@ pub(crate) fn look_inside(
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
         let weights = u64::from(options.member_weights) * 8 * presented.node_count();
         let bytes = Workbench::representatives_bytes(presented) + weights;
-        let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
+        let table = targets.summaries.get(at);
+        let (bytes, sorts) = match table {
+            Some(_) => (bytes + Sums::bytes(presented, stability.is_some()), 2),
+            None => (bytes, 1),
+        };
+        let budget = sort_budget(context, bytes, sorts * Workbench::BUDGET_MIN);
         let bench = &bench(context, budget);
-        let inside = Inside::of(bench, graph, presented, options.member_weights)?;
-        let summary = match path {
+        let mut sums = table.map(|_| Sums::new(bench, graph, presented)).transpose()?;
+        let inside = Inside::of(bench, graph, presented, options.member_weights, sums.as_mut())?;
+        let mut written = None;
+        if let Some((sums, path)) = sums.zip(table) {
+            let stability = stability.map(|found| found.scan(context.files)).transpose()?;
+            written = Some(sums.write(bench, graph, (presented, &inside), stability, path)?);
+        }
+        if let Some(path) = targets.representatives.get(at) {
+            let to = (path.as_path(), options.output_header);
+            let bytes = write_representatives(bench, graph, presented, &inside, to)?;
+            written = Some(written.unwrap_or(0) + bytes);
+        }
+        let summary = match written {
             None => "weights inside communities".to_owned(),
-            Some(path) => {
-                let to = (path.as_path(), options.output_header);
-                let bytes = write_representatives(bench, graph, presented, &inside, to)?;
-                format!("{} written", format_bytes(bytes))
-            }
+            Some(bytes) => format!("{} written", format_bytes(bytes)),
         };
         Ok((inside, summary))
     })

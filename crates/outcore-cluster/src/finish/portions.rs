@@ -1,0 +1,96 @@
+//! Records of the arcs of a block, passed to a sort in portions that all threads fill.
+
+use crate::base::parallel::{PerThread, piece_nodes};
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::error::Result;
+use outcore_sort::{Record, Sorter};
+use std::ops::Range;
+
+/// Arcs passed to the sorter at a time.
+pub(crate) const PORTION_ARCS: u64 = 1 << 17;
+
+/// Passes records of the arcs of a block to the sorter: `fill` writes at most `most` records for each of the targets of a
+/// node, and returns their number. Arguments of `fill` are the node, targets, weight codes (none if all are 1), and
+/// room for the records. It may be called several times for one node.
+///
+/// # Errors
+/// Those of reading the block and of the sorter.
+pub fn push_arcs<R: Record>(
+    block: &Block,
+    most: usize,
+    sorter: &mut Sorter<R>,
+    scratch: &PerThread<ArcScratch>,
+    fill: impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync,
+) -> Result<()> {
+    let mut begin = 0;
+    while begin < block.node_count() {
+        let end = portion_end(block, begin);
+        match block.degree(begin) > PORTION_ARCS {
+            true => scratch.with(|scratch| push_large(block, begin, most, sorter, scratch, &fill)),
+            false => push_portion(block, begin..end, most, sorter, scratch, &fill),
+        }?;
+        begin = end;
+    }
+    Ok(())
+}
+
+/// Returns the end of the nodes that fit into a portion, at least one.
+pub(crate) fn portion_end(block: &Block, begin: usize) -> usize {
+    let (mut end, mut arcs) = (begin + 1, block.degree(begin));
+    while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
+        arcs += block.degree(end);
+        end += 1;
+    }
+    end
+}
+
+/// Pushes the records of nodes that fit into a portion.
+fn push_portion<R: Record>(
+    block: &Block,
+    locals: Range<usize>,
+    most: usize,
+    sorter: &mut Sorter<R>,
+    scratch: &PerThread<ArcScratch>,
+    fill: &(impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync),
+) -> Result<()> {
+    let arcs: u64 = locals.clone().map(|local| block.degree(local)).sum();
+    let piece = piece_nodes(locals.len(), arcs);
+    let part =
+        |at: usize| locals.start + at * piece..(locals.start + (at + 1) * piece).min(locals.end);
+    let lens: Vec<usize> = (0..locals.len().div_ceil(piece))
+        .map(|at| part(at).map(|local| most * block.degree(local) as usize).sum())
+        .collect();
+    sorter.push_parts(&lens, |at, out| {
+        let mut filled = 0;
+        scratch.with(|scratch| {
+            part(at).try_for_each(|local| {
+                let node = block.first_node() + local as u32;
+                block.for_each_segment(local, scratch, |targets, codes| {
+                    filled += fill(node, targets, codes, &mut out[filled..]);
+                })
+            })
+        })?;
+        Ok((filled, ()))
+    })?;
+    Ok(())
+}
+
+/// Pushes the records of a node with more arcs than a portion.
+fn push_large<R: Record>(
+    block: &Block,
+    local: usize,
+    most: usize,
+    sorter: &mut Sorter<R>,
+    scratch: &mut ArcScratch,
+    fill: &impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize,
+) -> Result<()> {
+    let (node, mut out, mut result) = (block.first_node() + local as u32, Vec::new(), Ok(()));
+    block.for_each_segment(local, scratch, |targets, codes| {
+        out.resize(most * targets.len(), R::default());
+        let filled = fill(node, targets, codes, &mut out);
+        if result.is_ok() {
+            result = sorter.push(&out[..filled]);
+        }
+    })?;
+    result
+}
