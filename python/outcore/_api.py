@@ -133,6 +133,7 @@ def cluster(
     small: Literal["drop", "singletons"] = "drop",
     match: StrPath | None = None,
     representatives: StrPath | None = None,
+    summary: StrPath | bool = False,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
     output_header: bool = False,
@@ -261,6 +262,9 @@ def cluster(
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
         it. A table if the name has the ending of one, such as ``.csv`` or ``.parquet``.
+    summary : path or bool
+        File for a table of the communities, as text or as its ending says, or True to keep it with the result; see
+        :meth:`Communities.summary`.
     community_columns : str or sequence of str or int, optional
         Columns of the node and of its community in `initial`, `fixed` and `match`, by name or number from 1. By default
         those that the header names so, or the only two; more columns without names are an error.
@@ -334,10 +338,13 @@ def _cluster(
     if isinstance(edges, Graph):
         options = _without_defaults(options)
     owned = None
-    if output is None:
+    if output is None or options["summary"] is True:
         owned = _own_directory(source, options)
         os.makedirs(owned, exist_ok=True)
-        output = os.path.join(owned, "communities.tsv")
+    if output is None:
+        output = os.path.join(str(owned), "communities.tsv")
+    if options["summary"] is True:
+        options["summary"] = os.path.join(str(owned), "summary.arrow")
     try:
         report = call(["cluster", f"--output={os.fspath(output)}"], source, options, progress)
     except BaseException:
@@ -346,7 +353,12 @@ def _cluster(
             with contextlib.suppress(OSError):
                 os.rmdir(owned)
         raise
-    results = [_result(path, one, source.nodes, owned) for path, one in _each(os.fspath(output), report)]
+    results = []
+    for path, one in _each(os.fspath(output), report):
+        found = one["communities"]
+        if "summary" in found:
+            found["summary"] = _beside(os.fspath(options["summary"]), found["summary"])
+        results.append(_result(path, one, source.nodes, owned))
     if owned is not None:
         os.rmdir(owned)
     return results[0] if values is None else dict(zip(values, results, strict=True))
@@ -359,21 +371,34 @@ def _each(output: str, report: dict[str, Any]) -> list[tuple[str, dict[str, Any]
         return [(output, report)]
     found = []
     for result in results:
-        # The report shows paths that are not text differently, but their directory is known.
-        path = os.path.join(os.path.dirname(output), os.path.basename(result.pop("output")))
+        path = _beside(output, result.pop("output"))
         found.append((path, {**report, "output": path, "communities": result}))
     return found
 
 
+def _beside(path: str, reported: str) -> str:
+    """Return a file in the directory of `path` by its reported path, which differs for paths that are not text."""
+    return os.path.join(os.path.dirname(path), os.path.basename(reported))
+
+
 def _result(path: str, report: dict[str, Any], nodes: Nodes, owned: str | None) -> Communities:
-    """Return a result; if its directory is owned, in another one that is removed together with it."""
+    """Return a result; files of it in the owned directory go to another one that is removed together with it."""
     if owned is None:
         return Communities(path, Report(report), nodes)
     # The same call may be repeated while this result is in use.
     own = tempfile.mkdtemp(prefix=".outcore-", dir=os.path.dirname(owned))
-    moved = os.path.join(own, "communities.tsv")
-    os.replace(path, moved)
-    communities = Communities(moved, Report({**report, "output": moved}), nodes)
+
+    def moved(file: str) -> str:
+        if os.path.dirname(file) != owned:
+            return file
+        os.replace(file, os.path.join(own, os.path.basename(file)))
+        return os.path.join(own, os.path.basename(file))
+
+    path = moved(path)
+    found = report["communities"]
+    if "summary" in found:
+        found["summary"] = moved(found["summary"])
+    communities = Communities(path, Report({**report, "output": path}), nodes)
     weakref.finalize(communities, shutil.rmtree, own, ignore_errors=True)
     return communities
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import tempfile
@@ -266,6 +267,50 @@ class Communities:
 
         sums = np.bincount(self._in_file(), self._stability())
         return np.asarray(sums / self.sizes())
+
+    def summary(self) -> pd.DataFrame:
+        """Return a table of the communities, in order of size, as a pandas data frame.
+
+        Columns are ``community``; ``size``, its number of nodes; ``representative``, the node with the most weight to
+        others of it; ``inner_edges`` and ``inner_weight``, edges inside, without and with those from a node to itself;
+        ``outer_weight``, the weight of edges to other communities; ``density``, the share of pairs of nodes that have
+        an edge; ``conductance``, the outer weight relative to the weight at all its nodes, or at all others if that is
+        less; ``stability``, the mean of its nodes, if it was computed; ``neighbor`` and ``neighbor_weight``, the
+        community to which most of the outer weight leads, and that weight. Values that do not exist are missing.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `summary`.
+
+        Examples
+        --------
+        >>> import outcore
+        >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", summary=True)
+        >>> found.summary()[["community", "size", "representative", "inner_weight", "neighbor"]]
+        """
+        import pandas as pd
+
+        path = self._found.get("summary") if self.report else None
+        if path is None:
+            raise ValueError("this result has no summary: use `outcore.cluster(..., summary=True)`")
+        # Names may look like numbers, or like missing values.
+        names: dict[str, Any] = {"dtype": {"representative": str}}
+        lines = {**names, "keep_default_na": False, "na_values": [""]}
+        match _format_of(path):
+            case "Parquet":
+                frame = pd.read_parquet(path)
+            case "Arrow":
+                frame = pd.read_feather(path)
+            case "JSON lines":
+                frame = pd.read_json(path, lines=True, **names)
+            case "CSV":
+                frame = pd.read_csv(path, **lines)
+            case _:
+                frame = pd.read_csv(path, sep="\t", quoting=csv.QUOTE_NONE, **lines)
+        if self._nodes.kind != "text":
+            frame["representative"] = frame["representative"].astype(self._nodes.kind)
+        return frame
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         """Iterate over pairs of node and community, in the order of the file."""

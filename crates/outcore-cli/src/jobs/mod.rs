@@ -65,6 +65,7 @@ pub(crate) fn cluster(
     let options = ClusterOptions { levels, ..options };
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
+    let present = PresentOptions { outline: arguments.report.is_some(), ..present };
     let paths = job::cluster_paths(files, &source, &options, &present, output)?;
     check_paths(files, paths, arguments.report.as_deref(), resources)?;
     // The profile is that of the disk with the files that are read and written repeatedly.
@@ -333,6 +334,8 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         communities,
         representatives: present.representatives.clone(),
         summary: present.summary.clone(),
+        // Set by a job with a report.
+        outline: false,
         levels: present.levels.unwrap_or_default(),
         rows: present.rows,
         member_weights: present.member_weights,

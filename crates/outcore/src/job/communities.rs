@@ -25,6 +25,7 @@ pub(super) fn find_and_write(
 ) -> Result<Clustered> {
     check_names(graph, targets.all_outputs())?;
     let earlier = present::read_earlier(context, graph, targets)?;
+    let look = targets.look(graph, context.limits, &earlier);
     let given = given::read(context, graph, options, &targets.options.communities)?;
     let all = find(context, graph, options, given)?;
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
@@ -35,14 +36,18 @@ pub(super) fn find_and_write(
         doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
         let stability = found.stability.take();
-        let (reported, presented) = present::present(context, graph, targets, found, &earlier)?;
+        let (reported, presented) =
+            present::present(context, graph, targets, found, (&earlier, look))?;
         communities.presented = presented;
         let levels = present::divide(context, &reported, &groupings, targets)?;
         communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
+        let (options, stable) = (targets.options, stability.as_ref());
+        let target = (targets, at, look);
+        let (inside, largest) = present::look_inside(context, graph, &reported, stable, target)?;
+        communities.largest = largest;
+        communities.summary = targets.summaries.get(at).map(|path| path.display().to_string());
         let output = targets.outputs[at].display().to_string();
         results.push(ResultReport { output, communities });
-        let (options, stable) = (targets.options, stability.as_ref());
-        let inside = present::look_inside(context, graph, &reported, stable, (targets, at))?;
         let output = (options, targets.outputs[at].as_path());
         let of_nodes = (&inside, stability.as_ref());
         present::write(context, graph, &reported, of_nodes, levels, output)?;

@@ -55,6 +55,7 @@ mod report;
 mod resume;
 mod score;
 
+pub use crate::present::{CommunityLink, CommunityReport, LargestReport};
 pub use builder::Job;
 pub use place::{InputFile, JobKind, JobManifest};
 pub use place::{build_paths, cluster_paths, score_paths};

@@ -7,7 +7,7 @@ use crate::cluster::{
 };
 use crate::graph::{Bin, Graph, GraphSummary, bins};
 use crate::plan::Plan;
-use crate::present::Small;
+use crate::present::{LargestReport, Small};
 use crate::progress::{Event, Observer, Stage};
 use crate::sort::SortSummary;
 use std::ops::ControlFlow;
@@ -144,7 +144,11 @@ pub struct CommunitiesReport {
     pub largest_sizes: Vec<u64>,
     /// Histogram of community sizes.
     pub sizes: Vec<Bin<u64>>,
-    /// The largest communities and the network of them, if the job was asked to look at them.
+    /// File of the table of communities, if it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The largest communities and the network of them, if they were wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<LargestReport>,
     /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
     pub split_count: u64,
@@ -219,6 +223,7 @@ impl CommunitiesReport {
             largest_size: found.largest,
             largest_share: found.largest as f64 / graph.node_count().max(1) as f64,
             largest_sizes: largest(found),
+            summary: None,
             largest: None,
             sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
             split_count: found.split_count,
@@ -292,53 +297,6 @@ pub struct ResultReport {
     /// Report of the result.
     #[serde(flatten)]
     pub communities: CommunitiesReport,
-}
-
-/// The largest communities of a result, and the network of them.
-#[derive(Debug, Clone, Default, serde::Serialize)]
-pub struct LargestReport {
-    /// Communities, largest first; at most 100.
-    pub communities: Vec<CommunityReport>,
-    /// Weights between these communities, by source and target. Each pair is listed once if the graph is undirected.
-    pub links: Vec<CommunityLink>,
-}
-
-/// A community.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct CommunityReport {
-    /// Its number.
-    pub community: u64,
-    /// Number of its nodes.
-    pub size: u64,
-    /// Name of the node with the largest weight inside.
-    pub representative: String,
-    /// Names of nodes with the largest weights inside, the representative first; at most 12.
-    pub members: Vec<String>,
-    /// Number of edges inside.
-    pub inner_edges: u64,
-    /// Weight of edges inside.
-    pub inner_weight: f64,
-    /// Weight of edges to other communities.
-    pub outer_weight: f64,
-    /// Edges inside as a share of all pairs of nodes; `None` for one node.
-    pub density: Option<f64>,
-    /// Weight to the outside as a share of the smaller side's total weight; `None` if that is 0.
-    pub conductance: Option<f64>,
-    /// Mean stability of its nodes, if it was computed.
-    pub stability: Option<f64>,
-    /// Community to which the largest weight leads, and that weight.
-    pub neighbor: Option<(u64, f64)>,
-}
-
-/// Weight of the edges between two communities.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct CommunityLink {
-    /// Number of the community from which the edges lead.
-    pub source: u64,
-    /// Number of the other community.
-    pub target: u64,
-    /// Total weight.
-    pub weight: f64,
 }
 
 /// Report of a whole job.

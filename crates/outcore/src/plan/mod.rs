@@ -18,7 +18,7 @@ use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Tuning;
-use crate::present::{self, PresentOptions};
+use crate::present::{self, Look, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
 use forecast::{ClusterForecast, Forecast};
@@ -109,10 +109,17 @@ impl Clustering<'_> {
         let results = options.result_count();
         let bytes = |nodes: u64, scan: ClusterMemory, earlier: u64| {
             let read = present::reading_bytes(nodes, options, present, threads);
-            let is_presented = present.earlier.is_some() || present.looks_inside();
+            let is_presented = present.earlier.is_some() || present.look() != Look::None;
             let counts = (results, earlier);
-            let reported =
-                || present::memory_bytes_for(nodes, &scan, present, options.levels, counts);
+            let reported = || {
+                present::memory_bytes_for(
+                    nodes,
+                    &scan,
+                    (present, present.look()),
+                    options.levels,
+                    counts,
+                )
+            };
             read.max(if is_presented { reported() } else { 0 })
         };
         let (least, most) = (input.smallest_graph(), input.largest_graph());

@@ -17,6 +17,7 @@ mod earlier;
 mod level_tests;
 mod levels;
 mod matching;
+mod outline;
 mod record;
 mod representatives;
 mod summary;
@@ -26,6 +27,8 @@ mod tests;
 pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
+pub(crate) use outline::Outline;
+pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub(crate) use representatives::{Inside, write_members, write_representatives};
 pub(crate) use summary::Sums;
 
@@ -95,6 +98,8 @@ pub struct PresentOptions {
     pub representatives: Option<PathBuf>,
     /// File to write a table of the communities to.
     pub summary: Option<PathBuf>,
+    /// Whether the report describes the largest communities, if the memory suffices for it.
+    pub outline: bool,
     /// Output form of levels, if they are written.
     pub levels: LevelForm,
     /// Content of a row.
@@ -106,11 +111,26 @@ pub struct PresentOptions {
 }
 
 impl PresentOptions {
-    /// Returns whether weights inside communities are needed, which takes a scan of the graph with labels in memory.
-    pub(crate) fn looks_inside(&self) -> bool {
-        let is_listed = self.representatives.is_some() || self.summary.is_some();
-        is_listed || self.rows == RowForm::Pairs || self.member_weights
+    /// Returns what the outputs need.
+    pub(crate) fn look(&self) -> Look {
+        let Self { representatives, summary, rows, member_weights, .. } = self;
+        match representatives.is_some() || *rows == RowForm::Pairs || *member_weights {
+            _ if summary.is_some() => Look::Communities,
+            true => Look::Weights,
+            false => Look::None,
+        }
     }
+}
+
+/// What a scan of the graph finds, with the labels in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Look {
+    /// Nothing: there is no scan.
+    None,
+    /// Weights inside communities.
+    Weights,
+    /// Weights inside and between communities.
+    Communities,
 }
 
 impl Default for PresentOptions {
@@ -122,6 +142,7 @@ impl Default for PresentOptions {
             communities: CommunityInput::default(),
             representatives: None,
             summary: None,
+            outline: false,
             levels: LevelForm::default(),
             rows: RowForm::default(),
             member_weights: false,
@@ -286,7 +307,7 @@ impl PresentedScan<'_> {
 pub(crate) fn memory_bytes_for(
     nodes: u64,
     scan: &ClusterMemory,
-    options: &PresentOptions,
+    (options, look): (&PresentOptions, Look),
     levels: bool,
     (result_count, earlier_count): (u64, u64),
 ) -> u64 {
@@ -294,23 +315,18 @@ pub(crate) fn memory_bytes_for(
     let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
-    let representatives = match options.looks_inside() {
-        false => 0,
-        true => {
-            let scan = scan.scratch_bytes + scan.block_bytes;
-            // At most half of the nodes represent others.
-            let weights = u64::from(options.member_weights) * 8 * nodes;
-            let strongest = LABEL_BYTES * nodes / 2;
-            let sort = Sorter::<NamePiece>::BUDGET_MIN;
-            match &options.summary {
-                None => scan.max(sort) + strongest + weights,
-                // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
-                Some(_) => scan + 2 * sort + strongest + weights + (8 + 8 + 4) * nodes,
-            }
-        }
+    let scan = scan.scratch_bytes + scan.block_bytes;
+    let sort = Sorter::<NamePiece>::BUDGET_MIN;
+    // At most half of the nodes represent others.
+    let strongest = LABEL_BYTES * nodes / 2 + u64::from(options.member_weights) * 8 * nodes;
+    let inside = match look {
+        Look::None => 0,
+        Look::Weights => scan.max(sort) + strongest,
+        // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
+        Look::Communities => scan + 2 * sort + strongest + (8 + 8 + 4) * nodes,
     };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
-    labels + matching.max(representatives).max(levels)
+    labels + matching.max(inside).max(levels)
 }
 
 /// Returns the minimum memory limit for reading an earlier result and given labels; 0 without either.

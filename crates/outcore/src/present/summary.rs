@@ -14,25 +14,28 @@
 use super::Presented;
 use super::matching::Workbench;
 use super::representatives::{BySize, Inside, for_each_name, sort_names};
+use super::{LargestReport, Outline};
 use crate::cluster::StabilityScan;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
 use crate::graph::{ArcRecord, ArcScratch, Block, Graph};
-use crate::output::{SummaryRow, SummaryWriter};
+use crate::output::SummaryRow;
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
 use std::iter::repeat;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Sums of communities, and arcs between them.
 pub(crate) struct Sums<'a> {
     labels: &'a [u32],
     is_directed: bool,
-    /// Weight inside each community: of both ends of an edge if the graph is undirected.
+    /// Number of communities with a row: the first by label.
+    listed: u32,
+    outline: Option<Outline>,
+    /// Weight inside each of them: of both ends of an edge if the graph is undirected.
     inside: Vec<f64>,
-    /// Arcs inside each community of more than one node, without loops.
+    /// Arcs inside each of them with more than one node, without loops.
     arcs: Vec<AtomicU64>,
     /// Strength of all nodes.
     total: f64,
@@ -41,17 +44,25 @@ pub(crate) struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
+    /// Prepares an outline, and rows of all communities or of those in the outline.
     pub(crate) fn new(
         bench: &Workbench<'_>,
         graph: &Graph,
         presented: &'a Presented,
+        (lists_all, outline): (bool, bool),
     ) -> Result<Self> {
-        let count = presented.shared_count();
+        let listed = match lists_all {
+            true => presented.community_count() as u32,
+            false => Outline::community_count(presented),
+        };
+        let shared = presented.shared_count().min(listed as usize);
         Ok(Self {
+            listed,
+            outline: outline.then(|| Outline::new(presented)),
             labels: presented.labels(),
             is_directed: graph.is_directed(),
-            inside: vec![0.0; presented.community_count() as usize],
-            arcs: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            inside: vec![0.0; listed as usize],
+            arcs: (0..shared).map(|_| AtomicU64::new(0)).collect(),
             total: 0.0,
             sorter: bench.sorter(2)?,
             scratch: PerThread::new(ArcScratch::default),
@@ -66,7 +77,7 @@ impl<'a> Sums<'a> {
 
     /// Adds the arcs of a block.
     pub(super) fn add_arcs(&mut self, block: &Block) -> Result<()> {
-        let Self { labels, is_directed, arcs, sorter, scratch, .. } = self;
+        let Self { labels, is_directed, listed, arcs, sorter, scratch, .. } = self;
         // Directions do not count: each arc of a directed graph is at both of its ends.
         let ends = if *is_directed { 2 } else { 1 };
         push_arcs(block, ends, sorter, scratch, |node, targets, codes, out| {
@@ -82,7 +93,7 @@ impl<'a> Sums<'a> {
                 let both = [(source, target), (target, source)];
                 for (source, target) in both.into_iter().take(ends) {
                     out[filled] = ArcRecord { source, target, weight };
-                    filled += usize::from(source != Presented::NONE);
+                    filled += usize::from(source < *listed);
                 }
             }
             if let Some(arcs) = arcs.get(source as usize) {
@@ -94,36 +105,40 @@ impl<'a> Sums<'a> {
 
     /// Adds the weight of a node's arcs, all of them and those inside its community.
     pub(super) fn add_node(&mut self, node: u32, strength: f64, inside: f64) {
+        let label = self.labels[node as usize];
         self.total += strength;
-        if let Some(sum) = self.inside.get_mut(self.labels[node as usize] as usize) {
+        if let Some(sum) = self.inside.get_mut(label as usize) {
             *sum += inside;
+        }
+        if let Some(outline) = &mut self.outline {
+            outline.add_node(node, label, inside);
         }
     }
 
-    /// Writes a row for each community to `output`, and returns the length of the file in bytes.
+    /// Passes a row of each community to `take`, and returns the outline.
     ///
     /// # Errors
-    /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
-    pub(crate) fn write(
-        self,
+    /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`; those of `take`.
+    pub(crate) fn for_each_row(
+        mut self,
         bench: &Workbench<'_>,
         graph: &Graph,
         (presented, inside): (&Presented, &Inside),
         stability: Option<StabilityScan<'_>>,
-        output: &Path,
-    ) -> Result<u64> {
+        mut take: impl FnMut(&SummaryRow<'_>) -> Result<()>,
+    ) -> Result<Option<LargestReport>> {
         let sizes = BySize::new(presented);
-        let stability = stability.map(|scan| mean_stability(scan, presented)).transpose()?;
-        let mut writer = SummaryWriter::create(bench.files, output, stability.is_some())?;
-        let numbers = presented.labels().iter().zip(0..).map(|(&label, node)| {
-            let stands = label != Presented::NONE && inside.stands(node, label);
+        let stability = stability.map(|scan| self.stability(scan)).transpose()?;
+        let numbers = self.labels.iter().zip(0..).map(|(&label, node)| {
+            let stands = label < self.listed && inside.stands(node, label);
             Ok(stands.then_some((u64::from(label), 0, 0)))
         });
         let done = graph.arc_count();
         let names = sort_names(bench, graph, numbers, (done, 2))?;
         let ends = if self.is_directed { 1.0 } else { 2.0 };
         let total = self.total * if self.is_directed { 2.0 } else { 1.0 };
-        let mut between = Between::new(self.sorter.finish()?);
+        let mut outline = self.outline.take();
+        let mut between = Between::new(self.sorter.finish()?, Outline::community_count(presented));
         for_each_name(bench, names, done, |piece, name| {
             let label = piece.number as u32;
             let size = u64::from(sizes.of(label));
@@ -136,7 +151,7 @@ impl<'a> Sums<'a> {
             let pairs = size as f64 * (size - 1) as f64 / ends;
             let volume = 2.0 * inner_weight + outer_weight;
             let smaller = volume.min(total - volume);
-            writer.push(&SummaryRow {
+            let row = SummaryRow {
                 community: presented.number_of(label),
                 size,
                 representative: name,
@@ -145,24 +160,28 @@ impl<'a> Sums<'a> {
                 outer_weight,
                 density: (size > 1).then(|| inner_edges as f64 / pairs),
                 conductance: (smaller > 0.0).then(|| outer_weight / smaller),
-                stability: stability.as_ref().map(|means| means[label as usize] / size as f64),
+                stability: stability.as_ref().map(|sums| sums[label as usize] / size as f64),
                 neighbor: neighbor.map(|(label, weight)| (presented.number_of(label), weight)),
-            })
+            };
+            if let Some(outline) = &mut outline {
+                outline.push(&row, label, &between.links);
+            }
+            take(&row)
         })?;
-        writer.finish()
+        outline.map(|outline| outline.finish(graph, presented)).transpose()
     }
-}
 
-/// Returns the sum of the stability of the nodes of each community.
-fn mean_stability(mut scan: StabilityScan<'_>, presented: &Presented) -> Result<Vec<f64>> {
-    let mut sums = vec![0.0; presented.community_count() as usize];
-    for &label in presented.labels() {
-        let stability = scan.next()?.unwrap_or(0.0);
-        if let Some(sum) = sums.get_mut(label as usize) {
-            *sum += stability;
+    /// Returns the sum of the stability of the nodes of each community.
+    fn stability(&self, mut scan: StabilityScan<'_>) -> Result<Vec<f64>> {
+        let mut sums = vec![0.0; self.listed as usize];
+        for &label in self.labels {
+            let stability = scan.next()?.unwrap_or(0.0);
+            if let Some(sum) = sums.get_mut(label as usize) {
+                *sum += stability;
+            }
         }
+        Ok(sums)
     }
-    Ok(sums)
 }
 
 /// Arcs between communities, sorted by pair.
@@ -171,11 +190,14 @@ struct Between {
     /// Records not yet passed on, from `at` on.
     records: Vec<ArcRecord>,
     at: usize,
+    /// Weights from the last community to those with labels below `linked`.
+    links: Vec<(u32, f64)>,
+    linked: u32,
 }
 
 impl Between {
-    fn new(sorted: Sorted<ArcRecord>) -> Self {
-        Self { sorted, records: Vec::new(), at: 0 }
+    fn new(sorted: Sorted<ArcRecord>, linked: u32) -> Self {
+        Self { sorted, records: Vec::new(), at: 0, links: Vec::new(), linked }
     }
 
     fn peek(&mut self) -> Result<Option<ArcRecord>> {
@@ -193,9 +215,15 @@ impl Between {
     fn next_of(&mut self, label: u32) -> Result<(f64, Option<(u32, f64)>)> {
         let (mut outer, mut largest) = (0.0, None);
         let mut current: Option<(u32, f64)> = None;
+        let mut links = std::mem::take(&mut self.links);
+        links.clear();
+        let linked = self.linked;
         let mut close = |pair: Option<(u32, f64)>| {
             let Some((target, weight)) = pair else { return };
             outer += weight;
+            if target < linked {
+                links.push((target, weight));
+            }
             let is_larger = largest.is_none_or(|(_, most)| weight > most);
             if target != Presented::NONE && is_larger {
                 largest = Some((target, weight));
@@ -210,6 +238,7 @@ impl Between {
             }
         }
         close(current);
+        self.links = links;
         Ok((outer, largest))
     }
 }

@@ -144,7 +144,7 @@ fn expected(
                 .iter()
                 .filter_map(|node| nodes.iter().find(|(name, ..)| name == node)?.2)
                 .sum();
-            row.push(format!("{:.2}", sum / size));
+            row.push(format!("{:.3}", sum / size));
         }
         row.push(neighbor.map_or(String::new(), |(number, _)| number.to_string()));
         row.push(text(neighbor.map(|(_, weight)| *weight)));
@@ -162,7 +162,7 @@ fn shown(case: &Case, row: &[String]) -> Vec<String> {
     let mut shown = vec![row[0].clone(), row[1].clone(), row[3].clone()];
     shown.extend(row[4..8].iter().map(real));
     let rest = if case.stability {
-        shown.push(format!("{:.2}", row[8].parse::<f64>().unwrap()));
+        shown.push(format!("{:.3}", row[8].parse::<f64>().unwrap()));
         &row[9..]
     } else {
         &row[8..]
@@ -209,5 +209,57 @@ fn the_table_of_communities_equals_one_by_definition() {
         assert_eq!(found, expected, "case {at}, {}: {text}", spec.name);
         let again = run(&case, &text, (1, 128));
         assert_eq!(again.get(SUMMARY), sim.get(SUMMARY), "case {at}");
+    }
+}
+
+#[test]
+fn the_outline_equals_the_table() {
+    let mut random = Random(2);
+    for at in 0..60 {
+        let spec = &METHODS[at % METHODS.len()];
+        let edges = edges(&mut random, false);
+        let text: String = edges
+            .iter()
+            .map(|((one, other), weight)| format!("{one}\t{other}\t{weight}\n"))
+            .collect();
+        let sim = storage_of(&text);
+        let files = files_of(&sim);
+        let source = Source::Edges(Box::new(options(2, 256 * MIB)));
+        let clustering = ClusterOptions { method: spec.method, ..ClusterOptions::default() };
+        let present = PresentOptions {
+            outline: true,
+            summary: Some(Path::new(SUMMARY).to_path_buf()),
+            ..PresentOptions::default()
+        };
+        let output = Path::new(OUTPUT);
+        let job =
+            || job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent);
+        let found = job().unwrap().communities.unwrap().largest.unwrap();
+        let number: BTreeMap<String, u64> = rows(&sim, OUTPUT)
+            .into_iter()
+            .map(|row| (row[0].clone(), row[1].parse().unwrap()))
+            .collect();
+        let table = rows(&sim, SUMMARY);
+        assert_eq!(found.communities.len(), table.len() - 1);
+        for (community, row) in found.communities.iter().zip(&table[1..]) {
+            let row: Vec<&str> = row.iter().map(String::as_str).collect();
+            assert_eq!(row[0], community.community.to_string());
+            assert_eq!(row[1], community.size.to_string());
+            assert_eq!(row[2], community.representative);
+            assert_eq!(community.members[0], community.representative);
+            assert_eq!(community.members.len() as u64, community.size.min(12));
+            let of = |name: &String| number[name] == community.community;
+            assert!(community.members.iter().all(of));
+            assert_eq!(row[5].parse::<f64>().unwrap(), community.outer_weight);
+        }
+        let mut links: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+        for ((one, other), weight) in &edges {
+            let (one, other) = (number[&one.to_string()], number[&other.to_string()]);
+            if one != other {
+                *links.entry((one.min(other), one.max(other))).or_insert(0.0) += weight;
+            }
+        }
+        let of = |link: &job::CommunityLink| ((link.source, link.target), link.weight);
+        assert_eq!(found.links.iter().map(of).collect::<BTreeMap<_, _>>(), links, "case {at}");
     }
 }

@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::{self, MembershipOptions};
-use crate::output::{self, NodeOutput, Written, write_paths};
+use crate::output::{self, NodeOutput, SummaryWriter, Written, write_paths};
 use crate::present::{
-    Earlier, Inside, Levels, PresentOptions, Presented, RowForm, Sums, Workbench, match_numbers,
-    memory_bytes_for, write_members, write_representatives,
+    Earlier, Inside, LargestReport, Levels, Look, PresentOptions, Presented, RowForm, Sums,
+    Workbench, match_numbers, memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -84,12 +84,27 @@ impl<'a> Targets<'a> {
     /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
     /// communities of an earlier result have a node in the graph.
     pub(crate) fn min_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
-        if self.options.earlier.is_none() && !self.options.looks_inside() {
+        let look = self.options.look();
+        if self.options.earlier.is_none() && look == Look::None {
             return 0;
         }
+        self.bytes_with(graph, look, earlier, threads)
+    }
+
+    fn bytes_with(&self, graph: &Graph, look: Look, earlier: u64, threads: usize) -> u64 {
         let scan = ClusterMemory::of_scans(graph, threads);
         let counts = (self.outputs.len() as u64, earlier);
-        memory_bytes_for(graph.node_count(), &scan, self.options, self.levels, counts)
+        memory_bytes_for(graph.node_count(), &scan, (self.options, look), self.levels, counts)
+    }
+
+    /// Returns what a scan of the graph finds: what the outputs need, and an outline if it is wanted and fits in memory.
+    pub(crate) fn look(&self, graph: &Graph, limits: Limits, earlier: &Option<Earlier>) -> Look {
+        let count = earlier.as_ref().map_or(0, Earlier::community_count);
+        let bytes = || self.bytes_with(graph, Look::Communities, count, limits.threads);
+        match self.options.outline && bytes() <= limits.memory_bytes {
+            true => Look::Communities,
+            false => self.options.look(),
+        }
     }
 
     /// Refuses row options that contradict each other or the output.
@@ -172,11 +187,11 @@ pub(crate) fn present(
     graph: &Graph,
     targets: &Targets<'_>,
     found: Communities,
-    earlier: &Option<Earlier>,
+    (earlier, look): (&Option<Earlier>, Look),
 ) -> Result<(Presented, Option<PresentReport>)> {
     let options = targets.options;
     let Communities { labels, sizes, .. } = found;
-    let labels = match earlier.is_some() || options.looks_inside() {
+    let labels = match earlier.is_some() || look != Look::None {
         // Labels that are looked up are held in memory; their size was checked before.
         true => Labels::Memory(labels.into_memory(context.files)?),
         false => labels,
@@ -283,36 +298,44 @@ fn match_earlier(
     })
 }
 
-/// Computes weights inside communities, if they are written, and writes representatives and the table of communities of
-/// result number `at`.
+/// Computes weights inside communities, if they are written, writes representatives and the table of communities of
+/// result number `at`, and returns its outline.
 pub(crate) fn look_inside(
     context: &mut Context<'_>,
     graph: &Graph,
     presented: &Presented,
     stability: Option<&Stability>,
-    (targets, at): (&Targets<'_>, usize),
-) -> Result<Inside> {
+    (targets, at, look): (&Targets<'_>, usize, Look),
+) -> Result<(Inside, Option<LargestReport>)> {
     let options = targets.options;
-    if !options.looks_inside() {
-        return Ok(Inside::default());
+    if look == Look::None {
+        return Ok((Inside::default(), None));
     }
     context.stage(Stage::Represent, |context| {
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
         let weights = u64::from(options.member_weights) * 8 * presented.node_count();
         let bytes = Workbench::representatives_bytes(presented) + weights;
         let table = targets.summaries.get(at);
-        let (bytes, sorts) = match table {
-            Some(_) => (bytes + Sums::bytes(presented, stability.is_some()), 2),
-            None => (bytes, 1),
+        let (bytes, sorts) = match look {
+            Look::Communities => (bytes + Sums::bytes(presented, stability.is_some()), 2),
+            _ => (bytes, 1),
         };
         let budget = sort_budget(context, bytes, sorts * Workbench::BUDGET_MIN);
         let bench = &bench(context, budget);
-        let mut sums = table.map(|_| Sums::new(bench, graph, presented)).transpose()?;
+        let sums = || Sums::new(bench, graph, presented, (table.is_some(), options.outline));
+        let mut sums = (look == Look::Communities).then(sums).transpose()?;
         let inside = Inside::of(bench, graph, presented, options.member_weights, sums.as_mut())?;
-        let mut written = None;
-        if let Some((sums, path)) = sums.zip(table) {
+        let (mut written, mut outline) = (None, None);
+        if let Some(sums) = sums {
             let stability = stability.map(|found| found.scan(context.files)).transpose()?;
-            written = Some(sums.write(bench, graph, (presented, &inside), stability, path)?);
+            let has_stability = stability.is_some();
+            let create = |path: &PathBuf| SummaryWriter::create(bench.files, path, has_stability);
+            let mut writer = table.map(create).transpose()?;
+            let both = (presented, &inside);
+            outline = sums.for_each_row(bench, graph, both, stability, |row| {
+                writer.as_mut().map_or(Ok(()), |writer| writer.push(row))
+            })?;
+            written = writer.map(SummaryWriter::finish).transpose()?;
         }
         if let Some(path) = targets.representatives.get(at) {
             let to = (path.as_path(), options.output_header);
@@ -320,10 +343,11 @@ pub(crate) fn look_inside(
             written = Some(written.unwrap_or(0) + bytes);
         }
         let summary = match written {
+            None if outline.is_some() => "the largest communities".to_owned(),
             None => "weights inside communities".to_owned(),
             Some(bytes) => format!("{} written", format_bytes(bytes)),
         };
-        Ok((inside, summary))
+        Ok(((inside, outline), summary))
     })
 }
 

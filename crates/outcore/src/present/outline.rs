@@ -1,0 +1,145 @@
+//! The largest communities and the network of them, for the report.
+//!
+//! Cost: what [`Sums`](super::Sums) takes, for the arcs of the largest communities only, and a scan of the names. Memory:
+//! a few hundred rows and names.
+
+use super::Presented;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::output::SummaryRow;
+
+/// Number of communities in an outline.
+const COMMUNITIES: u64 = 100;
+/// Number of nodes named in each of them.
+const MEMBERS: usize = 12;
+
+/// The largest communities of a result, and the network of them.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct LargestReport {
+    /// Communities, largest first; at most 100.
+    pub communities: Vec<CommunityReport>,
+    /// Weights between these communities, each pair once: directions do not count.
+    pub links: Vec<CommunityLink>,
+}
+
+/// A community.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CommunityReport {
+    /// Its number.
+    pub community: u64,
+    /// Number of its nodes.
+    pub size: u64,
+    /// Name of the node with the largest weight inside.
+    pub representative: String,
+    /// Names of nodes with the largest weights inside, the representative first; at most 12.
+    pub members: Vec<String>,
+    /// Number of edges inside, without loops.
+    pub inner_edges: u64,
+    /// Weight of edges inside, with loops.
+    pub inner_weight: f64,
+    /// Weight of edges to other communities.
+    pub outer_weight: f64,
+    /// Share of the pairs of nodes that have an edge; `None` for one node.
+    pub density: Option<f64>,
+    /// Outer weight relative to the strength of the nodes inside or of all others, whichever is smaller; `None` if one of
+    /// them has none.
+    pub conductance: Option<f64>,
+    /// Mean stability of its nodes, if it was computed.
+    pub stability: Option<f64>,
+    /// Community to which the largest weight leads, and that weight.
+    pub neighbor: Option<(u64, f64)>,
+}
+
+/// Weight of the edges between two communities.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CommunityLink {
+    /// Number of the larger community.
+    pub source: u64,
+    /// Number of the other community.
+    pub target: u64,
+    /// Total weight.
+    pub weight: f64,
+}
+
+/// Outline that is made during the scan that finds representatives.
+pub(crate) struct Outline {
+    /// Nodes of each community with the largest weights inside, largest first.
+    members: Vec<Vec<(f64, u32)>>,
+    found: LargestReport,
+}
+
+impl Outline {
+    pub(crate) fn new(presented: &Presented) -> Self {
+        let count = Self::community_count(presented);
+        Self { members: vec![Vec::new(); count as usize], found: LargestReport::default() }
+    }
+
+    /// Returns the number of communities in an outline.
+    pub(super) fn community_count(presented: &Presented) -> u32 {
+        presented.community_count().min(COMMUNITIES) as u32
+    }
+
+    /// Adds a node with the weight of its arcs inside its community. Nodes come in order.
+    pub(super) fn add_node(&mut self, node: u32, label: u32, inside: f64) {
+        let Some(members) = self.members.get_mut(label as usize) else { return };
+        let at = members.partition_point(|&(weight, _)| weight >= inside);
+        if at < MEMBERS {
+            members.truncate(MEMBERS - 1);
+            members.insert(at, (inside, node));
+        }
+    }
+
+    /// Adds a community, and its weights to others by their labels, if it is one of the largest.
+    pub(crate) fn push(&mut self, row: &SummaryRow<'_>, label: u32, links: &[(u32, f64)]) {
+        if label as usize >= self.members.len() {
+            return;
+        }
+        self.found.communities.push(CommunityReport {
+            community: row.community,
+            size: row.size,
+            representative: String::from_utf8_lossy(row.representative).into_owned(),
+            members: Vec::new(),
+            inner_edges: row.inner_edges,
+            inner_weight: row.inner_weight,
+            outer_weight: row.outer_weight,
+            density: row.density,
+            conductance: row.conductance,
+            stability: row.stability,
+            neighbor: row.neighbor,
+        });
+        let later = links.iter().filter(|&&(target, _)| label < target);
+        self.found.links.extend(later.map(|&(target, weight)| CommunityLink {
+            source: u64::from(label),
+            target: u64::from(target),
+            weight,
+        }));
+    }
+
+    /// Names the nodes, and numbers the communities as in the result.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub(crate) fn finish(self, graph: &Graph, presented: &Presented) -> Result<LargestReport> {
+        let Self { members, mut found } = self;
+        let mut wanted: Vec<(u32, usize, usize)> = Vec::new();
+        for (label, members) in members.iter().enumerate() {
+            found.communities[label].members = vec![String::new(); members.len()];
+            wanted.extend(members.iter().enumerate().map(|(at, &(_, node))| (node, label, at)));
+        }
+        wanted.sort_unstable();
+        let mut names = graph.names()?;
+        let (mut node, mut name) = (0, names.next_name()?);
+        for (of, label, at) in wanted {
+            while node < of {
+                (node, name) = (node + 1, names.next_name()?);
+            }
+            let name = String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+            found.communities[label].members[at] = name;
+        }
+        for link in &mut found.links {
+            link.source = presented.number_of(link.source as u32);
+            link.target = presented.number_of(link.target as u32);
+        }
+        Ok(found)
+    }
+}
