@@ -44,8 +44,7 @@ fn page(title: &str, body: Markup, (name, json): (&str, &str), script: Option<&s
     // `<` would end the element or begin a comment; in JSON it occurs only in strings.
     let json = PreEscaped(json.replace('<', "\\u003c"));
     let scripts = script.map_or(String::new(), |_| format!(" script-src '{SCRIPT_HASH}';"));
-    let policy =
-        format!("default-src 'none';{scripts} style-src 'unsafe-inline'; img-src data:");
+    let policy = format!("default-src 'none';{scripts} style-src 'unsafe-inline'; img-src data:");
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {

@@ -81,13 +81,14 @@ fn sure(found: &CommunitiesReport) -> String {
 fn good(found: &CommunitiesReport) -> String {
     let mut all = Vec::new();
     if let Some(bits) = found.code_length {
-        let undivided = found.undivided_length.map(|bits| format!(", {} with all in one", real(bits)));
+        let undivided =
+            found.undivided_length.map(|bits| format!(", {} with all in one", real(bits)));
         let undivided = undivided.unwrap_or_default();
         all.push(format!("code length {} bits per step{undivided}", real(bits)));
     }
-    let chance = found.chance_modularity.map(|by_chance| {
-        format!(", {by_chance:.3} in a random graph with the same degrees")
-    });
+    let chance = found
+        .chance_modularity
+        .map(|by_chance| format!(", {by_chance:.3} in a random graph with the same degrees"));
     all.push(format!("modularity {:.4}{}", found.modularity, chance.unwrap_or_default()));
     all.push(format!("{:.1} % of the weight is inside communities", 100.0 * found.coverage));
     all.join("; ") + "."

@@ -11,7 +11,7 @@ use outcore_page::shorten;
 use std::collections::BTreeMap;
 
 /// Characters of a name in the drawing, in the forms that are tried in turn.
-const DRAWN: [usize; 2] = [22, 12];
+const DRAWN: [usize; 2] = [20, 10];
 /// Characters of a name on a card, and of a neighbor's.
 const ON_CARD: usize = 60;
 const OF_NEIGHBOR: usize = 32;
@@ -58,7 +58,11 @@ impl<'a> Network<'a> {
         let drawn = chart::backbone(self.communities.len(), &self.links);
         let circles: Vec<Circle> = self.circles();
         let words = self.words(drawn.len());
-        let of = if self.found.name.is_empty() { String::new() } else { format!(", {}", self.found.name) };
+        let of = if self.found.name.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", self.found.name)
+        };
         let title = format!("Communities and the weights between them{of}");
         let has_stability = self.communities.iter().any(|each| each.stability.is_some());
         html! {
@@ -102,8 +106,10 @@ impl<'a> Network<'a> {
 
     fn circles(&self) -> Vec<Circle> {
         let each = self.communities.iter().enumerate().map(|(number, community)| {
-            let mut names: Vec<String> =
-                DRAWN.iter().map(|&most| shorten(&community.representative, most)).collect();
+            let of = |most| {
+                format!("{}: {}", community.community, shorten(&community.representative, most))
+            };
+            let mut names: Vec<String> = DRAWN.into_iter().map(of).collect();
             names.push(community.community.to_string());
             let class = match community.stability {
                 Some(share) if share >= SURE => "sure",
@@ -158,11 +164,12 @@ impl<'a> Network<'a> {
 
     /// Returns the neighbors to which the largest weights lead.
     fn neighbors(&self, number: usize) -> Vec<(usize, f64)> {
-        let all = self.links.iter().filter_map(|&Link { ends: [one, other], weight }| match number {
-            number if number == one => Some((other, weight)),
-            number if number == other => Some((one, weight)),
-            _ => None,
-        });
+        let all =
+            self.links.iter().filter_map(|&Link { ends: [one, other], weight }| match number {
+                number if number == one => Some((other, weight)),
+                number if number == other => Some((one, weight)),
+                _ => None,
+            });
         let mut all: Vec<(usize, f64)> = all.collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         all.truncate(NEIGHBORS_MAX);
@@ -176,7 +183,8 @@ fn links(largest: &LargestReport) -> Vec<Link> {
     let number: BTreeMap<u64, usize> = each.map(|(at, found)| (found.community, at)).collect();
     let mut weights: BTreeMap<[usize; 2], f64> = BTreeMap::new();
     for link in &largest.links {
-        let (Some(&one), Some(&other)) = (number.get(&link.source), number.get(&link.target)) else {
+        let (Some(&one), Some(&other)) = (number.get(&link.source), number.get(&link.target))
+        else {
             continue;
         };
         if one != other && link.weight > 0.0 && link.weight.is_finite() {

@@ -40,7 +40,8 @@ fn power_law(count: u64, name: impl Fn(u64, u64) -> String) -> LargestReport {
     let communities: Vec<CommunityReport> = (0..count)
         .map(|community| {
             let size = 900_000 / (community + 1) / (1 + community / 9) + 1;
-            let members: Vec<String> = (0..size.min(12)).map(|node| name(community, node)).collect();
+            let members: Vec<String> =
+                (0..size.min(12)).map(|node| name(community, node)).collect();
             CommunityReport {
                 community,
                 size,
@@ -56,12 +57,14 @@ fn power_law(count: u64, name: impl Fn(u64, u64) -> String) -> LargestReport {
             }
         })
         .collect();
-    let pairs = (0..count).flat_map(|source| (source + 1..count).map(move |target| (source, target)));
-    let links = pairs.filter(|(a, b)| (a * 7 + b * 13) % 5 < 2 || b / 3 == *a).map(|(source, target)| {
-        let near = if target / 3 == source { 40.0 } else { 1.0 };
-        let weight = near * 1e5 / ((source + 1) * (target + 1)) as f64;
-        CommunityLink { source, target, weight }
-    });
+    let pairs =
+        (0..count).flat_map(|source| (source + 1..count).map(move |target| (source, target)));
+    let links =
+        pairs.filter(|(a, b)| (a * 7 + b * 13) % 5 < 2 || b / 3 == *a).map(|(source, target)| {
+            let near = if target / 3 == source { 40.0 } else { 1.0 };
+            let weight = near * 1e5 / ((source + 1) * (target + 1)) as f64;
+            CommunityLink { source, target, weight }
+        });
     LargestReport { communities, links: links.collect() }
 }
 

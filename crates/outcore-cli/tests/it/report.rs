@@ -146,7 +146,10 @@ fn a_graph_that_is_built_and_clustered_has_its_pages() {
     let directory = directory();
     let path = directory.path();
     let html = page(path, &["build", "edges.tsv", "-o", "e.graph"]);
-    assert_eq!(headings(&html), ["Degrees", "Weights", "How it was made", "Stages", "Input", "The job"]);
+    assert_eq!(
+        headings(&html),
+        ["Degrees", "Weights", "How it was made", "Stages", "Input", "The job"]
+    );
     assert!(html.contains("<h1>Graph of edges.tsv</h1>"));
     let html = page(path, &["cluster", "e.graph", "-o", "c.tsv", "--method", "label-propagation"]);
     let without_input: Vec<&str> = ALL.into_iter().filter(|name| *name != "Input").collect();
@@ -169,7 +172,10 @@ fn several_results_are_compared() {
         let name = args[2].trim_start_matches('-');
         assert!(headings(&html).contains(&"Results"));
         for value in args[3].split(',') {
-            assert!(html.contains(&format!("data-label=\"result\">{name} {value}</td>")), "{name} {value}");
+            assert!(
+                html.contains(&format!("data-label=\"result\">{name} {value}</td>")),
+                "{name} {value}"
+            );
             assert!(html.contains(&format!("data-label=\"file\">c.{value}.tsv</td>")));
             let caption = format!("<figcaption>Nodes that moved, {name} {value}");
             // With several starts, there may be more sweeps than are drawn.

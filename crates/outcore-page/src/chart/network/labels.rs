@@ -33,12 +33,17 @@ impl Label {
 
 /// Places names of the circles, first ones first: each in the longest of its forms for which there is room, or not at
 /// all.
-pub(super) fn place(spots: &[Spot], names: &[Vec<String>], [width, height]: [f64; 2]) -> Vec<Label> {
+pub(super) fn place(
+    spots: &[Spot],
+    names: &[Vec<String>],
+    [width, height]: [f64; 2],
+) -> Vec<Label> {
     let mut placed: Vec<Label> = Vec::new();
     for (circle, forms) in names.iter().enumerate() {
         let is_free = |label: &Label| {
             let [left, top, right, bottom] = label.area();
-            let on_page = left >= 1.0 && top >= 1.0 && right <= width - 1.0 && bottom <= height - 1.0;
+            let on_page =
+                left >= 1.0 && top >= 1.0 && right <= width - 1.0 && bottom <= height - 1.0;
             on_page
                 && placed.iter().all(|other| are_apart(label.area(), other.area()))
                 && (label.is_inside || spots.iter().all(|spot| is_beside(label.area(), spot)))
@@ -57,9 +62,8 @@ fn places(circle: usize, spot: &Spot, text: &str) -> impl Iterator<Item = Label>
     let middle = y + (ASCENT - DESCENT) / 2.0;
     let fits = |half: f64| half * half + ASCENT * ASCENT / 2.0 <= radius * radius;
     let beside = radius + SPACE + half;
-    let at = move |x: f64, y: f64, is_inside| {
-        Label { circle, x, y, text: text.to_owned(), is_inside }
-    };
+    let at =
+        move |x: f64, y: f64, is_inside| Label { circle, x, y, text: text.to_owned(), is_inside };
     let inside = fits(half).then(|| at(x, middle, true));
     let outside = [
         at(x + beside, middle, false),

@@ -94,9 +94,8 @@ fn arrange(radii: &[f64], links: &[Link], aspect: f64) -> Vec<Spot> {
     let axes = axes(&distances);
     let [across, down] = if aspect >= 1.0 { [0, 1] } else { [1, 0] };
     let each = radii.iter().enumerate();
-    let mut spots: Vec<Spot> = each
-        .map(|(at, &radius)| Spot { x: axes[across][at], y: axes[down][at], radius })
-        .collect();
+    let mut spots: Vec<Spot> =
+        each.map(|(at, &radius)| Spot { x: axes[across][at], y: axes[down][at], radius }).collect();
     let spiral = spiral(spots.len());
     // Circles that scaling puts on one point need a direction in which to part.
     for (spot, [x, y]) in spots.iter_mut().zip(spiral) {
@@ -165,11 +164,10 @@ fn axes(distances: &[Vec<f64>]) -> [Vec<f64>; 2] {
     let means: Vec<f64> =
         distances.iter().map(|row| share * row.iter().map(|d| d * d).sum::<f64>()).collect();
     let mean = share * means.iter().sum::<f64>();
-    let product =
-        |one: usize, other: usize| -> f64 {
-            let distance = distances[one][other];
-            (means[one] + means[other] - mean - distance * distance) / 2.0
-        };
+    let product = |one: usize, other: usize| -> f64 {
+        let distance = distances[one][other];
+        (means[one] + means[other] - mean - distance * distance) / 2.0
+    };
     let products: Vec<Vec<f64>> =
         (0..count).map(|one| (0..count).map(|other| product(one, other)).collect()).collect();
     let starts = spiral(count);

@@ -70,9 +70,10 @@ fn check(seed: u64, form: Layout, plan: &Plan<'_>) {
                 || other_bottom <= top;
             assert!(apart, "{seed}: {one:?} over {other:?}");
         }
-        for (number, spot) in plan.spots.iter().enumerate().filter(|(number, _)| *number != one.circle) {
-            let (dx, dy) =
-                (spot.x - spot.x.clamp(left, right), spot.y - spot.y.clamp(top, bottom));
+        for (number, spot) in
+            plan.spots.iter().enumerate().filter(|(number, _)| *number != one.circle)
+        {
+            let (dx, dy) = (spot.x - spot.x.clamp(left, right), spot.y - spot.y.clamp(top, bottom));
             let distance = (dx * dx + dy * dy).sqrt();
             assert!(distance >= spot.radius - 1e-9, "{seed}: {one:?} over circle {number}");
         }
@@ -119,8 +120,7 @@ fn areas_are_sizes_and_neighbors_are_near() {
     let links: Vec<Link> = (1..6).map(|at| Link { ends: [at - 1, at], weight: 2.0 }).collect();
     let Plan { spots, .. } = Plan::new(Layout::Wide, &circles, &links);
     assert!((spots[0].radius / spots[1].radius - 2.0).abs() < 1e-9);
-    let distance =
-        |a: usize, b: usize| (spots[a].x - spots[b].x).hypot(spots[a].y - spots[b].y);
+    let distance = |a: usize, b: usize| (spots[a].x - spots[b].x).hypot(spots[a].y - spots[b].y);
     for at in 1..6 {
         assert!(distance(at - 1, at) < distance(0, 5) / 2.0);
         assert!((spots[at].x - spots[at - 1].x).signum() == (spots[5].x - spots[0].x).signum());
@@ -166,9 +166,8 @@ fn the_lines_that_matter_keep_everything_connected() {
     assert!(drawn.len() <= 3 * 60, "{}", drawn.len());
     assert!(drawn.is_sorted_by(|a, b| a.weight >= b.weight));
     let mut reached = vec![0];
-    while let Some(link) = drawn
-        .iter()
-        .find(|link| reached.contains(&link.ends[0]) != reached.contains(&link.ends[1]))
+    while let Some(link) =
+        drawn.iter().find(|link| reached.contains(&link.ends[0]) != reached.contains(&link.ends[1]))
     {
         let new = link.ends.into_iter().find(|end| !reached.contains(end));
         reached.extend(new);
