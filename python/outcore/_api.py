@@ -338,12 +338,12 @@ def _cluster(
     if isinstance(edges, Graph):
         options = _without_defaults(options)
     owned = None
-    if output is None or options["summary"] is True:
+    if output is None or options.get("summary") is True:
         owned = _own_directory(source, options)
         os.makedirs(owned, exist_ok=True)
     if output is None:
         output = os.path.join(str(owned), "communities.tsv")
-    if options["summary"] is True:
+    if options.get("summary") is True:
         options["summary"] = os.path.join(str(owned), "summary.arrow")
     try:
         report = call(["cluster", f"--output={os.fspath(output)}"], source, options, progress)
