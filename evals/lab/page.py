@@ -4,6 +4,10 @@ Passes if the console is empty, nothing is fetched, every chart is shown with a 
 body does not scroll sideways. In every chart, no text is small, cut, outside or over another text; every axis has marks
 and a word for what it shows; charts of the laboratory have reference lines. Writes screenshots for inspection.
 
+Of reports: the answer is on the first screen; no table or text has to be scrolled sideways or is cut off; convergence
+is at most 600 pixels high; in the network of communities, no name is over another name or over a circle that is not its
+own; circles and headings work by mouse and by keyboard.
+
     outcore lab all --quick --html page.html
     outcore cluster edges.tsv -o communities.tsv --report report.html
     python3 evals/lab/page.py page.html report.html [--screenshots FOLDER]
@@ -27,6 +31,7 @@ SMALLEST_TEXT = 10.0
 
 # Text shrinks with its chart, so the size on the screen is measured.
 LOOK = """() => {
+  document.querySelectorAll('details').forEach(details => details.open = true);
   const shown = [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0);
   const texts = shown.flatMap(svg => [...svg.querySelectorAll('text')].map(text => {
     const size = parseFloat(getComputedStyle(text).fontSize);
@@ -49,6 +54,17 @@ LOOK = """() => {
         if (over(texts[at][1], box)) charts.push(`${name(svg)}: ${text} and ${other} overlap`);
     });
     const lacks = (what, is) => is && charts.push(`${name(svg)}: ${what}`);
+    if (svg.classList.contains('network')) {
+      for (const text of words(svg, '')) for (const link of svg.querySelectorAll('a')) {
+        const box = link.querySelector('circle').getBBox(), radius = box.width / 2, at = text.getBBox();
+        const away = (middle, low, high) => middle - Math.max(low, Math.min(middle, high));
+        const across = away(box.x + radius, at.x, at.x + at.width);
+        const down = away(box.y + radius, at.y + 2, at.y + at.height - 2);
+        lacks(`${text.textContent} is over another circle`,
+          Math.hypot(across, down) < radius - 1 && link.getAttribute('href') !== '#' + text.dataset.of);
+      }
+      continue;
+    }
     lacks('an axis without words', words(svg, '.axis').every(text => text.textContent.trim() === ''));
     lacks('an axis without marks', words(svg, '.tick').length < 2);
     lacks('no reference line', document.getElementById('outcore-lab') && !svg.querySelector('.level'));
@@ -66,6 +82,61 @@ LOOK = """() => {
 }"""
 
 
+# Faults of a report as it is opened, before anything is unfolded.
+FIRST = """() => {
+  if (!document.getElementById('outcore-report')) return [];
+  const bottom = document.querySelector('.finding').getBoundingClientRect().bottom;
+  return bottom > innerHeight ? [`the answer ends at ${bottom.toFixed()} pixels`] : [];
+}"""
+
+# Faults of a report with everything unfolded.
+REPORT = """() => {
+  if (!document.getElementById('outcore-report')) return [];
+  const faults = [];
+  const called = element => `${element.tagName} ${element.className} ${element.textContent.trim().slice(0, 40)}`;
+  for (const element of document.querySelectorAll('body *')) {
+    if (element.closest('svg, script, style') || element.getClientRects().length === 0) continue;
+    const overflow = getComputedStyle(element).overflowX;
+    if (overflow !== 'visible' && element.scrollWidth > element.clientWidth + 1)
+      faults.push(`${called(element)}: ${element.scrollWidth - element.clientWidth} pixels are cut off`);
+    if (element.getBoundingClientRect().right > innerWidth + 1) faults.push(`${called(element)}: leaves the page`);
+  }
+  const sweeps = document.getElementById('sweeps');
+  const height = sweeps ? sweeps.getBoundingClientRect().height : 0;
+  if (height > 600) faults.push(`convergence is ${height.toFixed()} pixels high`);
+  return faults;
+}"""
+
+
+def choose(page) -> list[str]:
+    """Return the faults of the network and of the table when they are used."""
+    found: list[str] = []
+    circles = page.locator("svg.network:visible a")
+    count = circles.count()
+    for number in sorted({0, count // 2, count - 1} if count else ()):
+        circle = circles.nth(number)
+        target = circle.get_attribute("href")
+        if number % 2:
+            circle.focus()
+            page.keyboard.press("Enter")
+        else:
+            circle.locator("circle").click()
+        card = page.locator(str(target))
+        if not card.is_visible():
+            found.append(f"{target} is not shown by its circle")
+        if "chosen" not in (circle.get_attribute("class") or ""):
+            found.append(f"the circle of {target} is not marked")
+    table = page.locator("table.sortable").first
+    if count and table.count():
+        numbers = "rows => rows.map(row => parseFloat(row.cells[2].textContent.replaceAll(',', '')))"
+        for order in (True, False):
+            table.locator("th button").nth(2).click()
+            seen = table.locator("tbody tr").evaluate_all(numbers)
+            if seen != sorted(seen, reverse=order):
+                found.append("rows are not in the order of the heading")
+    return found
+
+
 def is_remote(url: str) -> bool:
     return url[:5] not in ("file:", "data:")
 
@@ -79,7 +150,11 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     page.on("pageerror", lambda error: found.append(f"error: {error}"))
     page.on("request", lambda request: found.extend([f"fetched: {request.url}"] * is_remote(request.url)))
     page.goto(page_path.resolve().as_uri())
+    found += page.evaluate(FIRST)
+    if folder:
+        page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}-folded.png", full_page=True)
     seen = page.evaluate(LOOK)
+    found += page.evaluate(REPORT)
     if seen["charts"] == 0 or seen["charts"] != seen["figures"]:
         found.append(f"{seen['charts']} of {seen['figures']} charts are shown")
     if seen["overflow"] > 0:
@@ -93,6 +168,7 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
         page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}.png", full_page=True)
         if (name, scheme) == ("wide", "light"):
             page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
+    found += choose(page)
     page.close()
     of = f"{page_path.name}, {name} {scheme}"
     print(f"{of}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")

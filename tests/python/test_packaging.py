@@ -1,7 +1,9 @@
-"""Workflows call existing targets of the Makefile, and recipes name this version."""
+"""Workflows call existing targets of the Makefile, recipes name this version, pages name their script."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import subprocess
 from pathlib import Path
@@ -68,3 +70,9 @@ def test_the_module_reuses_crates_compiled_for_the_command() -> None:
         "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend",
         "target-lexicon",
     }, "features differ: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip
+
+
+def test_pages_name_the_hash_of_their_script() -> None:
+    folder = ROOT / "crates/outcore-page/src"
+    digest = hashlib.sha256((folder / "script.js").read_bytes()).digest()
+    assert f'"sha256-{base64.b64encode(digest).decode()}"' in (folder / "lib.rs").read_text()

@@ -1,4 +1,4 @@
-//! Self-contained pages: no script, no network, readable on a phone and on paper.
+//! Self-contained pages: no network, readable on a phone and on paper, complete without a script.
 //!
 //! ```text
 //!  figures --chart--> Drawing --.
@@ -6,24 +6,46 @@
 //!  words   ---------------------'
 //! ```
 //! `maud` escapes whatever is not [`Markup`], so names can contain anything; neither this crate nor those that make
-//! pages write HTML as text, except for the style sheet and the JSON.
+//! pages write HTML as text, except for the style sheet, the script and the JSON. Nothing else runs: the page names the hash
+//! of its one script, and browsers refuse others.
 
 pub mod chart;
+mod records;
 mod table;
+mod words;
 
+pub use records::Records;
 pub use table::{Table, facts};
+pub use words::shorten;
 
 use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
+/// Sorts tables and keeps drawings in place; see there.
+const SCRIPT: &str = include_str!("script.js");
+/// Hash of the script; a test of the Python package compares the two.
+const SCRIPT_HASH: &str = "sha256-/EAOMRIFnXUuzmH8ipIAeHtav1dSx2Yl+oRRqbIuKwo=";
+
 /// Returns a page around `body` that contains `json`, which [`data`] finds by its `name`.
 pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {
+    page(title, body, (name, json), None)
+}
+
+/// Returns the same page with a script for [`Records`] that are sortable and for [networks](chart::network).
+pub fn interactive(title: &str, body: Markup, name: &str, json: &str) -> String {
+    page(title, body, (name, json), Some(SCRIPT))
+}
+
+fn page(title: &str, body: Markup, (name, json): (&str, &str), script: Option<&str>) -> String {
     // Control characters are not allowed in HTML. Those of JSON are escaped.
     let printable = |text: &str| text.replace(char::is_control, " ");
     let body = PreEscaped(printable(&body.0));
     // `<` would end the element or begin a comment; in JSON it occurs only in strings.
     let json = PreEscaped(json.replace('<', "\\u003c"));
+    let scripts = script.map_or(String::new(), |_| format!(" script-src '{SCRIPT_HASH}';"));
+    let policy =
+        format!("default-src 'none';{scripts} style-src 'unsafe-inline'; img-src data:");
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
@@ -31,8 +53,7 @@ pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy"
-                    content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 title { (printable(title)) }
                 link rel="icon" href="data:,";
                 style { "\n" (PreEscaped(STYLE)) }
@@ -42,6 +63,7 @@ pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {
                 "\n" (body) "\n"
                 script type="application/json" id=(name) { (json) }
                 "\n"
+                @if let Some(script) = script { script { (PreEscaped(script)) } "\n" }
             }
             "\n"
         }

@@ -65,7 +65,7 @@ pub(super) fn summary(report: &Report) -> String {
     text.trim_start().to_owned()
 }
 
-fn size(graph: &GraphSummary) -> String {
+pub(super) fn size(graph: &GraphSummary) -> String {
     let (nodes, edges) = (graph.node_count, graph.edge_count);
     let kind = if graph.is_directed { "directed edges" } else { "edges" };
     let edge = if graph.is_directed { "directed edge" } else { "edge" };

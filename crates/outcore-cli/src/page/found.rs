@@ -1,15 +1,19 @@
 //! Sections about the communities found: sizes, quality, and a comparison of several results.
 
+use super::largest::name;
 use super::section::{Section, charts, percent, small, table};
 use super::{facts, graph};
 use maud::{Markup, html};
 use outcore::cluster::MethodOption;
-use outcore::job::{CommunitiesReport, PresentReport, Report, ResultReport};
+use outcore::job::{CommunitiesReport, CommunityReport, PresentReport, Report, ResultReport};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{
     self, Around, Axes, Bar, BarAxis, BarRow, Drawing, Marks, Point, Series,
 };
+
+/// Characters of a representative beside a bar.
+const REPRESENTATIVE: usize = 24;
 
 /// Result of a job.
 pub(super) struct Found<'a> {
@@ -133,10 +137,11 @@ fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
         graph::columns(&found.sizes, found.community_count, "size", "community", "communities");
     let around =
         Around { x: "nodes of a community", y: "communities", logarithmic: true, legend: &[] };
-    let rows: Vec<BarRow> = (1..)
+    let rows: Vec<BarRow> = largest_named(found)
+        .into_iter()
         .zip(&found.largest_sizes)
-        .map(|(rank, &size)| {
-            let (name, text) = (format!("{rank}."), format_count(size));
+        .map(|(name, &size)| {
+            let text = format_count(size);
             let reported = format!("{text} nodes, {}", percent(size, nodes));
             let bar = Bar { class: "bar", value: size as f64, whisker: None, text, reported };
             BarRow { name, bars: vec![bar] }
@@ -148,8 +153,32 @@ fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
     ];
     html! {
         (small(charts.into_iter().flatten()))
-        @if let Some(presented) = &found.presented { p { (presentation(presented)) } }
     }
+}
+
+/// Returns the names of the ten largest communities: their numbers in the output and their representatives, as far as
+/// they are known.
+fn largest_named(found: &CommunitiesReport) -> Vec<String> {
+    let listed = found.largest.iter().flat_map(|largest| &largest.communities);
+    let listed: Vec<&CommunityReport> = listed.take(found.largest_sizes.len()).collect();
+    let is_same = listed.iter().map(|each| each.size).eq(found.largest_sizes.iter().copied());
+    if is_same {
+        let numbered = |each: &&CommunityReport| {
+            format!("{}: {}", each.community, name(&each.representative, REPRESENTATIVE))
+        };
+        return listed.iter().map(numbered).collect();
+    }
+    let presented = found.presented.as_ref();
+    let is_renumbered = presented.is_some_and(|presented| presented.kept_number_count.is_some());
+    let min_size = presented.map_or(0, |presented| u64::from(presented.min_size));
+    let each = (0u64..).zip(&found.largest_sizes);
+    each.map(|(number, &size)| match () {
+        () if size < min_size => "too small".into(),
+        // Numbers of an earlier result are only in the output.
+        () if is_renumbered => format!("no. {} by size", number + 1),
+        () => number.to_string(),
+    })
+    .collect()
 }
 
 fn largest(found: &CommunitiesReport) -> String {
@@ -179,7 +208,7 @@ fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
     chart::lines("Communities by size", &series.collect::<Vec<_>>(), &[], axes)
 }
 
-fn presentation(presented: &PresentReport) -> String {
+pub(super) fn presentation(presented: &PresentReport) -> String {
     let written =
         format_counted(presented.written_community_count, "community is", "communities are");
     let small = format_counted(presented.small_community_count, "community", "communities");

@@ -1,25 +1,32 @@
-//! The report of a job as one HTML page.
+//! The report of a job as one HTML page: the communities first, and how they were made folded below.
 //!
 //! ```text
-//!  Report --sections--> tables, charts, words --outcore_page--> HTML without script, the JSON inside
+//!  Report --answer, network, largest, sizes--> what was found --.
+//!         --quality, sweeps, stages, ...-----> folded -----------+--outcore_page--> HTML, the JSON inside
 //! ```
 
+mod answer;
 mod facts;
 mod found;
 mod graph;
+mod largest;
+mod network;
 mod section;
 mod sweeps;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use crate::screen::print::json;
 use maud::{Markup, html};
 use outcore::Result;
 use outcore::job::Report;
-use outcore_page::document;
-use section::Section;
+use outcore_page::interactive;
 
 /// Name of the JSON inside the page.
 const DATA: &str = "outcore-report";
+/// Maximum length of the JSON inside the page with the largest communities, whose names can be of any length.
+const DATA_BYTES_MAX: usize = 1 << 20;
 
 /// Returns the page of a job.
 ///
@@ -27,51 +34,64 @@ const DATA: &str = "outcore-report";
 /// `Io` if the report cannot be written as JSON.
 pub(crate) fn html(report: &Report) -> Result<String> {
     let all = found::results(report);
-    let mut sections = vec![work::stages(report)];
-    sections.extend(work::input(report));
+    let mut open = Vec::new();
+    let mut folded = Vec::new();
     if all.len() > 1 {
-        sections.push(found::comparison(&all));
+        open.push(found::comparison(&all));
     }
     if !all.is_empty() {
-        sections.push(sweeps::section(report, &all));
-        sections.push(found::sizes(report, &all));
-        sections.push(found::quality(&all));
+        open.extend(network::section(report, &all));
+        open.extend(largest::section(report, &all));
+        open.push(found::sizes(report, &all));
+        folded.extend([found::quality(&all), sweeps::section(report, &all)]);
     }
+    folded.push(work::stages(report));
+    folded.extend(work::input(report));
     if let Some(graph) = &report.graph {
-        sections.extend([graph::degrees(graph), graph::weights(graph)]);
+        let about = [graph::degrees(graph), graph::weights(graph)];
+        // Without communities, the graph is the result.
+        if all.is_empty() { open.extend(about) } else { folded.extend(about) }
     }
-    sections.push(work::job(report));
+    folded.push(work::job(report));
     let body = html! {
         section.report {
-            (head(report, &sections))
-            @for Section { id, heading, body, .. } in &sections {
-                section.experiment id=(id) { h2 { (heading) } (body) }
+            (head(report, &all))
+            @for section in &open { (section.open()) }
+            section.experiment id="how" {
+                h2 { "How it was made" }
+                @if !all.is_empty() { p { (facts::summary(report)) } }
+                @for section in &folded { (section.folded()) }
             }
         }
     };
-    Ok(document(&facts::title(report), body, DATA, &json(report)?))
+    Ok(interactive(&facts::title(report), body, DATA, &data(report)?))
 }
 
-/// Returns the head of the page: title, summary, warnings, and links to all sections.
-fn head(report: &Report, sections: &[Section]) -> Markup {
+/// Returns the head of the page: title, answer, warnings.
+fn head(report: &Report, all: &[found::Found<'_>]) -> Markup {
     html! {
         h1 { (facts::title(report)) }
-        p.faint { "outcore " (report.version) " · report of " code { "outcore " (report.job.name()) } }
-        p.finding { (facts::summary(report)) }
+        (answer::answer(report, all))
+        @for warning in &report.warnings { p.warning { (warning) } }
         @if report.resumed {
             p.warning {
                 "This job resumed from one that was stopped. Times, bytes and memory are for this process only; \
                  counts are for the whole job."
             }
         }
-        @for warning in &report.warnings { p.warning { (warning) } }
-        nav.short {
-            strong { "In short" }
-            ul {
-                @for Section { id, heading, short, .. } in sections {
-                    li { a href={ "#" (id) } { (heading) } ": " (short) }
-                }
-            }
-        }
     }
+}
+
+/// Returns the JSON of the report. If names make it long, it is without the largest communities, which the page shows.
+fn data(report: &Report) -> Result<String> {
+    let whole = json(report)?;
+    if whole.len() <= DATA_BYTES_MAX {
+        return Ok(whole);
+    }
+    let mut report = report.clone();
+    let results = report.results.iter_mut().map(|result| &mut result.communities);
+    for found in results.chain(&mut report.communities) {
+        found.largest = None;
+    }
+    json(&report)
 }

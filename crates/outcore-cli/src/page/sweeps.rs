@@ -1,4 +1,4 @@
-//! Section about the convergence of sweeps.
+//! Section about the convergence of sweeps. However many there were, it fits on a screen: the table scrolls by itself.
 
 use super::found::Found;
 use super::section::{Section, charts, percent, small, table};
@@ -35,14 +35,18 @@ fn body(report: &Report, all: &[Found<'_>]) -> Markup {
     let drawings = all.iter().filter_map(drawing);
     html! {
         p {
-            "The share of the nodes that each sweep moved to another community, sweep by sweep. With several \
-             levels, the nodes of a level are groups of the one below; refining sweeps move nodes among groups \
-             inside communities."
+            "The share of the nodes that each sweep moved. The nodes of a level are groups of the one below; refining \
+             sweeps move nodes among groups inside communities."
         }
         @for text in all.iter().filter_map(unlisted) { p.warning { (text) } }
-        @if all.len() > 1 { (small(drawings)) } @else { (charts(drawings)) }
         @if report.resumed { p.faint { "This includes the sweeps of the run that was stopped." } }
-        @if let [found] = all { (table(&HEADINGS, &rows(&found.communities.sweeps), &[0])) }
+        @match all {
+            [found] => {
+                div.low { (charts(drawings)) }
+                div.box tabindex="0" { (table(&HEADINGS, &rows(&found.communities.sweeps), &[])) }
+            }
+            _ => { div class="box high" tabindex="0" { (small(drawings)) } }
+        }
     }
 }
 

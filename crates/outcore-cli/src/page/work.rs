@@ -176,7 +176,12 @@ pub(crate) fn job(report: &Report) -> Section {
         [] => vec![report.output.clone()],
         all => all.iter().map(|result| result.output.clone()).collect(),
     };
-    let mut given = vec![("inputs", report.inputs.join(", ")), (result, outputs.join(", "))];
+    let program = format!("outcore {}", report.version);
+    let mut given = vec![
+        ("program", program),
+        ("inputs", report.inputs.join(", ")),
+        (result, outputs.join(", ")),
+    ];
     given.extend(report.rejects.clone().map(|path| ("rejected lines", path)));
     given.push(("memory limit", format_bytes(report.limits.memory_bytes)));
     given.extend(report.peak_memory_bytes.map(|peak| ("peak memory", format_bytes(peak))));

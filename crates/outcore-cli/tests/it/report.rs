@@ -9,6 +9,8 @@ use tempfile::TempDir;
 
 /// Elements without an end tag.
 const VOID: [&str; 2] = ["meta", "link"];
+/// The script of every page.
+const SCRIPT: &str = include_str!("../../../outcore-page/src/script.js");
 
 /// Returns weighted edges of groups of 8 nodes in a ring.
 fn edges(groups: u32) -> String {
@@ -38,8 +40,8 @@ fn page(directory: &Path, args: &[&str]) -> String {
     page
 }
 
-/// Fails unless every element is closed where it should be, attributes are quoted, nothing is fetched or
-/// run, and no coordinate is missing.
+/// Fails unless every element is closed where it should be, attributes are quoted, nothing is fetched, nothing runs but
+/// the page's own script, and no coordinate is missing.
 fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!doctype html>").unwrap();
@@ -58,10 +60,14 @@ fn check(page: &str) {
         assert!(name.chars().all(|mark| mark.is_ascii_alphanumeric()), "{tag}");
         assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
         let attributes = tag.split('"').step_by(2).skip(1).map(str::trim);
-        let named = |each: &str| each.is_empty() || each.ends_with('=');
+        let named = |each: &str| each.is_empty() || each.ends_with('=') || each == "open";
         assert!(attributes.clone().all(named), "{tag}");
         assert!(attributes.clone().all(|name| !name.starts_with("on") && name != "src="), "{tag}");
-        if name == "script" {
+        if tag == "script" {
+            let (script, after) = rest.split_once("</script>").unwrap();
+            assert_eq!(script, SCRIPT);
+            rest = after;
+        } else if name == "script" {
             assert_eq!(tag, "script type=\"application/json\" id=\"outcore-report\"");
             let (json, after) = rest.split_once("</script>").unwrap();
             let report: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -74,7 +80,7 @@ fn check(page: &str) {
         }
     }
     assert!(open.is_empty(), "{open:?}");
-    assert_eq!(page.matches("<script").count(), 1);
+    assert_eq!(page.matches("<script").count(), 2);
     for door in ["http:", "https:", "@import", "url(", "javascript:", "<iframe", "<!--"] {
         assert!(!page.contains(door), "{door}");
     }
@@ -85,12 +91,13 @@ fn headings(page: &str) -> Vec<&str> {
     page.split("<h2>").skip(1).map(|part| part.split_once("</h2>").unwrap().0).collect()
 }
 
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
+    "Community sizes",
+    "How it was made",
+    "Quality",
+    "Convergence",
     "Stages",
     "Input",
-    "Convergence",
-    "Community sizes",
-    "Quality",
     "Degrees",
     "Weights",
     "The job",
@@ -139,7 +146,7 @@ fn a_graph_that_is_built_and_clustered_has_its_pages() {
     let directory = directory();
     let path = directory.path();
     let html = page(path, &["build", "edges.tsv", "-o", "e.graph"]);
-    assert_eq!(headings(&html), ["Stages", "Input", "Degrees", "Weights", "The job"]);
+    assert_eq!(headings(&html), ["Degrees", "Weights", "How it was made", "Stages", "Input", "The job"]);
     assert!(html.contains("<h1>Graph of edges.tsv</h1>"));
     let html = page(path, &["cluster", "e.graph", "-o", "c.tsv", "--method", "label-propagation"]);
     let without_input: Vec<&str> = ALL.into_iter().filter(|name| *name != "Input").collect();
@@ -162,8 +169,8 @@ fn several_results_are_compared() {
         let name = args[2].trim_start_matches('-');
         assert!(headings(&html).contains(&"Results"));
         for value in args[3].split(',') {
-            assert!(html.contains(&format!("<td>{name} {value}</td>")), "{name} {value}");
-            assert!(html.contains(&format!("<td class=\"words\">c.{value}.tsv</td>")));
+            assert!(html.contains(&format!("data-label=\"result\">{name} {value}</td>")), "{name} {value}");
+            assert!(html.contains(&format!("data-label=\"file\">c.{value}.tsv</td>")));
             let caption = format!("<figcaption>Nodes that moved, {name} {value}");
             // With several starts, there may be more sweeps than are drawn.
             let ends = ["<", ", the first "];
@@ -207,7 +214,7 @@ fn rejected_lines_are_reported() {
     let html = page(path, &skip);
     assert!(html.contains("2 lines were bad and skipped. They were not saved"));
     assert!(html.contains("2 of 4 lines bad and skipped"));
-    assert!(html.contains("<td>weight 0, left out</td><td>1</td>"));
+    assert!(html.contains(">weight 0, left out</td><td data-label=\"count\">1</td>"));
     let html = page(path, &[&skip[..], &["--rejects", "bad.tsv"]].concat());
     assert!(html.contains("They are saved in bad.tsv, with the reason for each."));
 }

@@ -1,4 +1,4 @@
-//! Charts as SVG: bars, lines, columns, spans of quantiles.
+//! Charts as SVG: bars, lines, columns, networks, spans of quantiles.
 //!
 //! Each is drawn twice, for a wide and a narrow page, so that text keeps its size. Colors are
 //! classes of the style sheet.
@@ -7,6 +7,7 @@ mod bars;
 mod columns;
 mod frame;
 mod lines;
+mod network;
 mod scale;
 mod spans;
 mod svg;
@@ -14,6 +15,7 @@ mod svg;
 pub use bars::{Bar, BarAxis, BarRow, bars};
 pub use columns::{Around, Upright, columns};
 pub use lines::{Axes, Marks, Point, Range, Series, lines};
+pub use network::{Circle, Link, backbone, network};
 pub use scale::{extent, size_text};
 pub use spans::{Span, spans};
 pub use svg::{Drawing, Level};

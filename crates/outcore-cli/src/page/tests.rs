@@ -1,0 +1,173 @@
+//! Pages of reports with communities that are made by hand: as many, as large and with such names as jobs may have.
+#![expect(clippy::disallowed_methods, reason = "the files of a test")]
+
+use super::html;
+use outcore::Job;
+use outcore::job::{CommunityLink, CommunityReport, LargestReport, Report};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Runs a job on a ring of groups of five nodes.
+fn report(directory: &Path) -> Report {
+    let mut text = String::new();
+    for group in 0..12 {
+        for (a, b) in (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))) {
+            let _ = writeln!(text, "n{} n{}", 5 * group + a, 5 * group + b);
+        }
+        let _ = writeln!(text, "n{} n{}", 5 * group, 5 * ((group + 1) % 12) + 1);
+    }
+    let edges = directory.join("edges.tsv");
+    std::fs::write(&edges, text).expect("a disk");
+    Job::new(edges).memory(128 << 20).cluster(directory.join("c.tsv")).expect("a job")
+}
+
+fn page_of(largest: Option<LargestReport>) -> String {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut report = report(directory.path());
+    let found = report.communities.as_mut().expect("communities");
+    if let Some(first) = largest.as_ref().and_then(|largest| largest.communities.first()) {
+        found.largest_size = first.size;
+        found.community_count = 1234;
+        let sizes = largest.iter().flat_map(|largest| &largest.communities).map(|each| each.size);
+        found.largest_sizes = sizes.take(10).collect();
+    }
+    found.largest = largest;
+    html(&report).expect("a page")
+}
+
+/// Returns communities whose sizes follow a power law, each with these names of its nodes.
+fn power_law(count: u64, name: impl Fn(u64, u64) -> String) -> LargestReport {
+    let communities: Vec<CommunityReport> = (0..count)
+        .map(|community| {
+            let size = 900_000 / (community + 1) / (1 + community / 9) + 1;
+            let members: Vec<String> = (0..size.min(12)).map(|node| name(community, node)).collect();
+            CommunityReport {
+                community,
+                size,
+                representative: members[0].clone(),
+                members,
+                inner_edges: 4 * size,
+                inner_weight: 3.125 * size as f64,
+                outer_weight: 0.77 * size as f64,
+                density: Some(8.0 / size as f64),
+                conductance: Some(0.19 + 0.005 * community as f64),
+                stability: Some(1.0 - (community * 37 % 50) as f64 / 100.0),
+                neighbor: Some((community / 2, 0.3 * size as f64)),
+            }
+        })
+        .collect();
+    let pairs = (0..count).flat_map(|source| (source + 1..count).map(move |target| (source, target)));
+    let links = pairs.filter(|(a, b)| (a * 7 + b * 13) % 5 < 2 || b / 3 == *a).map(|(source, target)| {
+        let near = if target / 3 == source { 40.0 } else { 1.0 };
+        let weight = near * 1e5 / ((source + 1) * (target + 1)) as f64;
+        CommunityLink { source, target, weight }
+    });
+    LargestReport { communities, links: links.collect() }
+}
+
+fn name(community: u64, node: u64) -> String {
+    match (community + node) % 4 {
+        0 => format!("RPL{}", community + node),
+        1 => format!("sp|P{:05}|KINASE_{node}_HUMAN", 31 * community),
+        2 => format!("https://example.org/wiki/A_rather_long_title_of_page_{community}_{node}"),
+        _ => format!("Überwachung {community}, 名前 {node}"),
+    }
+}
+
+/// Writes the page for `evals/lab/page.py` into the folder `OUTCORE_PAGES`, if it is set.
+fn keep(file: &str, page: &str) {
+    if let Some(folder) = std::env::var_os("OUTCORE_PAGES") {
+        std::fs::write(Path::new(&folder).join(file), page).expect("a folder");
+    }
+}
+
+#[test]
+fn a_page_begins_with_its_communities() {
+    let page = page_of(Some(power_law(100, name)));
+    keep("hundred.html", &page);
+    let order = [
+        "<h1>",
+        "1,234 communities",
+        "How sure",
+        "How good",
+        "Network of communities",
+        "aria-label=\"Communities and the weights between them\"",
+        "The largest communities",
+        "Community sizes",
+        "How it was made",
+        "Convergence",
+        "Stages",
+        "The job",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|words| page.find(words)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+    assert_eq!(page.matches("<article class=\"card\"").count(), 100);
+    assert_eq!(page.matches("<tr><td class=\"words\" data-label=\"community\">").count(), 50);
+    assert!(page.contains("Of 2,020 lines, 176 are drawn: the two largest"), "few lines");
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+    // The bars have the numbers of the communities.
+    assert!(page.contains(">0: RPL0</text>") && !page.contains(">1.</text>"));
+    let targets = page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
+    for target in targets {
+        assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
+    }
+}
+
+#[test]
+fn communities_without_figures_have_a_page() {
+    let page = page_of(None);
+    keep("plain.html", &page);
+    assert!(page.contains("<strong>12 communities</strong> in a graph of 60 nodes and 132 edges"));
+    assert!(!page.contains("class=\"network\"") && !page.contains("<article"));
+    assert!(page.contains(">0</text>") && page.contains(">9</text>"), "numbers as in the file");
+    let few = |count| power_law(count, name);
+    for count in [1, 2, 3] {
+        let page = page_of(Some(few(count)));
+        assert_eq!(page.matches("<article class=\"card\"").count(), count as usize);
+    }
+    assert!(!page_of(Some(LargestReport::default())).contains("<article"));
+}
+
+#[test]
+fn names_of_communities_are_text() {
+    let hostile = |community: u64, node: u64| match (community + node) % 8 {
+        0 => "<script>alert(1)</script>".to_owned(),
+        1 => "\" onmouseover=\"alert(2)".to_owned(),
+        2 => String::new(),
+        3 => "x".repeat(65_536),
+        4 => "</svg><!-- 'quoted' &amp; ]]>".to_owned(),
+        5 => "שלום 名前 \u{202e}gnp.exe\u{200b}".to_owned(),
+        6 => "\u{0}\u{1b}[31m\n\t".to_owned(),
+        _ => "<".repeat(65_536),
+    };
+    let page = page_of(Some(power_law(100, hostile)));
+    keep("hostile.html", &page);
+    for raw in ["<script>alert", "</svg><!--", "\" onmouseover=\"", "\u{202e}", "\u{1b}", "\u{0}"] {
+        assert!(!page.contains(raw), "{raw:?}");
+    }
+    assert_eq!(page.matches("<script").count(), 2, "the data, and the page's own");
+    assert!(page.contains("(no visible name)"));
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn several_results_have_their_own_drawings() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut report = report(directory.path());
+    let found = report.communities.as_mut().expect("communities");
+    found.resolution = Some(1.0);
+    found.largest = Some(power_law(100, name));
+    let results = [1.0, 2.0, 3.0, 4.0, 5.0].map(|resolution| {
+        let mut communities = report.communities.clone().expect("communities");
+        communities.resolution = Some(resolution);
+        outcore::job::ResultReport { output: format!("c.{resolution}.tsv"), communities }
+    });
+    report.results = results.into();
+    let page = html(&report).expect("a page");
+    keep("several.html", &page);
+    assert_eq!(page.matches("<details class=\"result\"").count(), 2 * 3);
+    assert_eq!(page.matches("<details class=\"result\" open>").count(), 2);
+    assert!(page.contains("The other 2 are compared above."));
+    assert!(page.contains("id=\"r2c99\"") && !page.contains("id=\"r3c0\""));
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+}
