@@ -133,7 +133,7 @@ def cluster(
     small: Literal["drop", "singletons"] = "drop",
     match: StrPath | None = None,
     representatives: StrPath | None = None,
-    summary: StrPath | bool = False,
+    summary: StrPath | bool | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
     output_header: bool = False,
@@ -262,7 +262,7 @@ def cluster(
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
         it. A table if the name has the ending of one, such as ``.csv`` or ``.parquet``.
-    summary : path or bool
+    summary : path or bool, optional
         File for a table of the communities, as text or as its ending says, or True to keep it with the result; see
         :meth:`Communities.summary`.
     community_columns : str or sequence of str or int, optional
@@ -338,12 +338,12 @@ def _cluster(
     if isinstance(edges, Graph):
         options = _without_defaults(options)
     owned = None
-    if output is None or options["summary"] is True:
+    if output is None or options.get("summary") is True:
         owned = _own_directory(source, options)
         os.makedirs(owned, exist_ok=True)
     if output is None:
         output = os.path.join(str(owned), "communities.tsv")
-    if options["summary"] is True:
+    if options.get("summary") is True:
         options["summary"] = os.path.join(str(owned), "summary.arrow")
     try:
         report = call(["cluster", f"--output={os.fspath(output)}"], source, options, progress)

@@ -287,7 +287,12 @@ class Communities:
         --------
         >>> import outcore
         >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", summary=True)
-        >>> found.summary()[["community", "size", "representative", "inner_weight", "neighbor"]]
+        >>> found.summary()[["size", "representative", "inner_weight", "neighbor"]]
+           size representative  inner_weight  neighbor
+        0    12             23          21.0         1
+        1    11              0          23.0         0
+        2     6             16           7.0         0
+        3     5              5           6.0         1
         """
         import pandas as pd
 

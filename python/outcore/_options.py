@@ -53,7 +53,7 @@ class ClusterOptions(TypedDict, total=False):
     small: Literal["drop", "singletons"]
     match: StrPath | None
     representatives: StrPath | None
-    summary: StrPath | bool
+    summary: StrPath | bool | None
     community_columns: Columns | None
     community_format: CommunityFormat
     output_header: bool

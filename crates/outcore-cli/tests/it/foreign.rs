@@ -54,6 +54,8 @@ const JOBS: [&[&str]; 4] = [
         "report.json",
         "--representatives",
         "chosen.tsv",
+        "--summary",
+        "summary.tsv",
     ],
     &["build", "edges.tsv", "-o", "x.graph", "--on-bad-line", "skip", "--rejects", "rejects.tsv"],
     &["cluster", "edges.tsv", "-o", "out.tsv", "--on-bad-line", "skip", "--work-dir", "work"],

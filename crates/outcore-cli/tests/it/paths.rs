@@ -73,6 +73,7 @@ const JOBS: &[Job] = &[
             option("report", Writes),
             needing("rejects", Writes, SKIP),
             option("representatives", Writes),
+            option("summary", Writes),
             option("nodes", Reads("nodes.txt")),
             option("initial", Reads("initial.tsv")),
             option("match", Reads("match.tsv")),
@@ -91,6 +92,7 @@ const JOBS: &[Job] = &[
             option("output", Writes),
             option("report", Writes),
             option("representatives", Writes),
+            option("summary", Writes),
             option("initial", Reads("initial.tsv")),
             option("match", Reads("match.tsv")),
             needing("fixed", Reads("fixed.tsv"), PROPAGATE),
@@ -392,7 +394,7 @@ fn streams_are_the_files_behind_them() {
     fs::write(path.join("log"), "").unwrap();
     let report = ["cluster", "edges.tsv", "-o", "-", "--report", "log"];
     refused(&report, None, Some("log"), "is both `--output` and `--report`");
-    for option in ["--report", "--representatives", "--rejects"] {
+    for option in ["--report", "--representatives", "--summary", "--rejects"] {
         let args = ["cluster", "edges.tsv", "-o", "-", "--on-bad-line", "skip", option, "-"];
         let text = format!("`-` is both `--output` and `{option}`");
         refused(&args, None, None, &text);
