@@ -22,8 +22,8 @@ pub(crate) struct Export {
     /// Format of the output [default: that of its name, or text]
     #[arg(long, value_parser = names::<ExportFormat>(), value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,
-    /// Also write the nodes, a name per line in the order of their numbers, with the attributes that are known; a table
-    /// if the name ends like one
+    /// Also write the nodes, a name per line below a header, in the order of their numbers, with the attributes that
+    /// are known; a table if the name ends like one
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
     /// Communities of the graph, with numbers, as `cluster` writes them: an attribute of nodes in GraphML, GEXF and

@@ -99,9 +99,12 @@ impl Edges<'_> {
         let (mut scratch, mut texts) = (ArcScratch::default(), [Vec::new(), Vec::new()]);
         self.for_each_portion(side, keeps_lone, |portion| {
             self.for_each_segment(&portion.within, side, &mut scratch, |segment| {
-                put_node(segment.node, &portion.names, &mut texts[0]);
                 let lone = keeps_lone && segment.is_lone();
                 let own = segment.own.map(shortest_weight).or(lone.then_some(0.0));
+                if own.is_none() && segment.others.is_empty() {
+                    return Ok(());
+                }
+                put_node(segment.node, &portion.names, &mut texts[0]);
                 if let Some(weight) = own {
                     take([&texts[0], &texts[0]], weight)?;
                 }

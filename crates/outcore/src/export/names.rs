@@ -53,7 +53,7 @@ impl SomeNodes {
         while (u64::from(most) >> shift) >= ranges {
             shift += 1;
         }
-        let count = (most >> shift) as usize + 2;
+        let count = (u64::from(most) >> shift) as usize + 2;
         let mut starts = Vec::with_capacity(count);
         let mut at = 0;
         for range in 0..count as u64 {
@@ -66,7 +66,7 @@ impl SomeNodes {
     /// Returns the position of a node, which must be one of them.
     #[inline]
     fn position(&self, node: u32) -> usize {
-        let range = (node >> self.shift) as usize;
+        let range = (u64::from(node) >> self.shift) as usize;
         let (from, to) = (self.starts[range] as usize, self.starts[range + 1] as usize);
         from + self.nodes[from..to].partition_point(|&other| other < node)
     }

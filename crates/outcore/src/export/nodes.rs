@@ -220,8 +220,8 @@ impl Frame<'_> {
     }
 }
 
-/// List of nodes in a file of its own: a name per line, in the order of their numbers, with the attributes in further
-/// columns.
+/// List of nodes in a file of its own: a name per line below a header, in the order of their numbers, with the attributes in
+/// further columns.
 pub(super) enum NodeList {
     Text(LineWriter),
     Table(Box<TableWriter>),
@@ -251,7 +251,8 @@ impl NodeList {
             Some(table) => Self::Table(Box::new(table)),
             None => Self::Text(LineWriter::create(files, path)?),
         };
-        if let (Self::Text(lines), false) = (&mut rows, attributes.is_empty()) {
+        if let Self::Text(lines) = &mut rows {
+            // Without a header, names with commas could be taken for columns.
             lines.bytes(b"node");
             for name in attributes {
                 lines.bytes(b"\t").bytes(name.as_bytes());
