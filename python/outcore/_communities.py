@@ -353,7 +353,16 @@ class Communities:
         directory = tempfile.mkdtemp(prefix="outcore-")
         edges, nodes, built = (os.path.join(directory, name) for name in ("e.arrow", "n.arrow", "network.graph"))
         try:
-            _api.export(graph, edges, communities=self, quotient=True, nodes=nodes, memory=memory, progress=False)
+            _api.export(
+                graph,
+                edges,
+                communities=self,
+                quotient=True,
+                comment="",
+                nodes=nodes,
+                memory=memory,
+                progress=False,
+            )
             network = _api.build(
                 edges,
                 built,

@@ -76,6 +76,8 @@ def test_graphml_and_gexf_are_read_by_networkx_and_igraph(case: Any) -> None:
         assert by_name(got, graph.is_directed) == by_name(edges, graph.is_directed)
         assert found.is_directed() == graph.is_directed
     found = igraph.Graph.Read_GraphML(str(directory / "g.graphml"))
+    # igraph leaves ampersands in attributes escaped.
+    found.vs["id"] = [name.replace("&#38;", "&") for name in found.vs["id"]]
     assert set(found.vs["id"]) == set(nodes)
     weights = found.es["weight"] if graph.is_weighted else [1.0] * found.ecount()
     ends = [(found.vs[edge.source]["id"], found.vs[edge.target]["id"]) for edge in found.es]
@@ -100,6 +102,12 @@ def test_matrices_are_read_by_scipy(case: Any) -> None:
 
 def test_pajek_is_read_by_networkx_and_igraph(case: Any) -> None:
     graph, nodes, edges, directory = case
+    with pytest.raises(outcore.InputError, match="with a quote"):
+        outcore.export(graph, directory / "g.net", progress=False)
+    nodes = [node for node in nodes if '"' not in node]
+    edges = {(source, target): weight for (source, target), weight in edges.items() if {source, target} <= {*nodes}}
+    (directory / "plain").mkdir()
+    graph = built(directory / "plain", nodes, edges, graph.is_directed)
     outcore.export(graph, directory / "g.net", progress=False)
     found = networkx.read_pajek(directory / "g.net", encoding="utf-8")
     assert set(found.nodes) == set(nodes)
@@ -114,8 +122,8 @@ def test_tables_are_read_by_pandas_and_polars(case: Any) -> None:
     for name, read in (
         ("g.csv", pd.read_csv),
         ("g.parquet", pd.read_parquet),
-        ("g.jsonl", lambda path: pd.read_json(path, lines=True)),
-        ("g.arrow", lambda path: pl.read_ipc(path, memory_map=False).to_pandas()),
+        ("g.jsonl", lambda path: pd.read_json(path, lines=True, precise_float=True)),
+        ("g.arrow", lambda path: pl.read_ipc(path).to_pandas()),
     ):
         outcore.export(graph, directory / name, nodes=directory / "names.tsv", progress=False)
         frame = read(directory / name)
@@ -164,8 +172,8 @@ def test_the_stream_of_edges_is_the_same_graph_again(case: Any) -> None:
     assert again.weight_total == graph.weight_total
 
 
-def test_communities_are_attributes_parts_and_networks(tmp_path: Path) -> None:
-    graph = outcore.build("tests/graphs/karate.tsv", tmp_path / "karate.graph", progress=False)
+def test_communities_are_attributes_parts_and_networks(tmp_path: Path, karate: Path) -> None:
+    graph = outcore.build(karate, tmp_path / "karate.graph", progress=False)
     found = outcore.cluster(graph, method="modularity", progress=False)
     outcore.export(graph, tmp_path / "k.graphml", communities=found, progress=False)
     read = networkx.read_graphml(tmp_path / "k.graphml")
@@ -188,6 +196,9 @@ def test_communities_are_attributes_parts_and_networks(tmp_path: Path) -> None:
 
 def test_the_network_of_communities_is_a_graph(tmp_path: Path) -> None:
     nodes, edges = known(4, directed=False, weighted=True)
+    # Results as text do not keep blanks around names.
+    edges = {pair: weight for pair, weight in edges.items() if " blank " not in pair}
+    nodes.remove(" blank ")
     graph = built(tmp_path, nodes, edges, directed=False)
     found = outcore.cluster(graph, method="components", progress=False)
     network = found.network(graph)
@@ -200,8 +211,8 @@ def test_the_network_of_communities_is_a_graph(tmp_path: Path) -> None:
     assert network.edge_count == 0
 
 
-def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
-    graph = outcore.build("tests/graphs/karate.tsv", tmp_path / "karate.graph", progress=False)
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, karate: Path) -> None:
+    graph = outcore.build(karate, tmp_path / "karate.graph", progress=False)
     with pytest.raises(outcore.UsageError, match="needs communities"):
         outcore.export(graph, tmp_path / "e.tsv", quotient=True, progress=False)
     with pytest.raises(outcore.UsageError, match="no format"):

@@ -305,7 +305,7 @@ fn what_a_format_cannot_hold_is_refused_by_name() {
         (two_nodes([b"a", b"b", b"\xFF"], 1.0, false), "/out/e.gexf", "\\xff"),
         (two_nodes([b"a", b"b", b"\xFF"], 1.0, false), "/out/e.parquet", "\\xff"),
         (two_nodes([b"a", b"b", b"\xFF"], 1.0, false), "/out/e.jsonl", "\\xff"),
-        (two_nodes([b"a\nb", b"b", b"c"], 1.0, false), "/out/e.net", "a\\nb"),
+        (two_nodes([b"a\"b", b"b", b"c"], 1.0, false), "/out/e.net", "a\\\"b"),
         (two_nodes(plain, 0.5, false), "/out/e.metis", "nodes 1 and 2"),
         (two_nodes(plain, 1.0, true), "/out/e.metis", "directions"),
         (two_nodes(plain, 1.0, true), "/out/e.mci", "directions"),
