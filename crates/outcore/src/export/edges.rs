@@ -5,6 +5,7 @@
 //!                            names of the nodes of a portion --^
 //! ```
 
+use super::TakeEdge;
 use super::encode::Encoding;
 use super::format::ExportFormat;
 use super::lines::{LineText, Tools};
@@ -89,11 +90,7 @@ impl Edges<'_> {
     ///
     /// # Errors
     /// Those of `take`; like [`Edges::write`].
-    pub(super) fn for_each_edge(
-        &self,
-        keeps_lone: bool,
-        take: &mut dyn FnMut([&[u8]; 2], f64) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn for_each_edge(&self, keeps_lone: bool, take: &mut TakeEdge<'_>) -> Result<()> {
         let is_directed = self.graph.is_directed();
         let side = if is_directed { Side::All } else { Side::Above };
         let (mut scratch, mut texts) = (ArcScratch::default(), [Vec::new(), Vec::new()]);

@@ -55,7 +55,7 @@ fn put_pajek(name: &[u8], output: &Path, out: &mut Vec<u8>) -> Result<()> {
 
 /// Appends the value of an attribute. Line ends and tabs are written by number, or readers would take them for spaces.
 fn put_xml(name: &str, output: &Path, out: &mut Vec<u8>) -> Result<()> {
-    let is_plain = |byte: u8| byte >= b' ' && byte < 0x7F && !b"&<>\"".contains(&byte);
+    let is_plain = |byte: u8| (b' '..0x7F).contains(&byte) && !b"&<>\"".contains(&byte);
     if name.bytes().all(is_plain) {
         out.extend_from_slice(name.as_bytes());
         return Ok(());

@@ -139,17 +139,16 @@ pub(crate) fn write(
     Ok(Exported { bytes: sink.finish()?, lone_count: edges.lone_count.get() })
 }
 
+/// Function that takes the names of source and target, and the weight of an edge.
+pub type TakeEdge<'a> = dyn FnMut([&[u8]; 2], f64) -> Result<()> + 'a;
+
 /// Calls `take` with the names and the weight of each edge of a graph: once if edges have no direction, source and target
 /// otherwise. A node without an edge (in a directed graph: without one from another node) is a loop of weight 0. At most
 /// `memory_bytes` are used.
 ///
 /// # Errors
 /// Those of `take`; `BadInput` for a name that is not UTF-8; `MemoryTooSmall`, `CorruptFile`, `Io`.
-pub fn for_each_edge(
-    graph: &Graph,
-    memory_bytes: u64,
-    take: &mut dyn FnMut([&[u8]; 2], f64) -> Result<()>,
-) -> Result<()> {
+pub fn for_each_edge(graph: &Graph, memory_bytes: u64, take: &mut TakeEdge<'_>) -> Result<()> {
     let Some((name_bytes, threads)) = shares(graph, memory_bytes, 1) else {
         let least = size_to_type(least_bytes(graph));
         let message = format!("{} is too little memory to read edges", format_bytes(memory_bytes));
