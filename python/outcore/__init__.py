@@ -5,7 +5,7 @@
 <Communities: 34 nodes in 4 communities, modularity 0.42>
 """
 
-from outcore._api import build, cluster, plan, score
+from outcore._api import build, cluster, export, plan, score
 from outcore._communities import Communities
 from outcore._estimator import Clusterer
 from outcore._graph import Graph, open_graph
@@ -44,6 +44,7 @@ __all__ = [
     "__version__",
     "build",
     "cluster",
+    "export",
     "open_graph",
     "plan",
     "score",

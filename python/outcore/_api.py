@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from outcore._options import ClusterOptions
 
-__all__ = ["build", "cluster", "plan", "score"]
+__all__ = ["build", "cluster", "export", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
 EdgeFormat: TypeAlias = Literal[
@@ -50,6 +50,19 @@ EdgeFormat: TypeAlias = Literal[
 ]
 CommunityFormat: TypeAlias = Literal[
     "auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"
+]
+ExportFormat: TypeAlias = Literal[
+    "text",
+    "csv",
+    "json-lines",
+    "parquet",
+    "arrow",
+    "matrix-market",
+    "metis",
+    "mcl",
+    "pajek",
+    "graphml",
+    "gexf",
 ]
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
@@ -631,3 +644,66 @@ def score(
     path = communities.path if isinstance(communities, Communities) else os.fspath(communities)
     source = Edges([os.fspath(graph), path])
     return Score(call(["score", "--json"], source, options, progress))
+
+
+def export(
+    graph: Graph | StrPath,
+    output: StrPath,
+    *,
+    format: ExportFormat | None = None,
+    nodes: StrPath | None = None,
+    communities: Communities | StrPath | None = None,
+    members: Sequence[int] | None = None,
+    quotient: bool = False,
+    comment: str | None = None,
+    community_columns: Columns | None = None,
+    community_format: CommunityFormat = "auto",
+    memory: str | int = "50%",
+    threads: int | None = None,
+    work_dir: StrPath | None = None,
+    profile: StrPath | None = None,
+    progress: ProgressOption = "auto",
+) -> Report:
+    """Write a graph, a part of it, or the network of its communities, for other programs.
+
+    Parameters
+    ----------
+    graph : Graph or path
+        Graph made by :func:`build`.
+    output : path
+        File to write; its name selects the format.
+    format : str, optional
+        Format, if the name of the file does not select it.
+    nodes : path, optional
+        File of the nodes, in the order of their numbers, with the attributes that are known.
+    communities : Communities or path, optional
+        Communities of the graph, with numbers: an attribute of the nodes in GraphML, GEXF and `nodes`.
+    members : sequence of int, optional
+        Only write the nodes of these communities, and the edges between them.
+    quotient : bool
+        Write the network of communities: nodes are communities, with their sizes; an edge is the weight between two, a
+        loop that inside one.
+    comment, community_columns, community_format, memory, threads, work_dir, profile, progress
+        See :func:`cluster`.
+
+    Returns
+    -------
+    Report
+        Numbers of nodes, edges and bytes that were written.
+
+    Examples
+    --------
+    >>> import outcore, tempfile, os
+    >>> directory = tempfile.mkdtemp()
+    >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(directory, "karate.graph"))
+    >>> found = outcore.cluster(graph, method="modularity")
+    >>> outcore.export(graph, os.path.join(directory, "karate.graphml"), communities=found).edge_count
+    78
+    >>> network = outcore.export(graph, os.path.join(directory, "network.gexf"), communities=found, quotient=True)
+    >>> network.node_count, network.loop_count
+    (4, 4)
+    """
+    options = {name: value for name, value in locals().items() if name not in _OWN}
+    options["communities"] = communities.path if isinstance(communities, Communities) else communities
+    source = Edges([os.fspath(graph)])
+    return Report(call(["export", f"--output={os.fspath(output)}"], source, options, progress))

@@ -6,10 +6,12 @@ import csv
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from outcore import _outcore
+from outcore._graph import Graph, open_graph
 from outcore._report import Report, table
 from outcore._sources import Nodes, StrPath, recorded_rows
 from outcore.errors import _made
@@ -372,6 +374,59 @@ class Communities:
         with tempfile.TemporaryDirectory(prefix=".outcore-", dir=os.path.dirname(whole)) as own:
             shutil.copyfile(self.path, os.path.join(own, "part"))
             os.replace(os.path.join(own, "part"), whole)
+
+    def network(self, graph: Graph | StrPath, *, memory: str | int = "50%") -> Graph:
+        """Return the network of communities: a graph whose nodes are the communities.
+
+        An edge is the weight of all edges between two communities, and a loop that inside one. Names of its nodes are
+        the numbers of communities. It is on disk, and removed together with the returned object;
+        ``outcore.export(graph, file, communities=..., quotient=True)`` writes it for other programs, with the sizes of
+        communities.
+
+        Parameters
+        ----------
+        graph : Graph or path
+            Graph that these are the communities of.
+        memory : str or int
+            Memory limit, as in :func:`outcore.cluster`.
+
+        Examples
+        --------
+        >>> import outcore, tempfile, os
+        >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
+        >>> network = outcore.cluster(graph, method="modularity").network(graph)
+        >>> network.node_count, network.weight_total
+        (4, 21.0)
+        """
+        from outcore import _api
+
+        directory = tempfile.mkdtemp(prefix="outcore-")
+        edges, nodes, built = (os.path.join(directory, name) for name in ("e.arrow", "n.arrow", "network.graph"))
+        try:
+            _api.export(
+                graph,
+                edges,
+                communities=self,
+                quotient=True,
+                comment="",
+                nodes=nodes,
+                memory=memory,
+                progress=False,
+            )
+            network = _api.build(
+                edges,
+                built,
+                nodes=nodes,
+                directed=open_graph(graph).is_directed,
+                self_loops="keep",
+                memory=memory,
+                progress=False,
+            )
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        weakref.finalize(network, shutil.rmtree, directory, ignore_errors=True)
+        return network
 
     def to_networkx(self, graph: Any) -> list[set[Any]]:
         """Return the communities of a networkx graph as sets of its nodes, the largest first.

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outcore import _outcore
 from outcore._report import Report, table
 from outcore._sources import StrPath
+
+if TYPE_CHECKING:
+    import igraph as ig
+    import networkx as nx
+    import scipy.sparse
 
 __all__ = ["Graph", "open_graph"]
 
@@ -37,6 +42,18 @@ class _Subgraph:
         if edges is None:
             raise KeyError(os.fsdecode(missing or b""))
         return edges.__arrow_c_stream__(requested_schema)
+
+
+class _Edges:
+    """Edges of a graph as a table; each read scans the graph."""
+
+    def __init__(self, graph: _outcore.GraphFile, memory: str) -> None:
+        self._graph = graph
+        self._memory = memory
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a stream with the columns `source`, `target` and `weight`."""
+        return self._graph.edges(self._memory).__arrow_c_stream__(requested_schema)
 
 
 class Graph:
@@ -126,6 +143,88 @@ class Graph:
         5
         """
         return _Subgraph(self._file, {os.fsencode(str(node)) for node in nodes})
+
+    def edges(self, *, memory: str | int = "50%") -> _Edges:
+        """Return all edges as an Arrow table with the columns `source`, `target` and `weight`.
+
+        The table is streamed from the graph, and is itself a source of edges. An undirected edge occurs once. A node
+        without an edge (in a directed graph: without an edge from another node) appears as a loop of weight 0.
+
+        Parameters
+        ----------
+        memory : str or int
+            Memory limit, as in :func:`outcore.cluster`. If the names of the nodes do not fit, they are read several
+            times.
+
+        Examples
+        --------
+        >>> import outcore, pyarrow, tempfile, os
+        >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
+        >>> pyarrow.table(graph.edges()).num_rows
+        78
+        """
+        return _Edges(self._file, str(memory))
+
+    def _names(self) -> list[str]:
+        import pyarrow as pa
+
+        names: list[str] = pa.table(self.degrees())["node"].to_pylist()
+        return names
+
+    def to_networkx(self) -> nx.Graph | nx.DiGraph:
+        """Return the graph as one of networkx, with the weights of edges as ``weight``.
+
+        It takes about a kilobyte of memory per edge.
+        """
+        import networkx as nx
+        import pyarrow as pa
+
+        graph = nx.DiGraph() if self.is_directed else nx.Graph()
+        names = self._names()
+        graph.add_nodes_from(names)
+        for batch in pa.RecordBatchReader.from_stream(self._file.numbered_edges()):
+            sources, targets, weights = (column.to_pylist() for column in batch.columns)
+            ends = ((names[source], names[target]) for source, target in zip(sources, targets, strict=True))
+            graph.add_weighted_edges_from((*pair, weight) for pair, weight in zip(ends, weights, strict=True))
+        return graph
+
+    def to_igraph(self) -> ig.Graph:
+        """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges."""
+        import igraph as ig
+        import pyarrow as pa
+
+        edges = pa.table(self._file.numbered_edges())
+        pairs = list(zip(edges["source"].to_pylist(), edges["target"].to_pylist(), strict=True))
+        graph = ig.Graph(n=self.node_count, edges=pairs, directed=self.is_directed)
+        graph.vs["name"] = self._names()
+        graph.es["weight"] = edges["weight"].to_pylist()
+        return graph
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """Return the matrix of weights: entry (i, j) is the weight of the edge from node i to node j.
+
+        Nodes are in the order of :meth:`degrees`. The matrix of an undirected graph is symmetric.
+
+        Examples
+        --------
+        >>> import outcore, tempfile, os
+        >>> graph = outcore.build("tests/graphs/karate.tsv", os.path.join(tempfile.mkdtemp(), "karate.graph"))
+        >>> matrix = graph.to_scipy()
+        >>> matrix.shape, matrix.nnz
+        ((34, 34), 156)
+        """
+        import numpy as np
+        import pyarrow as pa
+        import scipy.sparse
+
+        edges = pa.table(self._file.numbered_edges())
+        source, target, weight = (edges[name].to_numpy() for name in ("source", "target", "weight"))
+        if not self.is_directed:
+            off = source != target
+            source, target = np.concatenate([source, target[off]]), np.concatenate([target, source[off]])
+            weight = np.concatenate([weight, weight[off]])
+        count = self.node_count
+        return scipy.sparse.csr_array((weight, (source, target)), shape=(count, count))
 
     def degrees(self) -> _Degrees:
         """Return the degree of every node as an Arrow table with the columns `node` and `degree`."""

@@ -50,6 +50,7 @@ ELSEWHERE = {
         "color",
     },
     "score": {"graph", "communities", "json", "quiet", "verbose", "progress", "color"},
+    "export": {"graph", "communities", "quiet", "verbose", "progress", "color"},
 }
 #: Keywords that are not options of the command.
 OWN = {"edges", "graph", "communities", "progress"}
@@ -61,7 +62,7 @@ def options(command: str) -> dict[str, dict[str, typing.Any]]:
     return found
 
 
-@pytest.mark.parametrize("command", ["cluster", "build", "score"])
+@pytest.mark.parametrize("command", ["cluster", "build", "score", "export"])
 def test_every_option_is_a_keyword(command: str) -> None:
     function = getattr(outcore, command)
     keywords = inspect.signature(function).parameters
@@ -69,7 +70,7 @@ def test_every_option_is_a_keyword(command: str) -> None:
     assert set(keywords) - OWN == of_command
 
 
-@pytest.mark.parametrize("command", ["cluster", "build", "plan", "score"])
+@pytest.mark.parametrize("command", ["cluster", "build", "plan", "score", "export"])
 def test_keywords_have_the_defaults_and_values_of_options(command: str) -> None:
     function = getattr(outcore, command)
     hints = typing.get_type_hints(function)

@@ -12,6 +12,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
+mod export;
 mod formats;
 mod generate;
 mod inspect;
@@ -118,6 +119,12 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
             signals.catch()?;
             let report = score::score(&files, arguments, terminal)?;
             score::show(&report, arguments, terminal)
+        }
+        Command::Export(arguments) => {
+            signals.catch()?;
+            let report = export::export(&files, arguments, terminal)?;
+            export::done(&report, arguments, terminal);
+            Ok(())
         }
         Command::Inspect(arguments) => {
             signals.catch()?;

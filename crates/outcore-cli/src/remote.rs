@@ -3,7 +3,7 @@
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
 use outcore::error::opt::{
-    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH, WORK_DIR,
+    APPEND, NODES, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH, WORK_DIR,
 };
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
@@ -113,6 +113,7 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
             let single = std::iter::once(&mut score.communities).chain(&mut score.against);
             (Vec::new(), single.collect())
         }
+        Command::Export(export) => (Vec::new(), export.communities.iter_mut().collect()),
         _ => (Vec::new(), Vec::new()),
     }
 }
@@ -149,6 +150,14 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
         Command::Score(score) => {
             found.push(("the graph".into(), Some(&score.graph)));
             resources = Some(&score.resources);
+        }
+        Command::Export(export) => {
+            found.extend([
+                ("the graph".into(), Some(&export.graph)),
+                (OUTPUT.into(), Some(&export.output)),
+                (NODES.into(), export.nodes.as_ref()),
+            ]);
+            resources = Some(&export.resources);
         }
         Command::Inspect(inspect) => {
             found.push(("the path to inspect".into(), Some(&inspect.path)))

@@ -5,11 +5,12 @@
 
 pub use crate::screen::Gauge;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Memory};
 use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
-use crate::{generate, inspect, jobs, remote, score, spark};
+use crate::{export, generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser, ValueHint};
+use outcore::error::opt::MEMORY;
 use outcore::graph::NodeNames;
 use outcore::input::{InputOptions, TableStream};
 use outcore::progress::{Event, Observer};
@@ -62,6 +63,11 @@ pub fn call(
         }
         Command::Plan(arguments) => json(&jobs::plan(&files, arguments, &both)?),
         Command::Score(arguments) => json(&score::score(&files, arguments, &both)?),
+        Command::Export(arguments) => {
+            let report = export::export(&files, arguments, &both)?;
+            export::done(&report, arguments, &terminal);
+            json(&report)
+        }
         Command::Inspect(arguments) => inspect::inspect(&files, arguments, &both),
         Command::Generate(arguments) => {
             generate::generate(&files, arguments, &both).map(|bytes| bytes.to_string())
@@ -80,6 +86,15 @@ pub fn input_options(args: impl IntoIterator<Item = OsString>) -> Result<InputOp
         Cli::try_parse_from(program.into_iter().chain(args)).map_err(|error| usage(&error))?;
     let Command::Build(build) = cli.command else { unreachable!("the command is `build`") };
     jobs::input::options(build.edges, &build.input)
+}
+
+/// Returns the bytes of a limit as given to `--memory`.
+///
+/// # Errors
+/// `Usage` for a text that is not a limit.
+pub fn memory_bytes(text: &str) -> Result<u64> {
+    let wrong = |reason: String| Error::usage(format_args!("{}: {reason}", MEMORY.of(text)));
+    text.parse().map(Memory::bytes).map_err(wrong)
 }
 
 /// Converts an error of clap to one sentence and a hint.

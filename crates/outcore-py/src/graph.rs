@@ -1,5 +1,6 @@
 //! Access to a graph on disk from Python, block by block and name by name.
 
+use crate::all_edges::{NamedEdges, NumberedEdges};
 use crate::errors::detached;
 use crate::tables::Batches;
 use arrow_array::builder::{Float64Builder, StringBuilder};
@@ -95,6 +96,18 @@ impl GraphFile {
             };
             Ok((Some(Batches::new(Subgraph::new(self.graph.clone(), nodes))), None))
         })
+    }
+
+    /// Returns all edges as batches with the columns `source`, `target` and `weight`, as in `subgraph`. `memory` is the
+    /// limit for names, as in the command.
+    fn edges(&self, py: Python<'_>, memory: &str) -> PyResult<Batches> {
+        let memory_bytes = detached(py, || outcore_cli::surface::memory_bytes(memory))?;
+        Ok(Batches::new(NamedEdges::new(self.graph.clone(), memory_bytes)))
+    }
+
+    /// Returns all edges by the numbers of their nodes, as batches with the columns `source`, `target` and `weight`.
+    fn numbered_edges(&self) -> Batches {
+        Batches::new(NumberedEdges::new(self.graph.clone()))
     }
 
     /// Returns the degree of every node as batches with the columns `node` and `degree`.

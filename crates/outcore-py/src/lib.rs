@@ -5,6 +5,7 @@
 //! A test keeps names, defaults and values of the keywords in agreement with the command; hints are converted to
 //! keywords on the way back.
 
+mod all_edges;
 mod edges;
 mod errors;
 mod graph;

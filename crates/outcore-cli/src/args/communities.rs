@@ -34,15 +34,18 @@ impl Communities {
         }
     }
 
-    /// Refuses these options where no file of communities is given; none is ignored silently.
-    pub(crate) fn refuse_without_files(&self) -> Result<()> {
+    /// Returns one of these options that was given, if any was.
+    pub(crate) fn given(&self) -> Option<Opt> {
         let given = [
             (self.community_columns.is_some(), COMMUNITY_COLUMNS),
             (self.community_format != CommunityFormat::Auto, COMMUNITY_FORMAT),
         ];
-        let given: Option<Opt> =
-            given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
-        let Some(option) = given else { return Ok(()) };
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+
+    /// Refuses these options where no file of communities is given; none is ignored silently.
+    pub(crate) fn refuse_without_files(&self) -> Result<()> {
+        let Some(option) = self.given() else { return Ok(()) };
         Err(Error::usage(format_args!("{option} is for files of communities, but none is given"))
             .hint(format_args!("leave it out, or give one to {INITIAL}, {FIXED} or {MATCH}")))
     }

@@ -5,6 +5,7 @@
 
 mod communities;
 mod engine;
+mod export;
 mod given;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
@@ -21,8 +22,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub(crate) use communities::Communities;
 pub(crate) use engine::{Engine, EngineName};
+pub(crate) use export::Export;
 pub(crate) use labels::Labels;
-use memory::Memory;
+pub(crate) use memory::Memory;
 pub(crate) use messages::{Messages, Progress};
 pub(crate) use method::Method;
 use outcore::cluster::WellConnected;
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Plan(Box<Plan>),
     /// Measure the quality of communities, and compare them with others
     Score(Score),
+    /// Write a graph, a part of it, or the network of its communities, for other programs
+    Export(Export),
     /// Describe the columns of a file of edges, a graph, the work directory of a job or the profile of a disk
     Inspect(Inspect),
     /// List the formats of edges: how each is recognized, and which columns are read

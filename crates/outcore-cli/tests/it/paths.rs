@@ -131,6 +131,20 @@ const JOBS: &[Job] = &[
         left_out: &[],
     },
     Job {
+        command: "export",
+        always: QUICK,
+        required: 2,
+        paths: &[
+            argument("graph", ReadsGraph("in.graph")),
+            option("output", Writes),
+            option("nodes", Writes),
+            needing("communities", Reads("initial.tsv"), &["--quotient"]),
+            option("profile", Reads("profile.json")),
+            option("work-dir", WorksIn),
+        ],
+        left_out: &[],
+    },
+    Job {
         command: "generate planted",
         always: &["--nodes", "100", "--edges", "500", "-q"],
         required: 1,

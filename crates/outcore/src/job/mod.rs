@@ -46,6 +46,7 @@ mod builder;
 mod communities;
 mod context;
 mod doubt;
+mod export;
 mod given;
 mod place;
 mod predict;
@@ -57,8 +58,9 @@ mod score;
 
 pub use crate::present::{CommunityLink, CommunityReport, LargestReport};
 pub use builder::Job;
+pub use export::{ExportOptions, ExportReport, export};
 pub use place::{InputFile, JobKind, JobManifest};
-pub use place::{build_paths, cluster_paths, score_paths};
+pub use place::{build_paths, cluster_paths, export_paths, score_paths};
 pub use predict::plan;
 pub use present::outputs;
 pub use read::Normalize;

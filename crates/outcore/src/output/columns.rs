@@ -144,7 +144,9 @@ impl Values {
             (Self::Numbers(all), Value::Number(number)) => all.append_value(*number as i64),
             (Self::Numbers(all), _) => all.append_null(),
             (Self::Reals(all), Value::Weight(weight)) => all.append_value(six_digits(*weight)),
-            (Self::Reals(all), Value::Share(share)) => all.append_value(*share),
+            (Self::Reals(all), Value::Share(number) | Value::Exact(number)) => {
+                all.append_value(*number);
+            }
             (Self::Reals(all), _) => all.append_null(),
         }
         Ok(0)

@@ -191,6 +191,14 @@ impl Ending {
     }
 }
 
+/// Returns the program that packs files with the ending of `path`, if there is one.
+pub(crate) fn packed_by(path: &Path) -> Option<&'static str> {
+    match Ending::of(path) {
+        Some(Packed(program)) => Some(program),
+        _ => None,
+    }
+}
+
 /// Returns the endings of tables, grouped by format, the usual one of each format first.
 pub fn table_endings() -> impl Iterator<Item = &'static [&'static str]> {
     let is_table = |ending: &Ending| matches!(ending, Parquet | Arrow | JsonLines | Csv);

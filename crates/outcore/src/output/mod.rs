@@ -20,13 +20,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
+pub(crate) use endings::packed_by;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
 pub(crate) use rows::{MemberWriter, RepresentativeWriter, SummaryRow, SummaryWriter};
 use rows::{OutputRows, OutputShape, Row};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-pub(crate) use table::{check_names, refuse_absent};
+pub(crate) use table::{OutputColumn, TableWriter, Value, ValueKind};
+pub(crate) use table::{check_names, refuse_absent, text_of};
 
 /// Number of buffers: one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
@@ -272,6 +274,24 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
         return;
     }
     put_quoted(name, out);
+}
+
+/// Appends a name, quoted if it would break a line of columns between tabs, or be read as something else: as a comment,
+/// or without the spaces around it.
+pub(crate) fn put_text_name(name: &[u8], out: &mut Vec<u8>) {
+    let is_blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+    match name.first() == Some(&b'#') || is_blank(name.first()) || is_blank(name.last()) {
+        true => put_quoted(name, out),
+        false => put_name(name, out),
+    }
+}
+
+/// Appends a name, quoted if it would break a line of CSV, or be read as something else.
+pub(crate) fn put_csv_name(name: &[u8], out: &mut Vec<u8>) {
+    match memchr::memchr2(b',', b'"', name) {
+        Some(_) => put_quoted(name, out),
+        None => put_text_name(name, out),
+    }
 }
 
 fn put_quoted(bytes: &[u8], out: &mut Vec<u8>) {

@@ -17,7 +17,7 @@ const LINES_BYTES: usize = 256 << 10;
 
 /// Kind of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub(crate) enum ValueKind {
     Text,
     Number,
     /// Weight or share.
@@ -26,27 +26,30 @@ pub(super) enum ValueKind {
 
 /// Column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OutputColumn {
-    pub(super) name: String,
-    pub(super) kind: ValueKind,
+pub(crate) struct OutputColumn {
+    pub(crate) name: String,
+    pub(crate) kind: ValueKind,
     /// Whether rows can lack a value.
-    pub(super) is_optional: bool,
+    pub(crate) is_optional: bool,
 }
 
 impl OutputColumn {
-    pub(super) fn new(name: impl Into<String>, kind: ValueKind) -> Self {
+    pub(crate) fn new(name: impl Into<String>, kind: ValueKind) -> Self {
         Self { name: name.into(), kind, is_optional: false }
     }
 }
 
 /// Value of a row in a column.
 #[derive(Debug, Clone)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Name(&'a [u8]),
     Path(String),
     Number(u64),
+    /// Sum of weights, rounded to six digits.
     Weight(f64),
     Share(f64),
+    /// Number as it is.
+    Exact(f64),
     None,
 }
 
@@ -76,7 +79,7 @@ fn not_text(path: &Path, name: &[u8]) -> Error {
 }
 
 /// Writer of rows.
-pub(super) struct TableWriter {
+pub(crate) struct TableWriter {
     path: PathBuf,
     encoder: TableEncoder,
 }
@@ -93,7 +96,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// Those of [`refuse_absent`]; `Io` with the path.
-    pub(super) fn create(
+    pub(crate) fn create(
         files: &Files,
         path: &Path,
         columns: &[OutputColumn],
@@ -121,8 +124,24 @@ impl TableWriter {
         Ok(Some(Self { path: path.to_path_buf(), encoder }))
     }
 
+    /// Starts writing a table of Parquet or Arrow, whatever the name of `path`.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    #[cfg(feature = "tables")]
+    pub(crate) fn create_columns(
+        files: &Files,
+        path: &Path,
+        is_parquet: bool,
+        columns: &[OutputColumn],
+    ) -> Result<Self> {
+        let sink = Sink::create(files, path)?;
+        let columns = ColumnsWriter::create(sink, path, is_parquet, columns)?;
+        Ok(Self { path: path.to_path_buf(), encoder: TableEncoder::Columns(Box::new(columns)) })
+    }
+
     /// Adds a row, with a value for each column.
-    pub(super) fn push<'v>(&mut self, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
+    pub(crate) fn push<'v>(&mut self, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
         let (path, encoder) = (&self.path, &mut self.encoder);
         match encoder {
             TableEncoder::Csv(lines) => {
@@ -141,7 +160,7 @@ impl TableWriter {
     }
 
     /// Writes the rest and renames the file into place. Returns its length in bytes.
-    pub(super) fn finish(self) -> Result<u64> {
+    pub(crate) fn finish(self) -> Result<u64> {
         match self.encoder {
             TableEncoder::Csv(lines) => lines.finish(),
             TableEncoder::JsonLines(lines) => lines.finish(),
@@ -155,7 +174,7 @@ impl TableWriter {
 ///
 /// # Errors
 /// `BadInput` for a name that is not UTF-8.
-pub(super) fn text_of<'a>(path: &Path, name: &'a [u8]) -> Result<&'a str> {
+pub(crate) fn text_of<'a>(path: &Path, name: &'a [u8]) -> Result<&'a str> {
     std::str::from_utf8(name).map_err(|_| {
         let (path, name) = (path.display(), name.escape_ascii());
         let message = format!("`{path}` cannot hold the name `{name}`, which is not UTF-8");
@@ -178,6 +197,7 @@ fn put_csv(lines: &mut LineWriter, value: &Value<'_>) {
         Value::Number(number) => lines.number(*number),
         Value::Weight(weight) => lines.weight(*weight),
         Value::Share(share) => lines.thousandths(*share),
+        Value::Exact(number) => lines.bytes(number.to_string().as_bytes()),
         Value::None => lines,
     };
 }
@@ -222,7 +242,9 @@ impl JsonLines {
                 Value::Path(path) => serde_json::to_writer(&mut *out, &path),
                 Value::Number(number) => serde_json::to_writer(&mut *out, &number),
                 Value::Weight(weight) => serde_json::to_writer(&mut *out, &six_digits(weight)),
-                Value::Share(share) => serde_json::to_writer(&mut *out, &share),
+                Value::Share(number) | Value::Exact(number) => {
+                    serde_json::to_writer(&mut *out, &number)
+                }
                 Value::None => Ok(()),
             };
         }

@@ -4,11 +4,12 @@ use super::{beside, scratch_name};
 use crate::cluster::ClusterOptions;
 use crate::error::Result;
 use crate::error::opt::{
-    AGAINST, APPEND, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES, SUMMARY,
+    AGAINST, APPEND, COMMUNITIES, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES,
+    SUMMARY,
 };
 use crate::io::Files;
 use crate::job::present::Targets;
-use crate::job::{JobOptions, PresentOptions, ScoreOptions, Source};
+use crate::job::{ExportOptions, JobOptions, PresentOptions, ScoreOptions, Source};
 use crate::output::{Paths, Written};
 use std::path::Path;
 
@@ -52,6 +53,16 @@ pub fn score_paths(options: &ScoreOptions) -> Paths {
         .read(None, [&options.communities])
         .read(AGAINST, &options.against)
         .work_in(&options.work_dir, &scratch_name(Path::new("-")))
+}
+
+/// Returns the paths of [`export`](crate::job::export()).
+pub fn export_paths(options: &ExportOptions) -> Paths {
+    Paths::default()
+        .read_graph(None, [&options.graph])
+        .read(COMMUNITIES, &options.communities)
+        .write(OUTPUT, [&options.output])
+        .write(NODES, &options.nodes)
+        .work_in(&options.work_dir, &scratch_name(&options.output))
 }
 
 impl JobOptions {

@@ -1,0 +1,120 @@
+//! The graph of some nodes: those of chosen communities, and the edges between them.
+//!
+//! Nodes keep their order, so the rows of the part are in order too and are written as they are read. Memory: 8 bytes
+//! per node of the graph, of which the caller held 4, and the writer.
+
+use crate::error::Result;
+use crate::graph::{
+    ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
+};
+use crate::io::Files;
+use crate::membership::Membership;
+use crate::progress::{Event, Observer, notify};
+use crate::weight::Weight;
+use std::path::Path;
+
+const READ_AHEAD: usize = 2;
+
+/// Graph of some nodes of another.
+pub(crate) struct Part {
+    pub(crate) graph: Graph,
+    /// Label of each of its nodes.
+    pub(crate) labels: Vec<u32>,
+}
+
+/// Writes the graph of the nodes with a label to `directory`.
+///
+/// # Errors
+/// `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
+pub(crate) fn write_part(
+    files: &Files,
+    directory: &Path,
+    graph: &Graph,
+    mut labels: Vec<u32>,
+    observer: &dyn Observer,
+) -> Result<Part> {
+    let mut kept = Vec::new();
+    for label in labels.iter_mut().filter(|label| **label != Membership::NONE) {
+        let index = kept.len() as u32;
+        kept.push(std::mem::replace(label, index));
+    }
+    let indexes = labels;
+    write_names(files, directory, graph, &indexes)?;
+    let options = GraphOptions {
+        node_count: kept.len() as u64,
+        directed: graph.is_directed(),
+        duplicates: Duplicates::Sum,
+        keep_loops: true,
+    };
+    let mut writer = GraphWriter::create(files, directory, &options)?;
+    let (mut scratch, mut records, mut done) = (ArcScratch::default(), Vec::new(), 0);
+    let mut scan = graph.scan(0..graph.blocks().len(), READ_AHEAD);
+    while let Some(block) = scan.next()? {
+        for local in 0..block.node_count() {
+            write_row(&block, local, &indexes, &mut scratch, &mut records, &mut writer)?;
+        }
+        done += block.arc_count();
+        notify(observer, Event::Advance { done })?;
+    }
+    writer.finish()?;
+    Ok(Part { graph: Graph::open(files, directory)?, labels: kept })
+}
+
+/// Writes the names of the nodes that have an index in the part; the numbers of nodes without names.
+fn write_names(files: &Files, directory: &Path, graph: &Graph, indexes: &[u32]) -> Result<()> {
+    let mut writer = NamesWriter::create(files, directory)?;
+    let mut names = if graph.has_names() { Some(graph.names()?) } else { None };
+    let mut digits = itoa::Buffer::new();
+    for (node, &index) in indexes.iter().enumerate() {
+        let name = match &mut names {
+            None => digits.format(node).as_bytes(),
+            Some(names) => names.next_name()?.unwrap_or_default(),
+        };
+        if index != Membership::NONE {
+            writer.push(name)?;
+        }
+    }
+    writer.finish().map(drop)
+}
+
+fn write_row(
+    block: &Block,
+    local: usize,
+    indexes: &[u32],
+    scratch: &mut ArcScratch,
+    records: &mut Vec<ArcRecord>,
+    writer: &mut GraphWriter,
+) -> Result<()> {
+    let node = block.first_node() + local as u32;
+    let source = indexes[node as usize];
+    if source == Membership::NONE {
+        return Ok(());
+    }
+    let weight = block.self_loop(local);
+    let mut own = (weight > 0.0).then(|| Weight::new(weight).code());
+    let mut put_own = |records: &mut Vec<ArcRecord>| {
+        let own = own.take();
+        records.extend(own.map(|weight| ArcRecord { source, target: source, weight }));
+    };
+    let mut result = Ok(());
+    block.for_each_segment(local, scratch, |targets, codes| {
+        records.clear();
+        for (at, &other) in targets.iter().enumerate() {
+            let target = indexes[other as usize];
+            if other > node {
+                put_own(records);
+            }
+            if target != Membership::NONE {
+                let weight = codes.get(at).copied().unwrap_or(Weight::ONE.code());
+                records.push(ArcRecord { source, target, weight });
+            }
+        }
+        if result.is_ok() {
+            result = writer.push(records);
+        }
+    })?;
+    result?;
+    records.clear();
+    put_own(records);
+    writer.push(records)
+}
