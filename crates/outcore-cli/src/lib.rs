@@ -12,6 +12,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
+mod compare;
 mod formats;
 mod generate;
 mod inspect;
@@ -118,6 +119,11 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
             signals.catch()?;
             let report = score::score(&files, arguments, terminal)?;
             score::show(&report, arguments, terminal)
+        }
+        Command::Compare(arguments) => {
+            signals.catch()?;
+            let report = compare::compare(&files, arguments, terminal)?;
+            compare::show(&report, arguments, terminal)
         }
         Command::Inspect(arguments) => {
             signals.catch()?;

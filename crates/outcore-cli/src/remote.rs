@@ -3,7 +3,7 @@
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
 use outcore::error::opt::{
-    APPEND, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR,
+    APPEND, MOVED, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, TRUTH, WORK_DIR,
 };
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
@@ -113,6 +113,7 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
             let single = std::iter::once(&mut score.communities).chain(&mut score.against);
             (Vec::new(), single.collect())
         }
+        Command::Compare(compare) => (Vec::new(), vec![&mut compare.a, &mut compare.b]),
         _ => (Vec::new(), Vec::new()),
     }
 }
@@ -148,6 +149,14 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
         Command::Score(score) => {
             found.push(("the graph".into(), Some(&score.graph)));
             resources = Some(&score.resources);
+        }
+        Command::Compare(compare) => {
+            found.extend([
+                (OUTPUT.into(), compare.output.as_ref()),
+                (MOVED.into(), compare.moved.as_ref()),
+                (REPORT.into(), compare.report.as_ref()),
+            ]);
+            resources = Some(&compare.resources);
         }
         Command::Inspect(inspect) => {
             found.push(("the path to inspect".into(), Some(&inspect.path)))

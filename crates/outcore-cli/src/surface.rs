@@ -8,7 +8,7 @@ pub use crate::screen::Gauge;
 use crate::args::{Cli, Command};
 use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
-use crate::{generate, inspect, jobs, remote, score, spark};
+use crate::{compare, generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser, ValueHint};
 use outcore::graph::NodeNames;
 use outcore::input::{InputOptions, TableStream};
@@ -62,6 +62,7 @@ pub fn call(
         }
         Command::Plan(arguments) => json(&jobs::plan(&files, arguments, &both)?),
         Command::Score(arguments) => json(&score::score(&files, arguments, &both)?),
+        Command::Compare(arguments) => json(&compare::compare(&files, arguments, &both)?),
         Command::Inspect(arguments) => inspect::inspect(&files, arguments, &both),
         Command::Generate(arguments) => {
             generate::generate(&files, arguments, &both).map(|bytes| bytes.to_string())

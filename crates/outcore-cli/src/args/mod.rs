@@ -4,6 +4,7 @@
 //! group would also apply to the options after it.
 
 mod communities;
+mod compare;
 mod engine;
 mod given;
 #[cfg(feature = "lab")]
@@ -20,6 +21,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub(crate) use communities::Communities;
+pub(crate) use compare::Compare;
 pub(crate) use engine::{Engine, EngineName};
 pub(crate) use labels::Labels;
 use memory::Memory;
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Plan(Box<Plan>),
     /// Measure the quality of communities, and compare them with others
     Score(Score),
+    /// Compare two results: which nodes moved, and what became of each community
+    Compare(Compare),
     /// Describe the columns of a file of edges, a graph, the work directory of a job or the profile of a disk
     Inspect(Inspect),
     /// List the formats of edges: how each is recognized, and which columns are read

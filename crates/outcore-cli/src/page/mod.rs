@@ -4,6 +4,7 @@
 //!  Report --sections--> tables, charts, words --outcore_page--> HTML without script, the JSON inside
 //! ```
 
+pub(crate) mod compare;
 mod facts;
 mod found;
 mod graph;

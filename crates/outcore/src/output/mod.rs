@@ -12,6 +12,7 @@
 mod columns;
 mod endings;
 mod paths;
+mod plain;
 mod rows;
 mod table;
 
@@ -22,11 +23,12 @@ use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
+pub(crate) use plain::PlainWriter;
 pub(crate) use rows::{MemberWriter, RepresentativeWriter};
 use rows::{OutputRows, OutputShape, Row};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-pub(crate) use table::{check_names, refuse_absent};
+pub(crate) use table::{Value, ValueKind, check_names, refuse_absent};
 
 /// Number of buffers: one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;

@@ -17,7 +17,7 @@ const LINES_BYTES: usize = 256 << 10;
 
 /// Kind of the values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub(crate) enum ValueKind {
     Text,
     Number,
     /// Weight or share.
@@ -41,7 +41,7 @@ impl OutputColumn {
 
 /// Value of a row in a column.
 #[derive(Debug, Clone)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Name(&'a [u8]),
     Path(String),
     Number(u64),

@@ -17,7 +17,7 @@ mod earlier;
 mod level_tests;
 mod levels;
 mod matching;
-mod record;
+pub(crate) mod record;
 mod representatives;
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ mod tests;
 pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
-pub(crate) use representatives::{Inside, write_members, write_representatives};
+pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;

@@ -22,6 +22,8 @@ pub enum JobKind {
     Build,
     /// Scores of communities.
     Score,
+    /// Comparison of two results.
+    Compare,
     /// Other: the directory was created by another part of the project.
     #[default]
     #[serde(other)]
@@ -35,6 +37,7 @@ impl JobKind {
             Self::Cluster => "cluster",
             Self::Build => "build",
             Self::Score => "score",
+            Self::Compare => "compare",
             Self::Other => "other",
         }
     }

@@ -2,9 +2,10 @@
 
 use super::{beside, scratch_name};
 use crate::cluster::ClusterOptions;
+use crate::compare::CompareOptions;
 use crate::error::Result;
 use crate::error::opt::{
-    AGAINST, APPEND, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES,
+    AGAINST, APPEND, FIXED, INITIAL, MATCH, MOVED, NODES, OUTPUT, REJECTS, REPRESENTATIVES,
 };
 use crate::io::Files;
 use crate::job::present::Targets;
@@ -51,6 +52,15 @@ pub fn score_paths(options: &ScoreOptions) -> Paths {
         .read(None, [&options.communities])
         .read(AGAINST, &options.against)
         .work_in(&options.work_dir, &scratch_name(Path::new("-")))
+}
+
+/// Returns the paths of [`compare`](crate::job::compare()).
+pub fn compare_paths(options: &CompareOptions) -> Paths {
+    Paths::default()
+        .read(None, [&options.a, &options.b])
+        .write(OUTPUT, &options.output)
+        .write(MOVED, &options.moved)
+        .work_in(&options.work_dir, &scratch_name(options.result()))
 }
 
 impl JobOptions {
