@@ -7,7 +7,7 @@
 //! them twice, the second time one community behind the first. Memory: a few hundred communities for the report.
 
 use super::join::{Joined, NodeCounts};
-use super::record::{ByA, ByB, Overlap, Shared};
+use super::record::{ByA, ByB, Moved, Overlap, Shared};
 use super::report::{Fate, FateCounts};
 use super::{NONE, SORTS};
 use crate::error::Result;
@@ -198,12 +198,15 @@ pub(super) fn compare(
         flows: HashMap::new(),
     };
     let passes = Passes { bench };
-    let (by_b, pairs, rows) = passes.by_a(joined.shared, keeps_rows, &mut found)?;
+    let (by_b, (pairs, rows)) = passes.by_a(joined.shared, keeps_rows, &mut found)?;
     let by_a = passes.by_b(by_b, &mut found)?;
     let matches = passes.settle(by_a, &mut found, &mut visit)?;
     let kept = rows.map(|rows| Kept { pairs, rows, matches });
     Ok((found, kept))
 }
+
+/// Pairs of communities by those of A, and the rows of their nodes, if they are kept.
+type NodePairs = (Array<u64>, Option<Array<u64>>);
 
 struct Passes<'a> {
     bench: &'a Workbench<'a>,
@@ -225,7 +228,7 @@ impl Passes<'_> {
         mut nodes: Sorted<Shared>,
         keeps_rows: bool,
         found: &mut Compared,
-    ) -> Result<(Sorted<ByB>, Array<u64>, Option<Array<u64>>)> {
+    ) -> Result<(Sorted<ByB>, NodePairs)> {
         let mut pairs = self.array("pairs-a")?;
         let mut rows = if keeps_rows { Some(self.array("rows")?) } else { None };
         let mut sorter = self.bench.sorter::<ByB>(SORTS)?;
@@ -276,7 +279,7 @@ impl Passes<'_> {
         })?;
         sorter.push(&out)?;
         let rows = rows.map(ArrayWriter::finish).transpose()?;
-        Ok((sorter.finish()?, pairs, rows))
+        Ok((sorter.finish()?, (pairs, rows)))
     }
 
     fn flush<R: crate::sort::Record>(
@@ -435,7 +438,7 @@ fn pair(reader: &mut ArrayReader<u64>) -> Result<(u64, GroupPart)> {
 
 impl Kept {
     /// Sorts the nodes that moved by their rows.
-    pub(super) fn moved(&self, bench: &Workbench<'_>) -> Result<Sorted<super::record::Moved>> {
+    pub(super) fn moved(&self, bench: &Workbench<'_>) -> Result<Sorted<Moved>> {
         let files = bench.files;
         let mut sorter = bench.sorter(SORTS)?;
         let mut pairs = self.pairs.read(files, u64::MAX)?;
@@ -455,7 +458,7 @@ impl Kept {
             for _ in 0..part.shared {
                 let row = rows.number()?;
                 if !stays {
-                    out.push(super::record::Moved(Shared { a, b: part.label, row }));
+                    out.push(Moved(Shared { a, b: part.label, row }));
                 }
                 if out.len() == PUSHED {
                     sorter.push(&out)?;
