@@ -5,13 +5,13 @@
 <Communities: 34 nodes in 4 communities, modularity 0.42>
 """
 
-from outcore._api import build, cluster, export, plan, score
+from outcore._api import build, cluster, compare, export, plan, score
 from outcore._communities import Communities
 from outcore._estimator import Clusterer
 from outcore._graph import Graph, open_graph
 from outcore._outcore import __version__
 from outcore._progress import Progress
-from outcore._report import Plan, Report, Score
+from outcore._report import Comparison, Plan, Report, Score
 from outcore.errors import (
     CorruptFileError,
     DiskFullError,
@@ -27,6 +27,7 @@ from outcore.errors import (
 __all__ = [
     "Clusterer",
     "Communities",
+    "Comparison",
     "CorruptFileError",
     "DiskFullError",
     "Error",
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "build",
     "cluster",
+    "compare",
     "export",
     "open_graph",
     "plan",

@@ -17,7 +17,7 @@ from outcore._call import arguments, call
 from outcore._communities import Communities
 from outcore._graph import Graph
 from outcore._progress import ProgressOption
-from outcore._report import Plan, Report, Score
+from outcore._report import Comparison, Plan, Report, Score
 from outcore._sources import Edges, EdgeSource, Nodes, StrPath, edges_of
 from outcore.errors import _made
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from outcore._options import ClusterOptions
 
-__all__ = ["build", "cluster", "export", "plan", "score"]
+__all__ = ["build", "cluster", "compare", "export", "plan", "score"]
 
 Columns: TypeAlias = str | Sequence[str | int]
 EdgeFormat: TypeAlias = Literal[
@@ -644,6 +644,79 @@ def score(
     path = communities.path if isinstance(communities, Communities) else os.fspath(communities)
     source = Edges([os.fspath(graph), path])
     return Score(call(["score", "--json"], source, options, progress))
+
+
+def compare(
+    a: Communities | StrPath,
+    b: Communities | StrPath,
+    *,
+    output: StrPath | None = None,
+    moved: StrPath | None = None,
+    report: StrPath | None = None,
+    output_header: bool = False,
+    comment: str | None = None,
+    community_columns: Columns | None = None,
+    community_format: CommunityFormat = "auto",
+    memory: str | int = "50%",
+    threads: int | None = None,
+    work_dir: StrPath | None = None,
+    profile: StrPath | None = None,
+    progress: ProgressOption = "auto",
+) -> Comparison:
+    """Compare two results: which nodes moved, and what became of each community.
+
+    Parameters
+    ----------
+    a, b : Communities or path
+        Results, or files of nodes and their communities in any order, as lines or a table. Nodes are compared by their
+        names.
+    output : path, optional
+        File for all pairs of communities that share nodes. A table if the name has the ending of one, such as ``.csv``
+        or ``.parquet``. Without it, :attr:`Comparison.overlaps` reads a temporary file, which is removed together with
+        the returned object.
+    moved : path, optional
+        File for the nodes that moved, each with its two communities; likewise a table.
+    report : path, optional
+        File for the report: JSON, or a page with a drawing if the name ends in ``.html``.
+    output_header : bool
+        Begin text of `output` and `moved` with a line of the names of its columns.
+    comment, community_columns, community_format, memory, threads, work_dir, profile, progress
+        See :func:`cluster`.
+
+    Returns
+    -------
+    Comparison
+        Figures as attributes, and the table `overlaps`.
+
+    Raises
+    ------
+    outcore.InputError
+        If no node is in both results, or a file gives a node two communities.
+
+    Examples
+    --------
+    >>> import outcore
+    >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", seed=1)
+    >>> comparison = outcore.compare(found, "tests/graphs/karate.truth.tsv")
+    >>> comparison.node_count, comparison.overlaps.column_names
+    (34, ['a', 'b', 'shared', 'size_a', 'size_b', 'jaccard'])
+    """
+    options = {name: value for name, value in locals().items() if name not in _OWN}
+    source = Edges([one.path if isinstance(one, Communities) else os.fspath(one) for one in (a, b)])
+    owned = None
+    if output is None:
+        owned = tempfile.mkdtemp(prefix=".outcore-", dir=work_dir)
+        output = os.path.join(owned, "overlaps.arrow")
+    try:
+        fields = call(["compare", f"--output={os.fspath(output)}"], source, options, progress)
+    except BaseException:
+        if owned is not None:
+            shutil.rmtree(owned, ignore_errors=True)
+        raise
+    comparison = Comparison(fields, os.fspath(output), output_header)
+    if owned is not None:
+        weakref.finalize(comparison, shutil.rmtree, owned, ignore_errors=True)
+    return comparison
 
 
 def export(

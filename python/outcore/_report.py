@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Plan", "Report", "Score"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Comparison", "Plan", "Report", "Score"]
 
 
 class _Record(Mapping[str, Any]):
@@ -120,3 +124,72 @@ class Plan(_Record):
 
 class Score(_Record):
     """Quality measures of communities, as reported by ``outcore score``; those in the graph are under `quality`."""
+
+
+class Comparison(_Record):
+    """Comparison of two results, as reported by ``outcore compare``.
+
+    Attributes
+    ----------
+    node_count : int
+        Number of nodes in both results; `a.only_count` and `b.only_count` are those in only one of them.
+    moved_count : int
+        Number of nodes in both that moved to another community.
+    agreement : mapping
+        `nmi`, `ami`, `ari` and the agreement of pairs of nodes, over the nodes in both.
+    a, b : mapping
+        `path`, `node_count`, `only_count`, `community_count`, and under `fates` the number of communities that are
+        unchanged, continued and so on.
+    left, joined : list of dict
+        Communities of the first result that most nodes left, and of the second that most nodes joined.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], overlaps: str, has_header: bool) -> None:
+        super().__init__(fields)
+        self._overlaps = overlaps
+        self._has_header = has_header
+
+    @property
+    def overlaps(self) -> pa.Table:
+        """Pairs of communities that share nodes: `a`, `b`, `shared`, `size_a`, `size_b`, `jaccard`.
+
+        Rows have the order of the first communities, with the largest overlaps of each first. Use
+        ``overlaps.to_pandas()`` for a pandas data frame, ``polars.from_arrow(overlaps)`` for polars.
+        """
+        return _table_of(self._overlaps, self._has_header)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ["nodes in both", f"{self['node_count']:,}"],
+            ["moved", f"{self['moved_count']:,}"],
+            *([name.upper(), f"{self['agreement'][name]:.4f}"] for name in ("nmi", "ami", "ari")),
+        ]
+        return table([self["a"]["path"], self["b"]["path"]], rows)
+
+
+def _table_of(path: str, has_header: bool) -> pa.Table:
+    """Read a table of overlaps, in the format that the ending of its name has selected."""
+    import pyarrow as pa
+
+    ending = os.path.splitext(path)[1].lower()
+    if ending in (".arrow", ".feather", ".ipc"):
+        # Mapped into memory: the file may be removed while the table is in use.
+        with pa.memory_map(path) as file:
+            return pa.ipc.open_file(file).read_all()
+    if ending == ".parquet":
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    if ending in (".jsonl", ".ndjson"):
+        import pyarrow.json as pj
+
+        return pj.read_json(path)
+    import pyarrow.csv as pc
+
+    is_csv = ending == ".csv"
+    names = None if is_csv or has_header else ["a", "b", "shared", "size_a", "size_b", "jaccard"]
+    return pc.read_csv(
+        path,
+        read_options=pc.ReadOptions(column_names=names),
+        parse_options=pc.ParseOptions(delimiter="," if is_csv else "\t"),
+    )

@@ -332,6 +332,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "plan karate.tsv --json --build --append karate.graph",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q "
         "--well-connected",
+        "compare tests/graphs/karate.truth.tsv c.tsv --json -q",
     ]:
         status, output = runner.shell(f"outcore {command}")
         assert status == 0, output

@@ -51,9 +51,10 @@ ELSEWHERE = {
     },
     "score": {"graph", "communities", "json", "quiet", "verbose", "progress", "color"},
     "export": {"graph", "communities", "quiet", "verbose", "progress", "color"},
+    "compare": {"a", "b", "json", "quiet", "verbose", "progress", "color"},
 }
 #: Keywords that are not options of the command.
-OWN = {"edges", "graph", "communities", "progress"}
+OWN = {"edges", "graph", "communities", "a", "b", "progress"}
 
 
 def options(command: str) -> dict[str, dict[str, typing.Any]]:
@@ -62,7 +63,7 @@ def options(command: str) -> dict[str, dict[str, typing.Any]]:
     return found
 
 
-@pytest.mark.parametrize("command", ["cluster", "build", "score", "export"])
+@pytest.mark.parametrize("command", ["cluster", "build", "score", "export", "compare"])
 def test_every_option_is_a_keyword(command: str) -> None:
     function = getattr(outcore, command)
     keywords = inspect.signature(function).parameters
@@ -70,7 +71,7 @@ def test_every_option_is_a_keyword(command: str) -> None:
     assert set(keywords) - OWN == of_command
 
 
-@pytest.mark.parametrize("command", ["cluster", "build", "plan", "score", "export"])
+@pytest.mark.parametrize("command", ["cluster", "build", "plan", "score", "export", "compare"])
 def test_keywords_have_the_defaults_and_values_of_options(command: str) -> None:
     function = getattr(outcore, command)
     hints = typing.get_type_hints(function)

@@ -12,6 +12,7 @@
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
 mod args;
+mod compare;
 mod export;
 mod formats;
 mod generate;
@@ -125,6 +126,11 @@ fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result
             let report = export::export(&files, arguments, terminal)?;
             export::done(&report, arguments, terminal);
             Ok(())
+        }
+        Command::Compare(arguments) => {
+            signals.catch()?;
+            let report = compare::compare(&files, arguments, terminal)?;
+            compare::show(&report, arguments, terminal)
         }
         Command::Inspect(arguments) => {
             signals.catch()?;

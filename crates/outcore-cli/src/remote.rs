@@ -3,7 +3,8 @@
 use crate::args::{Command, GenerateModel, Resources};
 use outcore::error::Text;
 use outcore::error::opt::{
-    APPEND, NODES, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH, WORK_DIR,
+    APPEND, MOVED, NODES, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH,
+    WORK_DIR,
 };
 use outcore::io::{Disk, Files, Stop};
 use outcore::{Error, ErrorKind, Result};
@@ -114,6 +115,7 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
             (Vec::new(), single.collect())
         }
         Command::Export(export) => (Vec::new(), export.communities.iter_mut().collect()),
+        Command::Compare(compare) => (Vec::new(), vec![&mut compare.a, &mut compare.b]),
         _ => (Vec::new(), Vec::new()),
     }
 }
@@ -158,6 +160,14 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
                 (NODES.into(), export.nodes.as_ref()),
             ]);
             resources = Some(&export.resources);
+        }
+        Command::Compare(compare) => {
+            found.extend([
+                (OUTPUT.into(), compare.output.as_ref()),
+                (MOVED.into(), compare.moved.as_ref()),
+                (REPORT.into(), compare.report.as_ref()),
+            ]);
+            resources = Some(&compare.resources);
         }
         Command::Inspect(inspect) => {
             found.push(("the path to inspect".into(), Some(&inspect.path)))

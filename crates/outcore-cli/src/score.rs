@@ -41,8 +41,13 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
     files.entry(graph)?;
     if files.entry(&graph.join("graph.json")).is_err() {
         let message = format!("`{}` is not a graph", graph.display());
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("`outcore build EDGES -o GRAPH` makes a graph from an edge list"));
+        let other = match files.is_regular(graph) {
+            true => "; `outcore compare A B` compares two files of communities, without a graph",
+            false => "",
+        };
+        return Err(Error::new(ErrorKind::Usage, message).hint(format!(
+            "`outcore build EDGES -o GRAPH` makes a graph from an edge list{other}"
+        )));
     }
     if !(arguments.resolution >= 0.0 && arguments.resolution.is_finite()) {
         return Err(Error::usage(format_args!("{RESOLUTION} must be a number of at least 0")));

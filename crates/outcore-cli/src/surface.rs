@@ -8,7 +8,7 @@ pub use crate::screen::Gauge;
 use crate::args::{Cli, Command, Memory};
 use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
-use crate::{export, generate, inspect, jobs, remote, score, spark};
+use crate::{compare, export, generate, inspect, jobs, remote, score, spark};
 use clap::{ArgAction, CommandFactory, Parser, ValueHint};
 use outcore::error::opt::MEMORY;
 use outcore::graph::NodeNames;
@@ -68,6 +68,7 @@ pub fn call(
             export::done(&report, arguments, &terminal);
             json(&report)
         }
+        Command::Compare(arguments) => json(&compare::compare(&files, arguments, &both)?),
         Command::Inspect(arguments) => inspect::inspect(&files, arguments, &both),
         Command::Generate(arguments) => {
             generate::generate(&files, arguments, &both).map(|bytes| bytes.to_string())

@@ -50,6 +50,8 @@ pub enum Stage {
     Match,
     /// Computes measures of labels.
     Score,
+    /// Compares two results, community by community.
+    Compare,
     /// Determines a representative of each community.
     Represent,
     /// Determines the groups inside communities, level by level.
@@ -73,6 +75,7 @@ impl Stage {
             Self::Cluster => "cluster",
             Self::Match => "match",
             Self::Score => "score",
+            Self::Compare => "compare",
             Self::Represent => "represent",
             Self::Levels => "levels",
             Self::Write => "write",

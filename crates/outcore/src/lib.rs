@@ -39,6 +39,7 @@
 //! Its parts are modules here under the names of their crates. The engine never prints, never reads the environment,
 //! and never exits.
 
+pub mod compare;
 pub mod export;
 pub mod generate;
 pub mod job;

@@ -4,6 +4,7 @@
 //! group would also apply to the options after it.
 
 mod communities;
+mod compare;
 mod engine;
 mod export;
 mod given;
@@ -21,6 +22,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 pub(crate) use communities::Communities;
+pub(crate) use compare::Compare;
 pub(crate) use engine::{Engine, EngineName};
 pub(crate) use export::Export;
 pub(crate) use labels::Labels;
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Score(Score),
     /// Write a graph, a part of it, or the network of its communities, for other programs
     Export(Export),
+    /// Compare two results: which nodes moved, and what became of each community
+    Compare(Compare),
     /// Describe the columns of a file of edges, a graph, the work directory of a job or the profile of a disk
     Inspect(Inspect),
     /// List the formats of edges: how each is recognized, and which columns are read

@@ -6,6 +6,7 @@
 //! ```
 
 mod answer;
+pub(crate) mod compare;
 mod facts;
 mod found;
 mod graph;

@@ -192,6 +192,7 @@ fn doing(stage: Stage) -> &'static str {
         Stage::Cluster => "clustering",
         Stage::Match => "reading communities",
         Stage::Score => "scoring",
+        Stage::Compare => "comparing",
         Stage::Represent => "choosing representatives",
         Stage::Levels => "dividing communities",
         Stage::Write => "writing",

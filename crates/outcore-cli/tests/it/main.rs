@@ -3,6 +3,7 @@
 mod catalogue;
 mod cli;
 mod common;
+mod compare;
 mod faults;
 mod foreign;
 mod hostile;

@@ -145,6 +145,21 @@ const JOBS: &[Job] = &[
         left_out: &[],
     },
     Job {
+        command: "compare",
+        always: QUICK,
+        required: 2,
+        paths: &[
+            argument("a", Reads("initial.tsv")),
+            argument("b", Reads("match.tsv")),
+            option("output", Writes),
+            option("moved", Writes),
+            option("report", Writes),
+            option("profile", Reads("profile.json")),
+            option("work-dir", WorksIn),
+        ],
+        left_out: &[],
+    },
+    Job {
         command: "generate planted",
         always: &["--nodes", "100", "--edges", "500", "-q"],
         required: 1,

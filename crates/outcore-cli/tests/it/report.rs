@@ -42,7 +42,7 @@ fn page(directory: &Path, args: &[&str]) -> String {
 
 /// Fails unless every element is closed where it should be, attributes are quoted, nothing is fetched, nothing runs but
 /// the page's own script, and no coordinate is missing.
-fn check(page: &str) {
+pub(crate) fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!doctype html>").unwrap();
     while let Some(begin) = rest.find('<') {

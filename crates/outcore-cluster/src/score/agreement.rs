@@ -48,18 +48,23 @@ impl Agreement {
 pub fn compare(found: &[u32], truth: &[u32]) -> Agreement {
     assert_eq!(found.len(), truth.len(), "two divisions of the same nodes");
     let [joint, sizes_a, sizes_b] = shared_sizes(found, truth);
+    agreement_of(&joint, &sizes_a, &sizes_b)
+}
+
+/// Returns the agreement of two divisions of the same nodes, given the sizes of the overlaps of communities, of the first
+/// communities, and of the second ones: these sums of nodes are equal.
+pub fn agreement_of(joint: &SizeCounts, sizes_a: &SizeCounts, sizes_b: &SizeCounts) -> Agreement {
     let nodes = joint.iter().map(|(size, count)| size * count).sum();
     let communities = |sizes: &SizeCounts| sizes.values().sum::<u64>();
-    if communities(&joint) == communities(&sizes_a) && communities(&joint) == communities(&sizes_b)
-    {
+    if communities(joint) == communities(sizes_a) && communities(joint) == communities(sizes_b) {
         return Agreement::complete(nodes);
     }
     let count = nodes as f64;
-    let (entropy_a, entropy_b) = (entropy(&sizes_a, count), entropy(&sizes_b, count));
-    let mutual = (entropy_a + entropy_b - entropy(&joint, count)).max(0.0);
+    let (entropy_a, entropy_b) = (entropy(sizes_a, count), entropy(sizes_b, count));
+    let mutual = (entropy_a + entropy_b - entropy(joint, count)).max(0.0);
     let mean = (entropy_a + entropy_b) / 2.0;
-    let expected = expected_mutual(&sizes_a, &sizes_b, nodes);
-    let (in_a, in_b, in_both) = (pairs_in(&sizes_a), pairs_in(&sizes_b), pairs_in(&joint));
+    let expected = expected_mutual(sizes_a, sizes_b, nodes);
+    let (in_a, in_b, in_both) = (pairs_in(sizes_a), pairs_in(sizes_b), pairs_in(joint));
     let in_both_by_chance = in_a * in_b / (count * (count - 1.0) / 2.0);
     let share = |of: f64| if of > 0.0 { in_both / of } else { 1.0 };
     Agreement {
@@ -79,7 +84,7 @@ pub fn compare_bytes(node_count: u64) -> u64 {
 }
 
 /// Number of communities of each size. There are few different sizes: fewer than sqrt(2n).
-type SizeCounts = BTreeMap<u64, u64>;
+pub type SizeCounts = BTreeMap<u64, u64>;
 
 /// Returns the sizes of the overlaps of communities, of the first communities, and of the second ones.
 fn shared_sizes(a: &[u32], b: &[u32]) -> [SizeCounts; 3] {

@@ -21,7 +21,7 @@ mod quality;
 mod tests;
 
 pub use agreement::compare_bytes;
-pub use agreement::{Agreement, ami, ari, compare, nmi};
+pub use agreement::{Agreement, SizeCounts, agreement_of, ami, ari, compare, nmi};
 pub use connected::Connectedness;
 pub use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub use quality::quality_bytes;

@@ -112,6 +112,12 @@ impl Fingerprint {
         self.high < LONG_NAME_MARK
     }
 
+    /// Returns the name, if the fingerprint is the name.
+    pub fn short_bytes(self) -> Option<Vec<u8>> {
+        let whole = u128::from(self.high) << 64 | u128::from(self.low);
+        self.short_len().map(|len| whole.to_le_bytes()[..len].to_vec())
+    }
+
     /// Returns the length of the name, if the fingerprint is the name.
     pub fn short_len(self) -> Option<usize> {
         self.is_exact().then_some((self.high >> 56) as usize)

@@ -1,8 +1,9 @@
-//! Charts as SVG: bars, lines, columns, networks, spans of quantiles.
+//! Charts as SVG: bars, lines, columns, networks, alluvial drawings, spans of quantiles.
 //!
 //! Each is drawn twice, for a wide and a narrow page, so that text keeps its size. Colors are
 //! classes of the style sheet.
 
+mod alluvial;
 mod bars;
 mod columns;
 mod frame;
@@ -12,6 +13,7 @@ mod scale;
 mod spans;
 mod svg;
 
+pub use alluvial::{Alluvial, AlluvialBlock, Ribbon, alluvial};
 pub use bars::{Bar, BarAxis, BarRow, bars};
 pub use columns::{Around, Upright, columns};
 pub use lines::{Axes, Marks, Point, Range, Series, lines};

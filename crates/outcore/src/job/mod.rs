@@ -6,6 +6,7 @@
 //!           with an earlier result: match reads it before `cluster` and matches the communities after;
 //!           on request, levels and representatives before `write`
 //!  score    match -> match the truth -> score
+//!  compare  match -> match the other -> compare -> write the nodes that moved, on request
 //! ```
 //! Temporary files are in one directory below the work directory. Its manifest lists the finished stages,
 //! and a checkpoint holds saved state (`resume`). The directory is removed when the job ends. A job that is
@@ -44,6 +45,7 @@
 
 mod builder;
 mod communities;
+mod compare;
 mod context;
 mod doubt;
 mod export;
@@ -58,9 +60,10 @@ mod score;
 
 pub use crate::present::{CommunityLink, CommunityReport, LargestReport};
 pub use builder::Job;
+pub use compare::compare;
 pub use export::{ExportOptions, ExportReport, export};
 pub use place::{InputFile, JobKind, JobManifest};
-pub use place::{build_paths, cluster_paths, export_paths, score_paths};
+pub use place::{build_paths, cluster_paths, compare_paths, export_paths, score_paths};
 pub use predict::plan;
 pub use present::outputs;
 pub use read::Normalize;

@@ -37,6 +37,7 @@ use crate::progress::{Event, Observer, Stage, notify};
 use crate::sort::{PUSHED, Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
+pub(crate) use record::{get_fingerprint, put_fingerprint, whole};
 use std::path::{Path, PathBuf};
 
 /// Options for reading a file of communities.
@@ -137,7 +138,11 @@ pub fn check(files: &Files, path: &Path, input: &CommunityInput, numbered: bool)
     }
 }
 
-fn open(
+/// Opens a file of communities.
+///
+/// # Errors
+/// `Usage`, `BadInput`, `Io`.
+pub(crate) fn open(
     files: &Files,
     path: &Path,
     input: &CommunityInput,

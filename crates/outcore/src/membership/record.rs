@@ -40,17 +40,20 @@ impl Member {
     }
 }
 
-fn whole(name: Fingerprint) -> u128 {
+/// Returns the fingerprint as one number, a key for sorting.
+pub(crate) fn whole(name: Fingerprint) -> u128 {
     u128::from(name.high) << 64 | u128::from(name.low)
 }
 
-fn put_fingerprint(name: Fingerprint, out: &mut Vec<u8>) {
+/// Appends a fingerprint.
+pub(crate) fn put_fingerprint(name: Fingerprint, out: &mut Vec<u8>) {
     let bytes = whole(name).to_le_bytes();
     out.push(bytes[15]);
     out.extend_from_slice(&bytes[..name.short_len().unwrap_or(15)]);
 }
 
-fn get_fingerprint(bytes: &[u8], at: &mut usize) -> Option<Fingerprint> {
+/// Reads a fingerprint written by [`put_fingerprint`].
+pub(crate) fn get_fingerprint(bytes: &[u8], at: &mut usize) -> Option<Fingerprint> {
     let mark = *bytes.get(*at)?;
     let len = match mark {
         u8::MAX => 15,

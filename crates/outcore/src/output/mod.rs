@@ -12,6 +12,7 @@
 mod columns;
 mod endings;
 mod paths;
+mod plain;
 mod rows;
 mod table;
 
@@ -23,6 +24,7 @@ use endings::Ending;
 pub(crate) use endings::packed_by;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
+pub(crate) use plain::PlainWriter;
 pub(crate) use rows::{MemberWriter, RepresentativeWriter, SummaryRow, SummaryWriter};
 use rows::{OutputRows, OutputShape, Row};
 use std::io::{self, Write};

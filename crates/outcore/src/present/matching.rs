@@ -152,7 +152,7 @@ impl Workbench<'_> {
     }
 
     /// Creates a sorter with an equal share of the budget, for `sorts` concurrent sorters.
-    pub(super) fn sorter<R: crate::sort::Record>(&self, sorts: u64) -> Result<Sorter<R>> {
+    pub(crate) fn sorter<R: crate::sort::Record>(&self, sorts: u64) -> Result<Sorter<R>> {
         Sorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
     }
 }

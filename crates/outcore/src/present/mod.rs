@@ -18,7 +18,7 @@ mod level_tests;
 mod levels;
 mod matching;
 mod outline;
-mod record;
+pub(crate) mod record;
 mod representatives;
 mod summary;
 #[cfg(test)]
@@ -29,7 +29,7 @@ pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
-pub(crate) use representatives::{Inside, write_members, write_representatives};
+pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 pub(crate) use summary::Sums;
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};

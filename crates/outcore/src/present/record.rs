@@ -88,19 +88,19 @@ impl Record for Overlap {
 
 /// Piece of a node's name, with its community.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct NamePiece {
+pub(crate) struct NamePiece {
     /// Number of the community.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Position of the node in its community.
-    pub(super) order: u32,
+    pub(crate) order: u32,
     /// Value to write for the node: a size, or the bits of a weight.
-    pub(super) value: u64,
+    pub(crate) value: u64,
     /// Index of the piece, from 0.
-    pub(super) part: u16,
+    pub(crate) part: u16,
     /// Number of bytes used.
-    pub(super) len: u8,
-    pub(super) is_last: bool,
-    pub(super) bytes: [u8; NAME_PIECE_BYTES],
+    pub(crate) len: u8,
+    pub(crate) is_last: bool,
+    pub(crate) bytes: [u8; NAME_PIECE_BYTES],
 }
 
 impl Record for NamePiece {

@@ -161,7 +161,8 @@ pub(super) fn sort_names(
     sorter.finish()
 }
 
-fn put_name(of: NamePiece, name: &[u8], pieces: &mut Vec<NamePiece>) {
+/// Appends the pieces of a name, each a record like `of`.
+pub(crate) fn put_name(of: NamePiece, name: &[u8], pieces: &mut Vec<NamePiece>) {
     let count = name.len().div_ceil(NAME_PIECE_BYTES);
     pieces.extend(name.chunks(NAME_PIECE_BYTES).enumerate().map(|(part, chunk)| {
         let mut bytes = [0; NAME_PIECE_BYTES];

@@ -4,6 +4,7 @@ mod append;
 mod columns;
 mod common;
 mod communities;
+mod compare;
 mod export;
 mod faults;
 mod formats;

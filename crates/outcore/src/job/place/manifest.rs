@@ -24,6 +24,8 @@ pub enum JobKind {
     Score,
     /// A graph in another format.
     Export,
+    /// Comparison of two results.
+    Compare,
     /// Other: the directory was created by another part of the project.
     #[default]
     #[serde(other)]
@@ -38,6 +40,7 @@ impl JobKind {
             Self::Build => "build",
             Self::Score => "score",
             Self::Export => "export",
+            Self::Compare => "compare",
             Self::Other => "other",
         }
     }

@@ -4,7 +4,7 @@ mod manifest;
 mod paths;
 
 pub use manifest::{InputFile, JobKind, JobManifest};
-pub use paths::{build_paths, cluster_paths, export_paths, score_paths};
+pub use paths::{build_paths, cluster_paths, compare_paths, export_paths, score_paths};
 
 use crate::error::Result;
 use crate::io::{Files, Owner, Scratch};

@@ -2,10 +2,11 @@
 
 use super::{beside, scratch_name};
 use crate::cluster::ClusterOptions;
+use crate::compare::CompareOptions;
 use crate::error::Result;
 use crate::error::opt::{
-    AGAINST, APPEND, COMMUNITIES, FIXED, INITIAL, MATCH, NODES, OUTPUT, REJECTS, REPRESENTATIVES,
-    SUMMARY,
+    AGAINST, APPEND, COMMUNITIES, FIXED, INITIAL, MATCH, MOVED, NODES, OUTPUT, REJECTS,
+    REPRESENTATIVES, SUMMARY,
 };
 use crate::io::Files;
 use crate::job::present::Targets;
@@ -63,6 +64,15 @@ pub fn export_paths(options: &ExportOptions) -> Paths {
         .write(OUTPUT, [&options.output])
         .write(NODES, &options.nodes)
         .work_in(&options.work_dir, &scratch_name(&options.output))
+}
+
+/// Returns the paths of [`compare`](crate::job::compare()).
+pub fn compare_paths(options: &CompareOptions) -> Paths {
+    Paths::default()
+        .read(None, [&options.a, &options.b])
+        .write(OUTPUT, &options.output)
+        .write(MOVED, &options.moved)
+        .work_in(&options.work_dir, &scratch_name(options.result()))
 }
 
 impl JobOptions {

@@ -1,0 +1,196 @@
+//! The comparison of two results as one HTML page: what changed, drawn, and in tables.
+
+use super::section::{percent, table};
+use crate::compare::FATES;
+use crate::screen::print::json;
+use maud::{Markup, html};
+use outcore::Result;
+use outcore::compare::{Change, CompareReport, Drawn, DrawnSide, Fate};
+use outcore::units::{format_count, format_counted};
+use outcore_page::chart::{self, Alluvial, AlluvialBlock, Drawing, Ribbon};
+use outcore_page::{document, facts};
+
+/// Name of the JSON inside the page.
+const DATA: &str = "outcore-report";
+
+/// Returns the page of a comparison.
+///
+/// # Errors
+/// `Io` if the report cannot be written as JSON.
+pub(crate) fn html(report: &CompareReport) -> Result<String> {
+    let title = format!("{} and {}", report.a.path, report.b.path);
+    let body = html! {
+        section.report {
+            h1 { (title) }
+            p.finding { (summary(report)) }
+            @if let Some(drawing) = drawing(report) { (drawing) }
+            section.experiment id="fates" { h2 { "What became of the communities" } (fates(report)) }
+            (changed(report))
+            section.experiment id="agreement" { h2 { "Agreement" } (agreement(report)) }
+            p.faint { "outcore " (env!("CARGO_PKG_VERSION")) " · report of " code { "outcore compare" } }
+        }
+    };
+    Ok(document(&title, body, DATA, &json(report)?))
+}
+
+/// Says in a few sentences what changed.
+fn summary(report: &CompareReport) -> String {
+    let CompareReport { a, b, node_count, moved_count, agreement, .. } = report;
+    let moved = match moved_count {
+        0 => "no node moved".to_owned(),
+        _ => format!(
+            "{} of {} moved to another community ({})",
+            format_count(*moved_count),
+            format_counted(*node_count, "node", "nodes"),
+            percent(*moved_count, *node_count)
+        ),
+    };
+    let kept = format!(
+        "{} of {} of A are unchanged in B and {} continued",
+        format_count(a.fates.unchanged),
+        format_counted(a.community_count, "community", "communities"),
+        format_count(a.fates.continued),
+    );
+    let only = match (a.only_count, b.only_count) {
+        (0, 0) => "Both have the same nodes".to_owned(),
+        (of_a, of_b) => {
+            format!("{} nodes are only in A, {} only in B", format_count(of_a), format_count(of_b))
+        }
+    };
+    format!(
+        "From A ({}) to B ({}), {moved}: NMI {:.4}, AMI {:.4}, ARI {:.4}. {kept}. {only}.",
+        a.path, b.path, agreement.nmi, agreement.ami, agreement.ari
+    )
+}
+
+fn drawing(report: &CompareReport) -> Option<Drawing> {
+    let Drawn { a, b, flows } = &report.drawn;
+    let columns = [blocks(a, "A"), blocks(b, "B")];
+    let ribbons: Vec<Ribbon> = flows
+        .iter()
+        .map(|flow| Ribbon {
+            left: flow.a,
+            right: flow.b,
+            size: flow.shared_count as f64,
+            reported: format!(
+                "{} from {} to {}",
+                format_counted(flow.shared_count, "node", "nodes"),
+                named(&a[flow.a], "A"),
+                named(&b[flow.b], "B")
+            ),
+        })
+        .collect();
+    let heads = [format!("A: {}", report.a.path), format!("B: {}", report.b.path)];
+    let described = format!(
+        "The largest communities of A on the left and of B on the right; ribbons are the nodes they share. {}",
+        summary(report)
+    );
+    let of = Alluvial {
+        heads: [&heads[0], &heads[1]],
+        columns: [&columns[0], &columns[1]],
+        ribbons: &ribbons,
+        described: &described,
+    };
+    chart::alluvial("Where the nodes of the largest communities went", &of)
+}
+
+fn blocks(all: &[DrawnSide], side: &str) -> Vec<AlluvialBlock> {
+    let block = |of: &DrawnSide| AlluvialBlock {
+        name: match &of.community {
+            Some(name) => format!("{name} · {}", format_count(of.size)),
+            None => {
+                format!("{} more · {}", format_count(of.community_count), format_count(of.size))
+            }
+        },
+        size: of.size as f64,
+        is_rest: of.community.is_none(),
+        reported: format!("{}: {}", named(of, side), format_counted(of.size, "node", "nodes")),
+    };
+    all.iter().map(block).collect()
+}
+
+fn named(of: &DrawnSide, side: &str) -> String {
+    match &of.community {
+        Some(name) => format!("community {name} of {side}"),
+        None => {
+            let others = format_counted(of.community_count, "other community", "other communities");
+            format!("{others} of {side}")
+        }
+    }
+}
+
+fn fates(report: &CompareReport) -> Markup {
+    let rows = FATES.map(|(name, of_a, of_b)| {
+        let (of_a, of_b) = (of_a(&report.a.fates), of_b(&report.b.fates));
+        vec![name.to_owned(), format_count(of_a), format_count(of_b)]
+    });
+    html! {
+        (table(&["communities", "of A", "of B"], &rows, &[]))
+        p.faint {
+            "Unchanged: the same nodes. Continued: more than half of the nodes of two communities together are in both. \
+             Split: more than half of a community of A is in communities of B that mostly consist of its nodes; of \
+             B, these parts are counted. Merged: more than half of a community of A is in a larger one of B; of B, the \
+             larger ones are counted. Gone, new: none of its nodes is in the other file. Mixed: anything else."
+        }
+    }
+}
+
+/// Lists the communities that nodes left and joined.
+fn changed(report: &CompareReport) -> Markup {
+    let left = rows(&report.left, Fate::of_a);
+    let joined = rows(&report.joined, Fate::of_b);
+    html! {
+        @if !left.is_empty() {
+            section.experiment id="left" {
+                h2 { "Communities of A that most nodes left" }
+                (table(&["community of A", "nodes", "left", "fate", "nodes in communities of B"], &left, &[3, 4]))
+            }
+        }
+        @if !joined.is_empty() {
+            section.experiment id="joined" {
+                h2 { "Communities of B that most nodes joined" }
+                (table(&["community of B", "nodes", "joined", "origin", "nodes in communities of A"], &joined, &[3, 4]))
+                p.faint { "Nodes that joined come from another community than most nodes do." }
+            }
+        }
+    }
+}
+
+fn rows(all: &[Change], fate: fn(Fate) -> &'static str) -> Vec<Vec<String>> {
+    let row = |change: &Change| {
+        let mut parts: Vec<String> = change
+            .parts
+            .iter()
+            .map(|part| format!("{} in {}", format_count(part.shared_count), part.community))
+            .collect();
+        let more = change.part_count - parts.len() as u64;
+        if more > 0 {
+            parts.push(format!("{} more", format_count(more)));
+        }
+        vec![
+            change.community.to_string(),
+            format_count(change.size),
+            format_count(change.moved_count),
+            fate(change.fate).to_owned(),
+            parts.join(", "),
+        ]
+    };
+    all.iter().map(row).collect()
+}
+
+fn agreement(report: &CompareReport) -> Markup {
+    let of = &report.agreement;
+    let rows = [
+        ("nodes in both", format_count(report.node_count)),
+        ("only in A", format_count(report.a.only_count)),
+        ("only in B", format_count(report.b.only_count)),
+        ("NMI", format!("{:.6}", of.nmi)),
+        ("AMI", format!("{:.6}", of.ami)),
+        ("ARI", format!("{:.6}", of.ari)),
+        ("F1 of pairs", format!("{:.6}", of.pair_f1)),
+        ("pairs of A that are together in B", format!("{:.6}", of.pair_precision)),
+        ("pairs of B that are together in A", format!("{:.6}", of.pair_recall)),
+        ("pairs of communities that share nodes", format_count(report.overlap_count)),
+    ];
+    facts(rows.iter().map(|(name, value)| (*name, value.as_str())))
+}
