@@ -278,6 +278,9 @@ fn wrap(text: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outcore_lab::claims::CLAIMS;
+    use outcore_lab::report::{Advice, SCHEMA, answers};
+    use outcore_lab::statistics::Interval;
 
     #[test]
     fn figures_are_right_aligned() {
@@ -303,14 +306,6 @@ mod tests {
         );
         assert_eq!(wrap("", ""), "\n");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use outcore_lab::claims::CLAIMS;
-    use outcore_lab::report::{Advice, SCHEMA, answers};
-    use outcore_lab::statistics::Interval;
 
     /// The longest names of methods, and no claim measured.
     #[test]
