@@ -26,7 +26,7 @@ from pathlib import Path
 
 WINDOWS = {"narrow": (390, 844), "middle": (1024, 768), "wide": (1400, 900)}
 SMALLEST_TEXT = 10.0
-#: Verdicts of the laboratory that are seen without scrolling.
+#: Verdicts and whole cards of the laboratory that are seen without scrolling.
 VERDICTS_MIN = 4
 #: Windows that a page of one report fills while its parts are folded.
 SCREENS_MAX = 6
@@ -40,8 +40,8 @@ FOLDED = """() => {
     const clips = getComputedStyle(each).overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1;
     return clips || box.right > root.clientWidth + 1 || box.left < -1;
   });
-  const seen = [...document.querySelectorAll('.badge')].filter(badge => {
-    const box = badge.getBoundingClientRect();
+  const seen = [...document.querySelectorAll('.badge, .card')].filter(each => {
+    const box = each.getBoundingClientRect();
     return box.height > 0 && box.bottom <= window.innerHeight;
   });
   return {
@@ -128,10 +128,8 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     found += seen["faults"]
     found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
     found += [f"a link has no target: {link!r}" for link in seen["lost"]]
-    if folder:
-        page.screenshot(path=folder / f"{shots}.png", full_page=True)
-        if (name, scheme) == ("wide", "light"):
-            page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
+    if folder and (name, scheme) == ("wide", "light"):
+        page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
     page.close()
     of = f"{page_path.name}, {name} {scheme}"
     print(f"{of}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")
