@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 FACTS = ("processor", "threads", "virtual machine", "memory", "system", "file system", "device")
-WORDS = {"holds": "holds", "differs": "differs", "cannot-tell": "cannot tell"}
+WORDS = {"holds": "holds", "differs": "differs", "cannot-tell": "cannot tell", "not-measured": "not measured"}
 
 HEAD = """# Claims, measured once
 
-What one run of `outcore lab all{effort} --compile` says of the [known claims](claims.md), on one machine; yours will
-differ, which is why the laboratory exists. A ratio is the time of the first way over that of the second, with the
-interval that holds together with all others. `evals/lab/judged.py` made this page from the report.
+What to use, and what is true of the [known claims](claims.md), by one run of `outcore lab all{effort} --compile` on one
+machine; yours will differ, which is why the laboratory exists. A ratio is the time of the first way over that of the
+second, with the interval that holds together with all others. `evals/lab/judged.py` made this page from the report.
 
 """
 
@@ -29,17 +30,30 @@ def three(value: float) -> str:
 
 
 def row(claim: dict[str, Any]) -> str:
-    ratio, (subject, object_) = claim["ratio"], claim["words"]
-    here = f"{three(ratio['middle'])}x ({three(ratio['low'])} to {three(ratio['high'])})" if ratio else "not measured"
+    subject, object_ = claim["words"]
     cells = (
-        f"{subject} against {object_}",
-        claim["source"],
-        claim["original"],
-        here,
         WORDS[claim["judgement"]],
+        f"{subject} against {object_}",
+        interval(claim["ratio"]),
+        claim["original"],
+        claim["source"],
         claim["because"],
     )
+    return line(cells)
+
+
+def line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def interval(ratio: dict[str, float] | None) -> str:
+    return f"{three(ratio['middle'])}x ({three(ratio['low'])} to {three(ratio['high'])})" if ratio else "-"
+
+
+def answer(task: str, advice: dict[str, Any]) -> str:
+    times = interval(advice["times"]) if advice["times"] else "nothing faster was found"
+    sure = "sure" if advice["is_sure"] else "unsure"
+    return line((f"{task}, {advice['when']}", f"`{advice['way']}`", times, f"`{advice['naive']}`", sure))
 
 
 def page(report: dict[str, Any]) -> str:
@@ -48,14 +62,19 @@ def page(report: dict[str, Any]) -> str:
     facts = [f"- {name}: {known[name].split('-')[0]}" for name in FACTS if name in known]
     claims = report["claims"]
     counts = {word: sum(WORDS[claim["judgement"]] == word for claim in claims) for word in WORDS.values()}
-    holds, differs, stay_open = counts.values()
-    summary = f"Of {len(claims)} claims, {holds} hold here, {differs} differ, {stay_open} stay open."
+    summary = (
+        f"Of {len(claims)} claims: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count) + "."
+    )
+    uses = ["| Task | Use | Times as fast | As | |", "| --- | --- | --- | --- | --- |"]
+    uses += [answer(each["task"], advice) for each in report["answers"] for advice in each["advice"]]
     table = [
-        "| Ways | Source | Ratio there | Ratio here | Verdict | Because |",
+        "| Verdict | Ways | Ratio here | Ratio there | Source | Because |",
         "| --- | --- | --- | --- | --- | --- |",
+        *map(row, claims),
     ]
-    findings = [f"- **{each['name']}**: {each['finding']}" for each in report["experiments"]]
-    parts = [*facts, "", summary, "", *table, *map(row, claims), "", "## What the experiments say", "", *findings, ""]
+    findings = [f"- **{each['name']}**: {each['finding']}" for each in report["experiments"] if each["finding"]]
+    parts = [*facts, "", "## What to use", "", *uses, "", "## Known claims", "", summary, "", *table, ""]
+    parts += ["## What else the experiments say", "", *findings, ""]
     return HEAD.format(effort={"default": ""}.get(report["effort"], f" --{report['effort']}")) + "\n".join(parts)
 
 

@@ -1,8 +1,10 @@
 """Opens pages of the laboratory and reports of jobs in a browser: wide, narrow, light, dark and on paper (bars L7, E4).
 
 Passes if the console is empty, nothing is fetched, every chart is shown with a size, every link has a target, and the
-body does not scroll sideways. In every chart, no text is small, cut, outside or over another text; every axis has marks
-and a word for what it shows; charts of the laboratory have reference lines. Writes screenshots for inspection.
+body does not scroll sideways and clips nothing, both folded and with all parts opened. The first screen of the
+laboratory shows verdicts, and its page is short while its parts are folded. In every chart, no text is small, cut,
+outside or over another text; every axis has marks and a word for what it shows; charts of the laboratory have reference
+lines. Writes screenshots for inspection.
 
 Of reports: the answer is on the first screen; no table or text has to be scrolled sideways or is cut off; convergence
 is at most 600 pixels high; in the network of communities, no name is over another name or over a circle that is not its
@@ -26,8 +28,34 @@ import shutil
 import sys
 from pathlib import Path
 
-WIDTHS = {"narrow": 390, "wide": 1400}
+WINDOWS = {"narrow": (390, 844), "middle": (1024, 768), "wide": (1400, 900)}
 SMALLEST_TEXT = 10.0
+#: Verdicts and whole cards of the laboratory that are seen without scrolling.
+VERDICTS_MIN = 4
+#: Windows that a page of one report fills while its parts are folded.
+SCREENS_MAX = 6
+
+# What is wider than its place: tables of figures may be, as they scroll by themselves.
+FOLDED = """() => {
+  const lab = document.getElementById('outcore-lab'), root = document.documentElement;
+  const wide = [...document.body.querySelectorAll('*')].filter(each => {
+    const box = each.getBoundingClientRect();
+    if (!box.width || each.closest('svg') || each.closest('.scroll')) return false;
+    const clips = getComputedStyle(each).overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1;
+    return clips || box.right > root.clientWidth + 1 || box.left < -1;
+  });
+  const seen = [...document.querySelectorAll('.badge, .card')].filter(each => {
+    const box = each.getBoundingClientRect();
+    return box.height > 0 && box.bottom <= window.innerHeight;
+  });
+  return {
+    clipped: wide.map(each => `${each.tagName.toLowerCase()}: ${each.textContent.trim().slice(0, 60)}`),
+    verdicts: lab ? seen.length : null,
+    screens: lab && document.querySelectorAll('.report').length === 1 ? root.scrollHeight / window.innerHeight : 0,
+    overflow: root.scrollWidth - root.clientWidth,
+  };
+}"""
+UNFOLD = "() => document.querySelectorAll('details').forEach(part => { part.open = true; })"
 
 # Text shrinks with its chart, so the size on the screen is measured.
 LOOK = """() => {
@@ -77,7 +105,6 @@ LOOK = """() => {
     outside,
     lost: [...document.querySelectorAll('a')].map(link => link.getAttribute('href'))
       .filter(to => !to.startsWith('#') || !document.getElementById(to.slice(1))),
-    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   };
 }"""
 
@@ -144,30 +171,38 @@ def is_remote(url: str) -> bool:
 def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None) -> list[str]:
     """Return the faults of a page at one width and in one color scheme."""
     found: list[str] = []
-    size = {"width": WIDTHS[name], "height": 900}
-    page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2)
+    width, height = WINDOWS[name]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=2)
     page.on("console", lambda message: found.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: found.append(f"error: {error}"))
     page.on("request", lambda request: found.extend([f"fetched: {request.url}"] * is_remote(request.url)))
     page.goto(page_path.resolve().as_uri())
     found += page.evaluate(FIRST)
+    shots = f"{page_path.stem}-{name}-{scheme}"
     if folder:
-        page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}-folded.png", full_page=True)
+        page.screenshot(path=folder / f"{shots}-first.png")
+        page.screenshot(path=folder / f"{shots}-folded.png", full_page=True)
+    for state in ("folded", "open"):
+        folded = page.evaluate(FOLDED)
+        if folded["overflow"] > 0:
+            found.append(f"{state}: the body is {folded['overflow']} pixels too wide")
+        found += [f"{state}: clipped: {each}" for each in folded["clipped"]]
+        if state == "folded" and folded["verdicts"] is not None and folded["verdicts"] < VERDICTS_MIN:
+            found.append(f"the first screen shows {folded['verdicts']} verdicts")
+        if state == "folded" and folded["screens"] > SCREENS_MAX:
+            found.append(f"the folded page fills {folded['screens']:.1f} screens")
+        page.evaluate(UNFOLD)
     seen = page.evaluate(LOOK)
     found += page.evaluate(REPORT)
     if seen["charts"] == 0 or seen["charts"] != seen["figures"]:
         found.append(f"{seen['charts']} of {seen['figures']} charts are shown")
-    if seen["overflow"] > 0:
-        found.append(f"the body is {seen['overflow']} pixels too wide")
     if seen["charts"] and seen["smallest"] < SMALLEST_TEXT:
         found.append(f"text of {seen['smallest']:.1f} pixels in a chart")
     found += seen["faults"]
     found += [f"text leaves its chart: {text!r}" for text in seen["outside"]]
     found += [f"a link has no target: {link!r}" for link in seen["lost"]]
-    if folder:
-        page.screenshot(path=folder / f"{page_path.stem}-{name}-{scheme}.png", full_page=True)
-        if (name, scheme) == ("wide", "light"):
-            page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
+    if folder and (name, scheme) == ("wide", "light"):
+        page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
     found += choose(page)
     page.close()
     of = f"{page_path.name}, {name} {scheme}"
@@ -192,7 +227,7 @@ def main() -> int:
     with sync_playwright() as playwright:
         # Containers often run as root, where Chromium has no sandbox; the page is a local file.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for page_path, name, scheme in itertools.product(arguments.pages, WIDTHS, ("light", "dark")):
+        for page_path, name, scheme in itertools.product(arguments.pages, WINDOWS, ("light", "dark")):
             found += faults(browser, page_path, name, scheme, arguments.screenshots)
         browser.close()
     for fault in found:

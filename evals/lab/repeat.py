@@ -73,8 +73,8 @@ def verdicts(report: Report) -> dict[str, int | None]:
 
 def judgements(report: Report) -> dict[str, int | None]:
     """Return what the machine says of each claim: holds (1), differs (-1), or none."""
-    said = {"holds": 1, "differs": -1, "cannot-tell": None}
-    return {claim["name"]: said[claim["judgement"]] for claim in report["claims"]}
+    said = {"holds": 1, "differs": -1}
+    return {claim["name"]: said.get(claim["judgement"]) for claim in report["claims"]}
 
 
 def unequal(report: Report) -> list[str]:

@@ -28,7 +28,11 @@ def lab(folder: Path, name: str, arguments: list[str]) -> dict[str, Any]:
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         places.cannot_run(f"{' '.join(arguments)} failed:\n{ended.stderr}")
-    return {experiment["name"]: experiment for experiment in json.loads(report.read_text())["experiments"]}
+    return json.loads(report.read_text())
+
+
+def experiments(report: dict[str, Any]) -> dict[str, Any]:
+    return {experiment["name"]: experiment for experiment in report["experiments"]}
 
 
 def seconds(row: dict[str, Any]) -> float:
@@ -53,8 +57,9 @@ def main() -> int:
     options = results.arguments("lab", "rows of the laboratory, known facts, and speed of the engine", repeats=1)
     full = options.scale == "full"
     folder = places.fresh(places.data_folder() / "lab")
-    first = lab(folder, "first", ["all", "--quick", "--compile"])
-    larger = {name: lab(folder, name, [name])[name] for name in LARGER} if full else first
+    report = lab(folder, "first", ["all", "--quick", "--compile"])
+    first = experiments(report)
+    larger = {name: experiments(lab(folder, name, [name]))[name] for name in LARGER} if full else first
 
     result = results.Result("lab", "L1, L2, L3, L5", options.scale, {"experiments": list(first)})
     for name, experiment in first.items():
@@ -100,8 +105,9 @@ def main() -> int:
     engine = min(seconds(row) for row in rows if "outcore" in row["name"])
     result.check("L3 writing: best row / engine", best / engine, 0.9, ">=", unit="x", judged=full)
 
-    for name in first:
-        result.notes.append(f"L5 {name}: {first[name]['finding']}")
+    for answer in report["answers"]:
+        ways = [f"{each['when']} `{each['way']}`" for each in answer["advice"]]
+        result.notes.append(f"L5 {answer['task']}: {', '.join(ways)}")
     places.fresh(folder)
     return result.finish()
 

@@ -7,6 +7,9 @@ use outcore::units::format_bytes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Name of the share of the processors' time that the host of a virtual machine gave to others.
+pub const STOLEN: &str = "processor time stolen by the host";
+
 /// Facts by name.
 pub type Facts = BTreeMap<String, String>;
 
@@ -21,11 +24,12 @@ pub fn machine(directory: &Path) -> Facts {
     let os = std::env::consts::OS;
     let release = read("/proc/sys/kernel/osrelease");
     add("system", Some(release.map_or_else(|| os.into(), |release| format!("{os} {release}"))));
-    add("directory", Some(directory.display().to_string()));
+    let absolute = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+    add("directory", Some(absolute.display().to_string()));
     add("C library", crate::api::system::c_library());
     processor(&mut add);
     memory(&mut add);
-    disk(directory, &mut add);
+    disk(&absolute, &mut add);
     facts
 }
 
@@ -54,6 +58,37 @@ fn pressure(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let average = line.split(' ').find_map(|field| field.strip_prefix("avg10="))?;
     Some(average.to_owned())
+}
+
+/// Time of all processors since the system was started, in its own unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticks {
+    all: u64,
+    /// Time that the host of a virtual machine gave to others while a process here was ready to run.
+    stolen: u64,
+}
+
+impl Ticks {
+    /// Returns the time so far; `None` if the system does not report it.
+    pub fn now() -> Option<Self> {
+        Self::of(&read("/proc/stat")?)
+    }
+
+    fn of(table: &str) -> Option<Self> {
+        let line = table.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        // User, nice, system, idle, waiting, two kinds of interrupts, stolen; guests are part of user.
+        let ticks = line.split_whitespace().take(8).map(str::parse);
+        let ticks = ticks.collect::<Result<Vec<u64>, _>>().ok()?;
+        Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
+    }
+
+    /// Returns the share of the time since then that was stolen, as a fact.
+    pub fn stolen_since(self) -> Option<(String, String)> {
+        let now = Self::now()?;
+        let [all, stolen] = [(now.all, self.all), (now.stolen, self.stolen)]
+            .map(|(now, then)| now.saturating_sub(then) as f64);
+        Some((STOLEN.into(), format!("{:.1} %", stolen / all.max(1.0) * 100.0)))
+    }
 }
 
 fn processor(add: &mut impl FnMut(&str, Option<String>)) {
@@ -129,8 +164,7 @@ fn disk(directory: &Path, add: &mut impl FnMut(&str, Option<String>)) {
     let free = outcore::io::Files::default().free_bytes(directory);
     add("disk space free", free.map(format_bytes));
     let table = read("/proc/self/mountinfo").unwrap_or_default();
-    let Ok(absolute) = directory.canonicalize() else { return };
-    let Some(mount) = mount_of(&table, &absolute) else { return };
+    let Some(mount) = mount_of(&table, directory) else { return };
     add("file system", Some(mount.kind.clone()));
     add("mount options", Some(mount.options.clone()));
     let is_named = mount.source.starts_with("/dev/") || !mount.source.contains('/');
@@ -252,6 +286,9 @@ mod tests {
         let text = "some avg10=1.25 avg60=0.00 avg300=0.00 total=1\nfull avg10=9 total=2";
         assert_eq!(pressure(text).as_deref(), Some("1.25"));
         assert_eq!(field("model name\t: A b\nx: y", "model name").as_deref(), Some("A b"));
+        let ticks = Ticks::of("cpu  10 1 5 80 2 0 1 4 0 0\ncpu0 1 1 1 1 1 1 1 1").unwrap();
+        assert_eq!(ticks, Ticks { all: 103, stolen: 4 });
+        assert_eq!(Ticks::of("cpu  10 1"), None);
         assert_eq!(virtual_machine(true, None).as_deref(), Some("yes"));
     }
 
@@ -259,6 +296,6 @@ mod tests {
     fn this_machine_reports_some_facts() {
         let facts = machine(Path::new("."));
         assert!(facts.contains_key("system") && facts.contains_key("processor"), "{facts:?}");
-        assert_eq!(facts["directory"], ".");
+        assert!(Path::new(&facts["directory"]).is_absolute(), "{facts:?}");
     }
 }

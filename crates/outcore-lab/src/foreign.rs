@@ -25,6 +25,8 @@ struct Source {
     options: &'static [&'static str],
     /// Last arguments.
     libraries: &'static [&'static str],
+    /// Packages of Debian that have the compiler and the libraries.
+    packages: &'static str,
 }
 
 const SOURCES: &[Source] = &[
@@ -35,6 +37,7 @@ const SOURCES: &[Source] = &[
         compiler: "g++",
         options: &["-O2", "-std=c++17"],
         libraries: &[],
+        packages: "g++",
     },
     Source {
         name: "transfer.f90",
@@ -43,6 +46,7 @@ const SOURCES: &[Source] = &[
         compiler: "gfortran",
         options: &["-O2", "-fwrapv"],
         libraries: &[],
+        packages: "gfortran",
     },
     Source {
         name: "write.cpp",
@@ -51,6 +55,7 @@ const SOURCES: &[Source] = &[
         compiler: "g++",
         options: &["-O2", "-std=c++17"],
         libraries: &[],
+        packages: "g++",
     },
     Source {
         name: "write_fmt.cpp",
@@ -59,6 +64,7 @@ const SOURCES: &[Source] = &[
         compiler: "g++",
         options: &["-O2", "-std=c++17"],
         libraries: &["-lfmt"],
+        packages: "g++ libfmt-dev",
     },
 ];
 
@@ -99,7 +105,7 @@ impl Foreign {
         let made = if self.compile {
             self.compiled(source)?
         } else {
-            Err(format!("use {COMPILE} to measure it"))
+            Err(format!("use {COMPILE} (Debian: `apt install {}`)", source.packages))
         };
         self.programs.borrow_mut().insert(source.name, made.clone());
         Ok(made)
@@ -116,7 +122,10 @@ impl Foreign {
 
     fn compiled(&self, source: &Source) -> Result<std::result::Result<PathBuf, String>> {
         let Some(version) = version(source.compiler) else {
-            return Ok(Err(format!("no {} compiler ({}) found", source.language, source.compiler)));
+            let Source { language, compiler, packages, .. } = source;
+            return Ok(Err(format!(
+                "no {language} compiler ({compiler}) found (Debian: `apt install {packages}`)"
+            )));
         };
         let text = self.directory.join(source.name);
         let program = self.directory.join(source.name.replace('.', "-"));
@@ -152,7 +161,11 @@ fn version(compiler: &str) -> Option<String> {
 fn complaint(source: &Source, stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| line.contains("error")).unwrap_or_default();
-    format!("{} does not compile {}: {}", source.compiler, source.name, line.trim())
+    let Source { compiler, name, packages, .. } = source;
+    format!(
+        "{compiler} does not compile {name} (Debian: `apt install {packages}`): {}",
+        line.trim()
+    )
 }
 
 /// Runs a method once.

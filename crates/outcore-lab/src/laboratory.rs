@@ -1,7 +1,7 @@
 //! One call of the laboratory: runs experiments in turn and records the environment.
 
 use crate::experiments::Listed;
-use crate::report::{LabReport, SCHEMA};
+use crate::report::{LabReport, SCHEMA, answers};
 use crate::workplace::{Effort, Workplace};
 use crate::{claims, environment};
 use outcore::error::opt::{DIR, QUICK};
@@ -45,6 +45,7 @@ fn measure(
     finished: &mut dyn FnMut(&LabReport) -> Result<()>,
 ) -> Result<LabReport> {
     let mut report = begun(options, experiments);
+    let ticks = environment::Ticks::now();
     let workplace = Workplace::create(&options.directory, options.effort, options.seed, observer)
         .map_err(with_directory_hint)?
         .compile(options.compile);
@@ -53,6 +54,7 @@ fn measure(
         let summary = format!("{}: {} methods", experiment.name, experiment.rows.len());
         report.add(experiment);
         report.environment.extend(environment::load("after"));
+        report.environment.extend(ticks.and_then(environment::Ticks::stolen_since));
         finished(&report)?;
         if let Some(error) = workplace.take_end() {
             return Err(error);
@@ -73,6 +75,7 @@ fn begun(options: &LabOptions, experiments: &[Listed]) -> LabReport {
         effort: options.effort,
         seed: options.seed,
         environment,
+        answers: answers(&[]),
         experiments: Vec::with_capacity(experiments.len()),
         claims: claims::expected(&names),
     }

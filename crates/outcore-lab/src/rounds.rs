@@ -30,7 +30,7 @@ const TRIES: u32 = 3;
 /// Maximum number of additional rounds for runs that were left out.
 const ADDITIONAL: u32 = 3;
 /// Ratio of a canary to the baseline from which on the machine counts as disturbed.
-const DISTURBED: f64 = 1.5;
+pub(crate) const DISTURBED: f64 = 1.5;
 /// Maximum seconds of a run that is repeated.
 const REPEATED_SECONDS: f64 = 0.25;
 

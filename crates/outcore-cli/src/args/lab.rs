@@ -11,7 +11,7 @@ Examples:
   outcore lab all --dir /mnt/data --html disk.html
   outcore lab random-read --quick
   outcore lab compare before.json after.json
-  outcore lab report disk.html
+  outcore lab report disk.html --verbose
   outcore lab report here.json there.json --html both.html
   outcore lab report disk.json --csv > disk.csv";
 
@@ -26,7 +26,7 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     #[command(flatten)]
     One(One),
-    /// Run all experiments in turn and summarize their findings
+    /// Run all experiments in turn: what to use for each task, and which known claims hold
     All(LabRun),
     /// Measure the engine's reads and writes, and its speed on this machine, and store them as the
     /// profile that jobs plan with
@@ -101,16 +101,16 @@ pub(crate) struct LabRun {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabShow {
-    /// Also write tables and charts as one self-contained page
+    /// Also write answers, tables and charts as one self-contained page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Print JSON instead of tables
+    /// Print JSON, with every sample
     #[arg(long, group = "format")]
     pub(crate) json: bool,
-    /// Print every figure of every row as CSV instead of tables
+    /// Print every figure of every row as CSV
     #[arg(long, group = "format")]
     pub(crate) csv: bool,
-    /// Print the tables as Markdown
+    /// Print answers and tables as Markdown
     #[arg(long, group = "format")]
     pub(crate) markdown: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) fn lab(files: &Files, arguments: &Lab, terminal: &Terminal) -> Result
         LabCommand::All(run) => measure(files, LIST, run, terminal),
         LabCommand::Tune(arguments) => tune(files, arguments, terminal),
         LabCommand::Compare(arguments) => compare(files, arguments),
-        LabCommand::Report(reports) => show_again(files, reports),
+        LabCommand::Report(reports) => show_again(files, reports, terminal.is_verbose()),
     }
 }
 
@@ -53,12 +53,14 @@ fn measure(files: &Files, list: &[Listed], run: &LabRun, terminal: &Terminal) ->
             print(stored::json(&report)?.as_bytes())?;
         }
         let kept = kept(&report, list.len());
-        show(files, &[report], &run.show)?;
+        show(files, &[report], &run.show, terminal.is_verbose())?;
         ended.map_err(|error| note_interrupted(error).note(kept))?;
     } else {
         ended.map_err(note_interrupted)?;
     }
-    terminal.done(&[]);
+    let written = run.output.iter().chain(&run.show.html).filter(|path| *path != Path::new("-"));
+    let written = written.map(|path| format!("every row is in `{}`", path.display()));
+    terminal.done(&written.collect::<Vec<_>>());
     Ok(())
 }
 
@@ -144,7 +146,7 @@ fn compare(files: &Files, arguments: &LabCompare) -> Result<()> {
     text::print(&text::comparison(&comparison))
 }
 
-fn show_again(files: &Files, arguments: &LabReports) -> Result<()> {
+fn show_again(files: &Files, arguments: &LabReports, is_verbose: bool) -> Result<()> {
     let paths = Paths::default().read(None, &arguments.reports);
     paths.write(HTML, &arguments.show.html).check(files)?;
     check_endings(None, arguments.show.html.as_deref())?;
@@ -152,10 +154,10 @@ fn show_again(files: &Files, arguments: &LabReports) -> Result<()> {
     for path in &arguments.reports {
         reports.extend(stored::parse(path, &files.read(path)?)?);
     }
-    show(files, &reports, &arguments.show)
+    show(files, &reports, &arguments.show, is_verbose)
 }
 
-fn show(files: &Files, reports: &[LabReport], show: &LabShow) -> Result<()> {
+fn show(files: &Files, reports: &[LabReport], show: &LabShow, is_verbose: bool) -> Result<()> {
     if let Some(path) = &show.html {
         write(files, path, &page::html(reports))?;
     }
@@ -169,7 +171,8 @@ fn show(files: &Files, reports: &[LabReport], show: &LabShow) -> Result<()> {
     if show.markdown {
         return print(export::markdown(reports).as_bytes());
     }
-    text::print(&reports.iter().map(text::report).collect::<Vec<_>>().join("\n\n"))
+    let texts: Vec<String> = reports.iter().map(|each| text::report(each, is_verbose)).collect();
+    text::print(&texts.join("\n\n"))
 }
 
 fn write(files: &Files, path: &Path, text: &str) -> Result<()> {

@@ -1,13 +1,15 @@
-//! Reports as text: a heading for each experiment, its tables, and its findings.
+//! Reports as text: first what to use and which claims hold, on a screen; then, on request, the tables of each experiment.
 
 use anstyle::Style;
-use outcore::error::opt::FULL;
+use outcore::error::opt::{FULL, HTML, OUTPUT};
 use outcore::{Error, Result};
 use outcore_lab::Effort;
-use outcore_lab::claims::{Judged, counts, summary};
+use outcore_lab::claims::{Judged, Judgement, counts, summary};
+use outcore_lab::report::busy::busy;
 use outcore_lab::report::compare::{Compared, ComparedRow, Comparison};
-use outcore_lab::report::{Experiment, LabReport, Table, percent, tables, three};
+use outcore_lab::report::{Answer, Experiment, LabReport, Table, percent, tables, three};
 use outcore_lab::tune::{Tuned, rows};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -26,40 +28,80 @@ pub(crate) fn print(text: &str) -> Result<()> {
         .map_err(|e| Error::io("write", Path::new("-"), e))
 }
 
-/// Returns the text of a report.
-pub(crate) fn report(report: &LabReport) -> String {
+/// Returns the text of a report: at most 60 lines, or with all tables if `is_verbose`.
+pub(crate) fn report(report: &LabReport, is_verbose: bool) -> String {
     let effort = match report.effort {
         Effort::Quick => ", quick",
         Effort::Default => "",
         Effort::Full => ", full",
     };
-    let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
+    let [files, directory, system] =
+        ["file system", "directory", "system"].map(|name| report.fact(name));
+    let (version, seed) = (&report.version, report.seed);
     let mut text = format!(
-        "outcore {} laboratory{effort}, seed {}: {} in `{}` ({})\n",
-        report.version,
-        report.seed,
-        fact("file system"),
-        fact("directory"),
-        fact("system"),
+        "outcore {version} laboratory{effort}, seed {seed}: {files} in `{directory}` ({system})\n"
     );
-    for each in &report.experiments {
-        text += &experiment(each);
+    if let Some(warning) = busy(report) {
+        text += &wrap(&warning, "");
     }
-    text + &short(&report.claims)
+    text += &answers(&report.answers);
+    if report.answers.iter().all(|answer| answer.advice.is_empty()) {
+        for each in report.experiments.iter().filter(|each| !each.finding.is_empty()) {
+            text += &wrap(&format!("{}: {}", each.name, each.finding), "");
+        }
+    }
+    text += &claims(&report.claims);
+    if is_verbose {
+        return report.experiments.iter().fold(text, |text, each| text + &experiment(each));
+    }
+    text + &format!("\n`--verbose` prints every row; {OUTPUT} and {HTML} keep them, with charts\n")
 }
 
-/// Returns the claims of the summary, each on at most two lines.
-fn short(claims: &[Judged]) -> String {
-    let mut text = String::new();
+/// Returns what to use for each task.
+fn answers(answers: &[Answer]) -> String {
+    let mut text = format!("\n{HEADING}what to use{HEADING:#}\n");
+    for answer in answers {
+        let Some(naive) = answer.naive() else {
+            let _ = writeln!(text, "{}: not measured, use `{}`", answer.task, answer.command());
+            continue;
+        };
+        let _ = writeln!(text, "{}, times as fast as `{naive}`", answer.task);
+        for each in &answer.advice {
+            let (times, certainty) = (each.times_text(), each.certainty());
+            text += &wrap(&format!("{}: `{}`, {times}, {certainty}", each.when, each.way), "  ");
+        }
+    }
+    text
+}
+
+/// Returns the claims of the summary, each on a line below its source, and why some of them were not measured.
+fn claims(claims: &[Judged]) -> String {
     let summary = summary(claims);
     if summary.is_empty() {
-        return text;
+        return String::new();
     }
-    let _ = write!(text, "\n{HEADING}in short{HEADING:#}\n");
-    for claim in summary {
-        text += &wrap(&format!("{}: {}", claim.judgement.name(), claim.sentence()), "  ");
+    let cells = |claim: &&Judged| {
+        vec![claim.judgement.name().into(), claim.compared(), claim.here(), claim.original.clone()]
+    };
+    let headings = ["verdict", "claim", "here", "there"].map(String::from).to_vec();
+    let rows = summary.iter().map(cells).collect();
+    let table = lines(&Table { group: String::new(), headings, rows });
+    let mut lines = table.lines();
+    let mut text = format!("\n{HEADING}known claims{HEADING:#}\n");
+    text.extend(lines.next().map(|headings| format!("{headings}\n")));
+    let mut title = None;
+    for (claim, line) in summary.iter().zip(lines) {
+        if title.replace(&claim.title) != Some(&claim.title) {
+            let _ = writeln!(text, "{}: {}", claim.source, claim.title);
+        }
+        let _ = writeln!(text, "{line}");
     }
-    text + &wrap(&counts(claims), "  ")
+    let missing = summary.iter().filter(|claim| claim.judgement == Judgement::NotMeasured);
+    let reasons: BTreeSet<&str> = missing.map(|claim| claim.because.as_str()).collect();
+    for reason in reasons {
+        text += &wrap(&format!("not measured: {reason}"), "");
+    }
+    text + &wrap(&counts(claims), "")
 }
 
 fn experiment(experiment: &Experiment) -> String {
@@ -236,6 +278,9 @@ fn wrap(text: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outcore_lab::claims::CLAIMS;
+    use outcore_lab::report::{Advice, SCHEMA, answers};
+    use outcore_lab::statistics::Interval;
 
     #[test]
     fn figures_are_right_aligned() {
@@ -260,5 +305,41 @@ mod tests {
             "{text}"
         );
         assert_eq!(wrap("", ""), "\n");
+    }
+
+    /// The longest names of methods, and no claim measured.
+    #[test]
+    fn all_answers_and_claims_fit_on_a_screen() {
+        let advice = |when: &str, way: &str| Advice {
+            when: when.into(),
+            way: way.into(),
+            figure: "123 ns each".into(),
+            naive: "seek and write, in the order of the input".into(),
+            times: Some(Interval { middle: 12.3, low: 11.1, high: 13.9 }),
+            is_sure: false,
+        };
+        let mut answers = answers(&[]);
+        for answer in &mut answers {
+            answer.advice = vec![
+                advice("larger than memory", "64-way merge in place of 40,000-edge runs, 2 passes"),
+                advice("in memory", "io_uring direct, unsorted, depth 64"),
+            ];
+        }
+        let facts = [("pressure before", "cpu 96.00 %, io 88.00 %, memory 77.00 %")];
+        let all = LabReport {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            effort: Effort::Quick,
+            seed: 4_000_000_000,
+            environment: facts.map(|(name, value)| (name.into(), value.into())).into(),
+            answers,
+            experiments: Vec::new(),
+            claims: CLAIMS.iter().map(|claim| claim.unmeasured("why".into())).collect(),
+        };
+        let text = report(&all, false);
+        assert!(text.lines().count() <= 60, "{} lines: {text}", text.lines().count());
+        let is_long = |line: &&str| width(line) > WIDTH + 4;
+        assert_eq!(text.lines().skip(1).find(is_long), None, "{text}");
+        assert!(text.contains("not measured: why") && text.contains("machine was busy"), "{text}");
     }
 }

@@ -52,6 +52,11 @@ impl Terminal {
         }
     }
 
+    /// Returns whether the user asked for everything.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+/// Maximum number of lines of a report without `--verbose`.
+const SCREEN: usize = 60;
+
 #[test]
 fn measuring_stops_and_cleans_up_too() {
     let directory = tempfile::tempdir().unwrap();
@@ -49,8 +52,12 @@ fn finished_experiments_survive_an_interruption() {
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stderr(&output).contains("1 of 12 experiments"), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("random-read") && text.contains("in short"), "{text}");
-    assert!(!text.contains("random-update"), "{text}");
+    let answered = text.contains("read records at random, times as fast as `fread, unsorted,");
+    assert!(answered && text.contains("known claims"), "{text}");
+    assert!(
+        text.contains("update records: not measured, use `outcore lab random-update`"),
+        "{text}"
+    );
     assert_eq!(listed(directory.path()), [report], "only the report is left");
     let shown = run(directory.path(), &["lab", "report", "report.json"]);
     assert_eq!(String::from_utf8(shown.stdout).unwrap(), text);
@@ -106,6 +113,14 @@ fn a_saved_report_is_shown_again_unchanged() {
         .unwrap();
     assert!(measured.status.success(), "{}", stderr(&measured));
     assert_eq!(listed(directory.path()).len(), 2, "only the two files");
+    let first = String::from_utf8(measured.stdout.clone()).unwrap();
+    assert!(first.lines().count() <= SCREEN, "the answers fit on a screen: {first}");
+    let absolute = directory.path().canonicalize().unwrap();
+    assert!(first.contains(&format!(" in `{}` (", absolute.display())), "{first}");
+    let rows = run(directory.path(), &["lab", "report", "--verbose", "report.json"]);
+    let rows = String::from_utf8(rows.stdout).unwrap();
+    assert!(rows.starts_with(first.split("\n`--verbose`").next().unwrap().trim_end()), "{rows}");
+    assert!(rows.contains("\n  fread, unsorted, buffered, SEEK_SET, rb  "), "{rows}");
     for file in ["report.json", "page.html"] {
         let shown = run(directory.path(), &["lab", "report", file]);
         assert_eq!(shown.stdout, measured.stdout, "{file}");
@@ -116,7 +131,8 @@ fn a_saved_report_is_shown_again_unchanged() {
     let csv = run(directory.path(), &["lab", "report", "--csv", "report.json", "page.html"]);
     let lines = String::from_utf8(csv.stdout).unwrap();
     assert!(lines.starts_with("report,directory,experiment,group,method,state,rounds,"), "{lines}");
-    assert!(lines.lines().count() > 50 && lines.contains("\r\n2,.,random-read,warm,"), "{lines}");
+    assert!(lines.lines().count() > 50 && lines.contains(",random-read,warm,"), "{lines}");
+    assert!(lines.contains(&format!("\r\n2,{},random-read,", absolute.display())), "{lines}");
     let markdown = run(directory.path(), &["lab", "report", "--markdown", "report.json"]);
     let page = String::from_utf8(markdown.stdout).unwrap();
     assert!(page.contains("\n| fread, unsorted, buffered, SEEK\\_SET, rb | warm | "), "{page}");

@@ -4,13 +4,14 @@
 //! A claim is about a ratio of times. It holds if the whole interval of the ratio on this machine obeys the rule, it
 //! differs if none of the interval does, and otherwise it stays open. The interval holds together with those of
 //! all other comparisons of the experiment ([`crate::statistics`]); where a claim is about several pairs of rows, each
-//! round counts once, with the mean of the pairs.
+//! round counts once, with the mean of the pairs. A claim whose rows do not exist is not measured, which is no verdict
+//! on it: the reason says what to install or to type.
 
 mod table;
 
 use crate::meter::Cost;
 use crate::number::three;
-use crate::row::Row;
+use crate::row::{Missing, Row};
 use crate::statistics::{Interval, LogRatios};
 use serde::{Deserialize, Serialize};
 pub use table::CLAIMS;
@@ -81,17 +82,23 @@ pub enum Judgement {
     Holds,
     /// It does not.
     Differs,
-    /// The measurement leaves both possible, or is missing.
+    /// The measurement leaves both possible.
     CannotTell,
+    /// There are no rows to compare.
+    NotMeasured,
 }
 
 impl Judgement {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::CannotTell, Self::NotMeasured];
+
     /// Returns the displayed name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::Differs => "differs",
             Self::CannotTell => "cannot tell",
+            Self::NotMeasured => "not measured",
         }
     }
 }
@@ -103,6 +110,8 @@ pub struct Judged {
     pub name: String,
     /// Author and year.
     pub source: String,
+    /// Title of the text.
+    pub title: String,
     /// Machine of the source.
     pub machine: String,
     /// What the source says.
@@ -124,11 +133,14 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Returns the claim in a sentence: the ratio here, the ratio in the source, and the reason.
-    pub fn sentence(&self) -> String {
-        let here = self.ratio.map_or("?".into(), |ratio| three(ratio.middle));
-        let ((subject, object), Self { source, original, because, .. }) = (&self.words, self);
-        format!("{subject}: {here}x the time of {object} ({source}: {original}); {because}")
+    /// Returns what is compared.
+    pub fn compared(&self) -> String {
+        format!("{} against {}", self.words.0, self.words.1)
+    }
+
+    /// Returns the ratio here; `-` if there is none.
+    pub fn here(&self) -> String {
+        self.ratio.map_or_else(|| "-".into(), |ratio| format!("{}x", three(ratio.middle)))
     }
 }
 
@@ -182,6 +194,28 @@ impl Deciding {
         }
     }
 
+    /// Returns the reason why there are no pairs to compare; `None` if there are some.
+    pub(crate) fn lacking(self, rows: &[Row], missing: &[Missing]) -> Option<String> {
+        if !self.pairs(rows).is_empty() {
+            return None;
+        }
+        let (group, names) = match self {
+            Self::Rows(_, group, pairs) => {
+                (group, pairs.iter().flat_map(|(of, to)| [*of, *to]).collect())
+            }
+            Self::Words(_, group, begin, _) => (group, vec![begin]),
+        };
+        // A missing method stands for its rows of all sizes.
+        let group = format!(" ({group})");
+        let is_of = |each: &&Missing| {
+            let method = each.name.strip_suffix(&group).unwrap_or(&each.name);
+            let mut rests = names.iter().filter_map(|name| name.strip_prefix(method));
+            rests.any(|rest| rest.is_empty() || rest.starts_with([',', ' ']))
+        };
+        let reason = missing.iter().find(is_of).map(|each| each.reason.clone());
+        Some(reason.unwrap_or_else(|| "no row of it was measured in this run".into()))
+    }
+
     /// Returns the mean log ratio of all pairs in each round in which all of them ran.
     pub(crate) fn log_ratios(self, rows: &[Row], cost: Cost) -> LogRatios {
         let pairs = self.pairs(rows).into_iter();
@@ -214,18 +248,20 @@ pub(crate) fn twin<'r>(rows: &'r [Row], row: &Row, words: (&str, &str)) -> Optio
 /// Returns the claims that some experiments decide, not yet judged.
 pub(crate) fn expected(experiments: &[&str]) -> Vec<Judged> {
     let is_expected = |claim: &&Claim| experiments.contains(&claim.rows.experiment());
-    CLAIMS.iter().filter(is_expected).map(|claim| claim.judged(None, None)).collect()
+    let open = |claim: &Claim| {
+        claim.unmeasured(format!("`outcore lab {}` measures it", claim.rows.experiment()))
+    };
+    CLAIMS.iter().filter(is_expected).map(open).collect()
 }
 
-/// Maximum number of claims in a summary: with two lines for each, it fits on a screen of 24 lines.
-pub const SUMMARIZED: usize = 11;
+/// Maximum number of claims in a summary: with the answers to all tasks, they fit on a screen of 60 lines.
+pub const SUMMARIZED: usize = 13;
 
-/// Returns the claims of a summary: those that were measured, headlines first, in the order of the table.
+/// Returns the claims of a summary: headlines first, measured or not, then those that were decided, in the order of the
+/// table.
 pub fn summary(claims: &[Judged]) -> Vec<&Judged> {
-    let mut ranked: Vec<(usize, &Judged)> =
-        claims.iter().enumerate().filter(|(_, claim)| claim.ratio.is_some()).collect();
-    let is_decided = |claim: &Judged| claim.judgement != Judgement::CannotTell;
-    ranked.sort_by_key(|(_, claim)| (!claim.is_headline, !is_decided(claim)));
+    let mut ranked: Vec<(usize, &Judged)> = claims.iter().enumerate().collect();
+    ranked.sort_by_key(|(_, claim)| (!claim.is_headline, claim.judgement as u8));
     ranked.truncate(SUMMARIZED);
     ranked.sort_by_key(|(at, _)| *at);
     ranked.into_iter().map(|(_, claim)| claim).collect()
@@ -233,10 +269,12 @@ pub fn summary(claims: &[Judged]) -> Vec<&Judged> {
 
 /// Counts the claims by their judgement.
 pub fn counts(claims: &[Judged]) -> String {
+    let words = ["hold", "differ", "cannot be told", "are not measured"];
     let count = |judgement| claims.iter().filter(|claim| claim.judgement == judgement).count();
-    let [holds, differs, open] =
-        [Judgement::Holds, Judgement::Differs, Judgement::CannotTell].map(count);
-    format!("{} known claims: {holds} hold, {differs} differ, {open} cannot tell", claims.len())
+    let counts = Judgement::ALL.into_iter().zip(words).map(|(each, word)| (count(each), word));
+    let counts = counts.filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    format!("of {} known claims, {}", claims.len(), counts.join(", "))
 }
 
 /// Returns the claims that an experiment decides.
@@ -245,21 +283,30 @@ pub(crate) fn of(experiment: &str) -> impl Iterator<Item = &'static Claim> {
 }
 
 impl Claim {
-    /// Judges the claim by the ratio on this machine; `doubt` is a reason to trust no ratio.
+    /// Judges the claim by the ratio on this machine, `None` after too few rounds; `doubt` is a reason to trust no ratio.
     pub fn judged(&self, ratio: Option<Interval>, doubt: Option<&str>) -> Judged {
-        let missing = "its rows were not measured in this run";
         let (judgement, because) = match (ratio, doubt) {
-            (None, _) => (Judgement::CannotTell, missing),
+            (None, _) => (Judgement::CannotTell, "too few rounds"),
             (Some(_), Some(doubt)) => (Judgement::CannotTell, doubt),
             (Some(ratio), None) => match self.rule.judge(ratio) {
                 Judgement::Holds => (Judgement::Holds, self.because.0),
                 Judgement::Differs => (Judgement::Differs, self.because.1),
-                Judgement::CannotTell => (Judgement::CannotTell, "the interval allows both"),
+                open => (open, "the interval allows both"),
             },
         };
+        self.with(ratio, judgement, because.into())
+    }
+
+    /// Returns the claim without a verdict, because there are no rows to compare; `reason` says what to do about it.
+    pub fn unmeasured(&self, reason: String) -> Judged {
+        self.with(None, Judgement::NotMeasured, reason)
+    }
+
+    fn with(&self, ratio: Option<Interval>, judgement: Judgement, because: String) -> Judged {
         Judged {
             name: self.name.into(),
             source: format!("{} {}", self.reference.who, self.reference.year),
+            title: self.reference.title.into(),
             machine: self.reference.machine.into(),
             says: self.says.into(),
             words: (self.words.0.into(), self.words.1.into()),
@@ -267,7 +314,7 @@ impl Claim {
             rule: self.rule.text(),
             ratio,
             judgement,
-            because: because.into(),
+            because,
             is_headline: self.is_headline,
         }
     }

@@ -60,20 +60,3 @@ pub(crate) fn relation(experiment: &Experiment, row: &Row, other: &Row) -> Strin
         _ => "is about as fast as".into(),
     }
 }
-
-/// Names the fastest row of a group among those that differ from the first one.
-pub(crate) fn fastest_in_words(experiment: &Experiment, group: &str) -> String {
-    let gain = |row: &Row| row.ratio.filter(|ratio| ratio.differs()).map(|ratio| ratio.inverse());
-    let faster = |row: &Row| gain(row).is_some_and(|gain| gain.low > 1.0);
-    let found = fastest(experiment, group, faster);
-    match found.and_then(|row| Some((row, gain(row)?))) {
-        Some((row, gain)) => format!(
-            "`{}` is the fastest row: {}x as fast as the first one ({}-{})",
-            row.name,
-            three(gain.middle),
-            three(gain.low),
-            three(gain.high)
-        ),
-        None => "no row was shown to be faster than the first one".into(),
-    }
-}

@@ -4,14 +4,13 @@
 //! disk to empty its cache; one that returns within microseconds was answered by a cache that may or may not have power of
 //! its own, such as that of a virtual machine's host.
 
-use super::compare::{cost, fastest, row};
+use super::compare::row;
 use super::positions::OperationClock;
 use super::written::{failed, remove, sum_of};
 use crate::meter::Outcome;
 use crate::random::Random;
 use crate::report::{Chart, Column, Experiment, Limit, three};
 use crate::rounds::{self, Method};
-use crate::row::Row;
 use crate::state::State;
 use crate::workplace::{Effort, Workplace};
 use outcore::Result;
@@ -180,26 +179,8 @@ pub fn run(workplace: &Workplace<'_>, parameters: DurableAppendParameters) -> Re
         .parameter("rounds", parameters.rounds)
         .limit(Limit::system_call());
     experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
-    experiment.finding = finding(&experiment);
     experiment.notes.extend(doubt(&experiment));
     Ok(experiment)
-}
-
-/// Describes the cost of a record that is durable immediately, the cheapest way to it, and the gain from sharing a
-/// sync.
-fn finding(experiment: &Experiment) -> String {
-    let Some(each) = row(experiment, "", EACH) else { return String::new() };
-    let microseconds = |row: &Row| three(cost(experiment, row) * 1e6);
-    let mut text = format!("A record takes {} µs if each is synced", microseconds(each));
-    let at_once = |row: &Row| !row.name.contains("after") && !row.name.contains("end");
-    let best = fastest(experiment, "", |row| at_once(row) && row.differs());
-    if let Some(best) = best.filter(|best| cost(experiment, best) < cost(experiment, each)) {
-        text += &format!(" (`{}`: {} µs)", best.name, microseconds(best));
-    }
-    if let Some(shared) = row(experiment, "", "append, fdatasync after 16") {
-        text += &format!(", {} µs if 16 share a sync", microseconds(shared));
-    }
-    text + "."
 }
 
 /// Returns a note if a sync is faster than a disk can empty its cache.

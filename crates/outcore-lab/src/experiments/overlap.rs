@@ -10,14 +10,13 @@
 //! ```
 
 use super::MIB;
-use super::compare::{row, rows, seconds};
 use crate::api::aio::Asynchronous;
 use crate::api::direct::open_to_read;
 use crate::api::map::{Advice, Map, Sharing};
 use crate::api::memory::recycle;
 use crate::api::uring::{Ring, RingOptions};
 use crate::meter::Outcome;
-use crate::report::{Chart, Column, Experiment, Limit, three};
+use crate::report::{Chart, Column, Experiment, Limit};
 use crate::rounds::{self, Method};
 use crate::row::Missing;
 use crate::state::{self, State};
@@ -292,7 +291,6 @@ pub fn run(workplace: &Workplace<'_>, parameters: OverlapParameters) -> Result<E
         .parameter("rounds", parameters.rounds)
         .limit(disk);
     experiment.charts = vec![Chart::Bars { column: Column::Wall, logarithmic: false }];
-    experiment.finding = finding(&experiment);
     experiment.notes.push(
         "Through the page cache, the system itself reads ahead while the program computes, also in the first row.".into(),
     );
@@ -333,38 +331,6 @@ fn reading<'a>(input: &'a OverlapInput, name: &str) -> Method<'a> {
         })?;
         Ok(input.outcome(input.bytes))
     })
-}
-
-/// Describes, for each group, the fastest way, and the share of the possible overlap that it achieves.
-fn finding(experiment: &Experiment) -> String {
-    let sentences = [
-        ("cold", "reading, cold", "Through the page cache"),
-        ("direct", "reading, direct", "Past the page cache"),
-    ];
-    let sentences = sentences.into_iter().filter_map(|(group, reading, title)| {
-        let turns = rows(experiment, group).next()?;
-        let hideable = seconds(row(experiment, ALONE, reading)?).min(seconds(row(
-            experiment,
-            ALONE,
-            "computing",
-        )?));
-        let ways = rows(experiment, group).skip(1);
-        let best = ways.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))?;
-        let all = format!("{title}, `{}` takes {} ms", turns.name, three(seconds(turns) * 1e3));
-        Some(match best.ratio.filter(|ratio| ratio.differs() && ratio.middle < 1.0) {
-            Some(_) => {
-                let hidden = (seconds(turns) - seconds(best)) / hideable * 100.0;
-                format!(
-                    "{all}, `{}` {} ms: it hides {:.0} % of what could be hidden.",
-                    best.name,
-                    three(seconds(best) * 1e3),
-                    hidden.clamp(0.0, 100.0)
-                )
-            }
-            None => format!("{all}, and no way was shown to be faster."),
-        })
-    });
-    sentences.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Source: A. Lakshman, "fseek" (2024), 100,000 positions in 4.29 GB, timed by `clock()`, which counts microseconds
 //! of processor time; here every row has a verified state and elapsed times.
 
-use super::compare::{fastest, fastest_in_words, rows, seconds};
+use super::compare::{fastest, rows, seconds};
 use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
 use crate::api::direct::open_to_read;
 use crate::api::map::{Advice, Map, Sharing};
@@ -79,7 +79,7 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
     experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
     experiment.notes.extend(cold.notes());
     experiment.notes.push("Times of single io_uring reads run from submission to arrival.".into());
-    experiment.finding = finding(&experiment, parameters.bytes, cold.sorted.len());
+    experiment.finding = scan_or_seek(&experiment, parameters.bytes, cold.sorted.len());
     Ok(experiment)
 }
 
@@ -315,12 +315,6 @@ fn by_ring_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
     })?;
     drop(ring);
     Ok(clock.outcome(checksum, found))
-}
-
-fn finding(experiment: &Experiment, bytes: u64, count: usize) -> String {
-    let of = |group| format!("In state {group}, {}. ", fastest_in_words(experiment, group));
-    let text = of("cold") + &of("warm") + &scan_or_seek(experiment, bytes, count);
-    text.trim_end().to_owned()
 }
 
 /// Describes the share of the pages from which on a scan is faster, if time grows linearly with the number of reads.

@@ -11,7 +11,6 @@
 //! read minus the increments of earlier runs, so it is the same for all runs as long as no update is lost. The values
 //! written by each run are also read back and compared before the next run.
 
-use super::compare::fastest_in_words;
 use super::positions::{OperationClock, PAGE, PositionParameters, Positions, VALUE, value};
 use crate::api::direct::open_to_update;
 use crate::api::map::{Map, Sharing};
@@ -118,7 +117,6 @@ pub fn run_with(workplace: &Workplace<'_>, parameters: &PositionParameters) -> R
     experiment.charts = vec![Chart::Bars { column: Column::Total, logarithmic: true }];
     experiment.notes.extend(cold.positions.notes());
     experiment.notes.push("Ratios leave out the final sync, as the source does.".into());
-    experiment.finding = finding(&experiment);
     Ok(experiment)
 }
 
@@ -375,11 +373,6 @@ fn by_blocks(target: &Target, block_bytes: u64, clock: &mut OperationClock) -> R
     }
     target.sync(&file, clock)?;
     Ok(checksum)
-}
-
-fn finding(experiment: &Experiment) -> String {
-    let of = |group| format!("In state {group}, {}.", fastest_in_words(experiment, group));
-    ["cold", "warm"].map(of).join(" ")
 }
 
 #[cfg(test)]

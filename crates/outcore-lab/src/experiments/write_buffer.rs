@@ -233,7 +233,7 @@ fn plans(
 ) -> Result<Vec<Plan>> {
     let mut plans = vec![Plan { name: FPRINTF.into(), how: How::Fprintf(None), point: None }];
     let mut miss = |name: &str, reason| {
-        missing.push(Missing { name: format!("{name}, {}", kind.group()), reason });
+        missing.push(Missing { name: format!("{name} ({})", kind.group()), reason });
     };
     match workplace.foreign().program("write.cpp")? {
         Ok(program) => {

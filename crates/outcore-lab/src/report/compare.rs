@@ -6,6 +6,7 @@
 
 use super::column::Column;
 use super::experiment::{Experiment, LabReport};
+use crate::environment::STOLEN;
 use crate::meter::Cost;
 use crate::row::Row;
 use crate::state::State;
@@ -98,7 +99,7 @@ pub fn compare(first: &LabReport, second: &LabReport, by: Option<Column>) -> Com
 
 /// Returns whether a fact changes from call to call on the same machine; such facts are no difference.
 fn is_passing(name: &str) -> bool {
-    ["load average", "pressure", "disk space free", "memory available"]
+    ["load average", "pressure", STOLEN, "disk space free", "memory available"]
         .iter()
         .any(|passing| name.starts_with(passing))
 }

@@ -1,5 +1,6 @@
 //! Results of the laboratory as data.
 
+use super::answers::{Answer, answers};
 use super::column::Column;
 use super::judge::{Control, judge};
 use super::limits::Limit;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the JSON file.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Report of one call: all its experiments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub struct LabReport {
     pub seed: u64,
     /// Facts about the machine, by name, in the order of the page.
     pub environment: BTreeMap<String, String>,
+    /// What to use for each task, as far as it was measured.
+    pub answers: Vec<Answer>,
     /// Experiments in the order in which they ran.
     pub experiments: Vec<Experiment>,
     /// Known claims that they decide, judged.
@@ -43,6 +46,12 @@ impl LabReport {
             }
         }
         self.experiments.push(experiment);
+        self.answers = answers(&self.experiments);
+    }
+
+    /// Returns a fact about the machine; `?` if the system did not report it.
+    pub fn fact(&self, name: &str) -> &str {
+        self.environment.get(name).map_or("?", String::as_str)
     }
 }
 
@@ -68,7 +77,7 @@ pub struct Experiment {
     pub claims: Vec<Judged>,
     /// Methods without a row, with the reasons.
     pub missing: Vec<Missing>,
-    /// Answer in a few plain sentences.
+    /// What else it shows, in a few plain sentences; the answers to tasks are in [`LabReport::answers`].
     pub finding: String,
     /// Further notes for the reader.
     pub notes: Vec<String>,
@@ -146,7 +155,7 @@ impl Experiment {
     }
 
     fn judge(&mut self) {
-        (self.controls, self.claims) = judge(&self.name, &mut self.rows, self.cost);
+        (self.controls, self.claims) = judge(&self.name, &mut self.rows, &self.missing, self.cost);
     }
 
     /// Compares the rows by another cost than the time of an operation.

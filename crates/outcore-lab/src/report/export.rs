@@ -1,10 +1,11 @@
-//! Reports for other programs: CSV with every figure of every row, and the tables as Markdown.
+//! Reports for other programs: CSV with every figure of every row; answers, claims and tables as Markdown.
 
+use super::answers::Answer;
+use super::busy::busy;
 use super::column::Column;
 use super::experiment::{Experiment, LabReport};
 use super::table::{Table, tables};
 use crate::claims::{Judged, counts};
-use crate::number::three;
 use crate::row::Row;
 use std::fmt::Write as _;
 
@@ -52,20 +53,22 @@ fn line<'t>(cells: impl Iterator<Item = &'t str>) -> String {
     quoted.collect::<Vec<_>>().join(",") + "\r\n"
 }
 
-/// Returns the tables, findings and claims of all reports as Markdown.
+/// Returns the answers, claims, tables and findings of all reports as Markdown.
 pub fn markdown(reports: &[LabReport]) -> String {
     let mut text = String::new();
     for report in reports {
-        let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
         let [directory, files, system, processor] =
-            ["directory", "file system", "system", "processor"].map(|name| prose(fact(name)));
+            ["directory", "file system", "system", "processor"]
+                .map(|name| prose(report.fact(name)));
         let _ = write!(
             text,
-            "# File I/O of {directory}\n\n{files}, {system}, {processor}; outcore {}, seed {}\n\n",
+            "# File I/O in {directory}\n\n{files}, {system}, {processor}; outcore {}, seed {}\n\n",
             report.version, report.seed
         );
-        report.experiments.iter().for_each(|each| text += &experiment(each));
+        text.extend(busy(report).map(|warning| prose(&warning) + "\n\n"));
+        text += &answers(&report.answers);
         text += &claims(&report.claims);
+        report.experiments.iter().for_each(|each| text += &experiment(each));
     }
     text.trim_end().to_owned() + "\n"
 }
@@ -96,25 +99,37 @@ fn experiment(experiment: &Experiment) -> String {
     if experiment.notes.is_empty() { text } else { text + "\n" }
 }
 
+fn answers(answers: &[Answer]) -> String {
+    let headings = ["task", "case", "use", "times", "as fast as", "sure"].map(String::from);
+    let rows = answers.iter().flat_map(|answer| {
+        let advice = answer.advice.iter().map(move |each| {
+            let [way, naive] = [&each.way, &each.naive].map(|way| format!("`{way}`"));
+            let (times, sure) = (each.times_text(), each.certainty().to_owned());
+            vec![answer.task.clone(), each.when.clone(), way, times, naive, sure]
+        });
+        let measures = || format!("not measured: `{}`", answer.command());
+        let open = answer.advice.is_empty().then(|| {
+            let [case, times, naive, sure] = [const { String::new() }; 4];
+            vec![answer.task.clone(), case, measures(), times, naive, sure]
+        });
+        advice.chain(open)
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    format!("## What to use\n\n{}", table(&headings, &rows, usize::MAX))
+}
+
 fn claims(claims: &[Judged]) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let headings = ["claim", "source", "there", "here", "judgement", "because"].map(String::from);
+    let headings = ["verdict", "claim", "here", "there", "source", "because"].map(String::from);
     let cells = |claim: &Judged| {
-        let (subject, object) = &claim.words;
-        let texts = [
-            format!("{subject} against {object}"),
-            claim.source.clone(),
-            claim.original.clone(),
-            claim.ratio.map_or_else(String::new, |ratio| format!("{}x", three(ratio.middle))),
-            claim.judgement.name().to_owned(),
-            claim.because.clone(),
-        ];
-        texts.to_vec()
+        let (verdict, compared) = (claim.judgement.name().to_owned(), claim.compared());
+        let Judged { original, source, because, .. } = claim.clone();
+        vec![verdict, compared, claim.here(), original, source, because]
     };
     let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
-    format!("## Claims\n\n{}\n\n{}", counts(claims), table(&headings, &rows, usize::MAX))
+    format!("## Known claims\n\n{}.\n\n{}", counts(claims), table(&headings, &rows, usize::MAX))
 }
 
 /// Returns a table whose first columns are text and whose others are figures.

@@ -2,7 +2,7 @@
 
 use crate::claims;
 use crate::meter::Cost;
-use crate::row::Row;
+use crate::row::{Missing, Row};
 use crate::statistics::{Interval, LogRatios, together};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,7 @@ pub struct Control {
 pub(super) fn judge(
     experiment: &str,
     rows: &mut [Row],
+    missing: &[Missing],
     cost: Cost,
 ) -> (Vec<Control>, Vec<claims::Judged>) {
     let firsts: Vec<usize> = (0..rows.len()).map(|at| first_of(rows, at)).collect();
@@ -44,7 +45,13 @@ pub(super) fn judge(
     controls.extend(twins.into_iter().map(|name| Control { name, ratio: ratios.next().flatten() }));
     let is_disturbed = controls.iter().any(|each| each.ratio.is_some_and(|ratio| ratio.differs()));
     let doubt = is_disturbed.then_some("rows that do the same differ here");
-    let claims = claims::of(experiment).map(|claim| claim.judged(ratios.next().flatten(), doubt));
+    let claims = claims::of(experiment).map(|claim| {
+        let ratio = ratios.next().flatten();
+        match claim.rows.lacking(rows, missing) {
+            None => claim.judged(ratio, doubt),
+            Some(reason) => claim.unmeasured(reason),
+        }
+    });
     (controls, claims.collect())
 }
 

@@ -1,17 +1,20 @@
 //! The table of claims is complete, fits on a screen, and is the one in the documentation.
 #![expect(clippy::disallowed_methods, reason = "tests read and write the documentation")]
 
-use outcore_lab::claims::{CLAIMS, Deciding, Judgement, Reference, Rule, SUMMARIZED, summary};
+use outcore_lab::claims::{
+    CLAIMS, Claim, Deciding, Judgement, Reference, Rule, SUMMARIZED, counts, summary,
+};
 use outcore_lab::experiments::LIST;
 use outcore_lab::report::Experiment;
 use outcore_lab::rounds::Measured;
+use outcore_lab::row::Missing;
 use outcore_lab::statistics::Interval;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Columns of two lines of the terminal, less what wrapping between words may leave empty.
-const TWO_LINES: usize = 158;
+/// Columns of a line of the terminal for a claim of the summary, besides its verdict and ratios.
+const COMPARED: usize = 50;
 
 #[test]
 fn claims_are_named_once_and_decided_by_experiments_that_exist() {
@@ -26,8 +29,12 @@ fn claims_are_named_once_and_decided_by_experiments_that_exist() {
         let (holds, differs) = claim.because;
         assert!(![claim.says, claim.original, holds, differs].contains(&""), "{}", claim.name);
     }
-    let headlines = CLAIMS.iter().filter(|claim| claim.is_headline).count();
-    assert!(headlines <= SUMMARIZED, "{headlines} headlines");
+    let headlines: Vec<_> = CLAIMS.iter().filter(|claim| claim.is_headline).collect();
+    assert!(headlines.len() <= SUMMARIZED, "{} headlines", headlines.len());
+    for source in CLAIMS.iter().map(|claim| (claim.reference.who, claim.reference.title)) {
+        let same = |claim: &&&Claim| (claim.reference.who, claim.reference.title) == source;
+        assert!(headlines.iter().filter(same).count() >= 2, "few headlines of {source:?}");
+    }
 }
 
 /// Judges all claims as if every ratio were the given one.
@@ -36,17 +43,19 @@ fn judged(ratio: Interval) -> Vec<outcore_lab::claims::Judged> {
 }
 
 #[test]
-fn a_summary_fits_on_a_screen() {
+fn a_summary_has_one_line_for_each_claim_and_all_headlines() {
     for middle in [0.01, 1.02, 123.0] {
         let all = judged(Interval { middle, low: middle * 0.9, high: middle * 1.1 });
-        for claim in &all {
-            let line = format!("  {}: {}", claim.judgement.name(), claim.sentence());
-            assert!(line.chars().count() <= TWO_LINES, "{}: {line}", line.chars().count());
-        }
         let short = summary(&all);
         assert_eq!(short.len(), SUMMARIZED);
-        assert!(short.iter().filter(|claim| claim.is_headline).count() > SUMMARIZED / 2);
+        for claim in &short {
+            assert!(claim.compared().chars().count() <= COMPARED, "{}", claim.compared());
+            assert!(claim.is_headline);
+        }
     }
+    let open: Vec<_> = CLAIMS.iter().map(|claim| claim.unmeasured("why".into())).collect();
+    assert!(summary(&open).iter().all(|claim| claim.is_headline), "measured or not");
+    assert_eq!(counts(&open), format!("of {0} known claims, {0} are not measured", open.len()));
 }
 
 #[test]
@@ -73,16 +82,29 @@ fn rules_judge_intervals() {
 
 #[test]
 fn claims_without_rows_or_of_a_disturbed_machine_are_not_judged() {
-    let open = CLAIMS[0].judged(None, None);
-    assert_eq!(open.judgement, Judgement::CannotTell);
-    assert_eq!(open.because, "its rows were not measured in this run");
+    let few = CLAIMS[0].judged(None, None);
+    assert_eq!((few.judgement, few.because.as_str()), (Judgement::CannotTell, "too few rounds"));
     let ratio = Interval { middle: 0.1, low: 0.1, high: 0.1 };
     let doubted = CLAIMS[0].judged(Some(ratio), Some("the machine was unsteady"));
     assert_eq!(doubted.judgement, Judgement::CannotTell);
     assert_eq!(doubted.because, "the machine was unsteady");
-    let empty = Experiment::new("sort", "?", Vec::new(), Measured::default());
-    assert!(!empty.claims.is_empty(), "claims are listed even if no row was measured");
-    assert!(empty.claims.iter().all(|claim| claim.judgement == Judgement::CannotTell));
+    let missing = |name: &str| Missing { name: name.into(), reason: "install it".into() };
+    for (experiment, missing, of) in [
+        ("sequential-read", missing("ifstream (C++) (warm)"), "ifstream"),
+        ("transfer-size", missing("Fortran sequential"), "fortran"),
+        (
+            "write-buffer",
+            missing("{fmt} output_file (lines of one string)"),
+            "fprintf-against-output-file",
+        ),
+    ] {
+        let measured = Measured { missing: vec![missing], ..Measured::default() };
+        let empty = Experiment::new(experiment, "?", Vec::new(), measured);
+        assert!(empty.claims.len() > 1, "claims are listed even if no row was measured");
+        assert!(empty.claims.iter().all(|each| each.judgement == Judgement::NotMeasured));
+        let with_reason = empty.claims.iter().filter(|each| each.because == "install it");
+        assert_eq!(with_reason.map(|each| each.name.as_str()).collect::<Vec<_>>(), [of]);
+    }
 }
 
 /// Asserts that an experiment has the rows that decide its claims, except those in other languages.

@@ -156,7 +156,7 @@ fn is_wrong(experiment: &Experiment) -> bool {
         match judged.judgement {
             Judgement::Holds => !contains_one(claim.rule),
             Judgement::Differs => contains_one(claim.rule),
-            Judgement::CannotTell => false,
+            Judgement::CannotTell | Judgement::NotMeasured => false,
         }
     });
     of_claims || experiment.rows.iter().any(Row::differs) || !experiment.unequal().is_empty()

@@ -3,13 +3,15 @@
 use outcore::io::Files;
 use outcore::progress::Silent;
 use outcore_lab::meter::{Latencies, Sample};
+use outcore_lab::report::busy::busy;
 use outcore_lab::report::compare::compare;
 use outcore_lab::report::{
-    Chart, Column, Experiment, LabReport, SCHEMA, charts, export, page, stored, tables,
+    Answer, Chart, Column, Experiment, LabReport, SCHEMA, charts, export, page, stored, tables,
 };
 use outcore_lab::rounds::Measured;
 use outcore_lab::row::{AGAIN, Missing, Row};
 use outcore_lab::state::State;
+use outcore_lab::statistics::Interval;
 use outcore_lab::times::Times;
 use outcore_lab::{Effort, Random, Workplace};
 use std::collections::BTreeSet;
@@ -83,6 +85,7 @@ fn report(factor: f64) -> LabReport {
         effort: Effort::Quick,
         seed: 7,
         environment: facts.map(|(name, value)| (name.into(), value.into())).into(),
+        answers: Vec::new(),
         experiments: Vec::new(),
         claims: Vec::new(),
     };
@@ -130,7 +133,7 @@ fn a_page_is_self_contained_and_runs_no_scripts() {
     without.claims.clear();
     for html in [html, page::html(&[without])] {
         let links: Vec<&str> = html.split("href=\"#").skip(1).collect();
-        assert!(links.len() >= 2);
+        assert!(!links.is_empty());
         for link in links {
             let target = link.split('"').next().unwrap();
             assert!(html.contains(&format!("id=\"{target}\"")), "no target for {target}");
@@ -173,9 +176,11 @@ fn exports_have_every_row() {
     let text = export::markdown(&both);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
     let claims = both.iter().map(|one| 2 + one.claims.len()).sum::<usize>();
+    let advice = |answer: &Answer| answer.advice.len().max(1);
+    let answers: usize = both.iter().flat_map(|one| &one.answers).map(advice).sum();
     let tables: usize =
         both.iter().flat_map(|one| &one.experiments).map(|each| tables(each).len()).sum();
-    assert_eq!(lines.len(), rows.len() + 2 * tables + claims);
+    assert_eq!(lines.len(), rows.len() + 2 * tables + claims + answers + 2 * both.len());
     let tags = |tag: &str| text.matches(tag).count();
     assert!(tags("<script") > 0 && tags("<script") == tags("\\<script"), "no markup");
 }
@@ -187,6 +192,38 @@ fn a_page_of_several_reports_compares_their_judgements() {
     assert!(html.contains("1: /mnt/data") && html.contains("2: /mnt/data"));
     assert!(html.contains("href=\"#r1\"") && html.contains("id=\"r1\""));
     assert!(!page::html(&[report(1.0)]).contains("File I/O of 1 reports"));
+}
+
+#[test]
+fn a_page_begins_with_the_state_of_the_machine_and_the_answers() {
+    let quiet = report(1.0);
+    assert_eq!(busy(&quiet), None);
+    let html = page::html(std::slice::from_ref(&quiet));
+    assert!(html.contains("<h1>File I/O in <code>/mnt/data</code></h1>"));
+    let order = ["class=\"cards\"", "class=\"folding\"", "<details", "<svg"];
+    let places = order.map(|part| html.find(part).expect(part));
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(html.contains("outcore lab sort</code> measures it"), "what is not measured says how");
+    for (fact, value, part) in [
+        ("pressure before", "cpu 96.00 %, io 0.10 %", "waited for cpu 96.00 % of"),
+        ("processor time stolen by the host", "12.5 %", "gave 12.5 %"),
+    ] {
+        let mut loaded = quiet.clone();
+        loaded.environment.insert(fact.into(), value.into());
+        let warning = busy(&loaded).expect(fact);
+        assert!(warning.contains(part), "{warning}");
+        let html = page::html(&[loaded]);
+        let [warned, cards] = ["class=\"warning\"", order[0]].map(|part| html.find(part).unwrap());
+        assert!(warned < cards && html.contains(part));
+    }
+    let mut slow = quiet.clone();
+    slow.experiments[0].canary_seconds[3..6].fill(2.0);
+    assert!(busy(&slow).unwrap().contains("in 3 of 18 rounds"), "{:?}", busy(&slow));
+    let mut unequal = quiet;
+    for control in &mut unequal.experiments[0].controls {
+        control.ratio = Some(Interval { middle: 2.0, low: 1.9, high: 2.1 });
+    }
+    assert!(busy(&unequal).unwrap().contains("differ in random-read"), "{:?}", busy(&unequal));
 }
 
 #[test]
@@ -257,14 +294,14 @@ fn charts_tolerate_any_measurement() {
 fn damaged_reports_are_errors_with_their_path() {
     let json = stored::json(&report(1.0)).unwrap();
     let html = page::html(&[report(1.0)]);
-    let later = json.replacen("\"schema\": 3", "\"schema\": 4", 1);
+    let later = json.replacen("\"schema\": 4", "\"schema\": 5", 1);
     let cut_page = html.replace("id=\"outcore-lab\"", "");
     for bytes in [
         b"\xff\xfe".as_slice(),
         b"",
         b"{}",
         b"[]",
-        b"{\"schema\": 3}",
+        b"{\"schema\": 4}",
         &json.as_bytes()[..json.len() / 2],
         &html.as_bytes()[..html.len() / 2],
         cut_page.as_bytes(),

@@ -8,7 +8,7 @@ use outcore_lab::{Effort, Workplace, experiments};
 /// Asserts what holds for every experiment: complete tables, no wrong checksum, and no missing methods except those
 /// that `may_miss` names.
 fn check(experiment: &outcore_lab::report::Experiment, may_miss: &[&str]) {
-    assert!(!experiment.rows.is_empty() && !experiment.finding.is_empty());
+    assert!(!experiment.rows.is_empty());
     crate::claims::are_decided(experiment);
     for missing in &experiment.missing {
         assert!(!missing.reason.contains("checksum"), "{missing:?}");
@@ -36,6 +36,7 @@ fn sequential_write() {
         let experiment =
             run(workplace, SequentialWriteParameters { bytes: 5 << 20, rounds: 2 }).unwrap();
         check(&experiment, &["direct", "RWF_DONTCACHE", "preallocated"]);
+        assert!(!experiment.finding.is_empty());
         assert_eq!(experiment.rows.len() + experiment.missing.len(), 12);
     });
 }
@@ -48,6 +49,7 @@ fn sort() {
             SortParameters { edges: 130_000, seek_edges: 1_000, budget_bytes: 32 << 20, rounds: 2 };
         let experiment = run(workplace, parameters).unwrap();
         check(&experiment, &[]);
+        crate::experiments::is_answered(&experiment, "larger than memory, in memory");
         assert_eq!(experiment.rows.len(), 12);
     });
 }
@@ -59,6 +61,7 @@ fn write_buffer() {
     with_workplace(false, |workplace| {
         let experiment = run(workplace, parameters).unwrap();
         check(&experiment, &["{fmt}", "ofstream"]);
+        crate::experiments::is_answered(&experiment, "strings, numbers");
         assert_eq!(experiment.missing.len(), 6);
     });
     with_workplace(true, |workplace| {

@@ -7,7 +7,7 @@
 mod blocks;
 mod ways;
 
-use super::compare::{fastest, rate, relation, row, times};
+use super::compare::{fastest, relation, row, times};
 use crate::api::map::Map;
 use crate::api::memory::{Touched, recycle};
 use crate::meter::{Cost, Outcome};
@@ -192,12 +192,13 @@ fn not_reclaimed(cost: f64) -> String {
 /// Summarizes the rows.
 fn finding(experiment: &Experiment) -> String {
     let mut sentences = Vec::new();
-    for (group, title) in [("warm", "In memory"), ("cold", "From the disk")] {
-        let Some(best) = fastest(experiment, group, |_| true) else { continue };
-        sentences.push(format!("{title}, `{}` is fastest: {}.", best.name, rate(best)));
-        sentences.extend(maps_against_reads(experiment, group));
-        sentences.extend(threads_against_one(experiment, group));
-        sentences.extend(engine_against(experiment, group));
+    for (group, title) in [("warm", "In memory: "), ("cold", "From the disk: ")] {
+        let found = [maps_against_reads, threads_against_one, engine_against];
+        let found = found.into_iter().filter_map(|compare| compare(experiment, group));
+        let found: Vec<String> = found.collect();
+        if !found.is_empty() {
+            sentences.push(title.to_owned() + &found.join(" "));
+        }
     }
     sentences.extend(large_pages(experiment));
     sentences.extend(reclaimed_memory(experiment));
@@ -213,7 +214,7 @@ fn maps_against_reads(experiment: &Experiment, group: &str) -> Option<String> {
                 .any(|name| row.name.starts_with(name) && !row.name.contains("threads"))
     })?;
     Some(format!(
-        "The fastest mapping (`{}`) {} `{}`.",
+        "the fastest mapping (`{}`) {} `{}`.",
         map.name,
         relation(experiment, map, read),
         read.name

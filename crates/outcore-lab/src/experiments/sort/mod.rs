@@ -8,10 +8,9 @@ mod external;
 mod in_place;
 mod seek;
 
-use super::compare::cost;
 use super::written::{failed, remove, sync};
 use crate::meter::Outcome;
-use crate::report::{Chart, Column, Experiment, Limit, three};
+use crate::report::{Chart, Column, Experiment, Limit};
 use crate::rounds::{self, Method};
 use crate::state::State;
 use crate::workplace::{Effort, Workplace};
@@ -78,7 +77,6 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
     };
     let (few, all) = (make(seek_edges)?, make(edges)?);
     let sorts = sorts(workplace, &all, budget_bytes);
-    let engine = sorts.last().map(|(name, _)| name.clone()).unwrap_or_default();
     let mut methods = Vec::new();
     for (name, sorted) in [(SEEK, false), (SEEK_SORTED, true)] {
         let input = &few;
@@ -115,7 +113,6 @@ pub fn run(workplace: &Workplace<'_>, parameters: SortParameters) -> Result<Expe
         .parameter("rounds", rounds)
         .limit(Limit::system_call());
     experiment.charts = vec![Chart::Bars { column: Column::PerOperation, logarithmic: true }];
-    experiment.finding = finding(&experiment, &engine);
     experiment.notes.extend(notes());
     Ok(experiment)
 }
@@ -180,34 +177,6 @@ fn copy_method(input: &SortInput) -> Method<'_> {
     Method::new(COPY, State::Warm, Some(input.list.clone()), run)
         .prepare(|| remove(&input.rows))
         .check(check)
-}
-
-fn finding(experiment: &Experiment, engine: &str) -> String {
-    let (Some(seek), Some(sort)) = (experiment.row(SEEK), experiment.row(engine)) else {
-        return "too few rows to compare".into();
-    };
-    let nanoseconds = |row: &crate::row::Row| three(cost(experiment, row) * 1e9);
-    let mut text = if sort.differs() {
-        let times = sort.ratio.map_or(1.0, |ratio| 1.0 / ratio.middle);
-        let (times, relation) = if times >= 1.0 { (times, "more") } else { (1.0 / times, "less") };
-        format!(
-            "Seeking and writing takes {} ns per edge, {}x {relation} than {engine} with {} ns",
-            nanoseconds(seek),
-            three(times),
-            nanoseconds(sort)
-        )
-    } else {
-        format!("No difference was shown between seeking and writing and {engine}")
-    };
-    if let Some(sorted) = experiment.row(SEEK_SORTED) {
-        text += &match sorted.ratio {
-            Some(ratio) if sorted.differs() => {
-                format!("; presorting alone multiplies its time by {}", three(ratio.middle))
-            }
-            _ => "; presorting alone was not shown to change it".into(),
-        };
-    }
-    text + "."
 }
 
 fn notes() -> Vec<String> {

@@ -1,10 +1,16 @@
 //! Reports as one self-contained page, which embeds the JSON of its reports so that it can be read back.
+//!
+//! The first screen answers: whether the machine was busy, what to use for each task, and which claims hold. Rows, charts,
+//! facts and method are folded below.
 
+mod first;
+
+use super::busy::busy;
 use super::charts::charts;
 use super::experiment::{Experiment, LabReport};
 use super::table::{Table, tables};
 use crate::claims::{Judged, counts, summary};
-use crate::number::{percent, three};
+use crate::number::percent;
 use crate::row::AGAIN;
 use crate::workplace::Effort;
 use maud::{Markup, html};
@@ -36,16 +42,17 @@ pub fn html(reports: &[LabReport]) -> String {
         @for (number, each) in reports.iter().enumerate() { (report(number, each)) }
     };
     let json = serde_json::to_string(reports).unwrap_or_else(|_| "[]".into());
-    document("outcore laboratory: file I/O", body, DATA, &json)
+    let title = match reports {
+        [one] => format!("File I/O in {}", one.fact("directory")),
+        _ => format!("File I/O of {} reports", reports.len()),
+    };
+    document(&title, body, DATA, &json)
 }
 
 /// Renders the judgements of all claims, with a column for each report, and links to the reports.
 fn side_by_side(reports: &[LabReport]) -> Markup {
-    let fact = |report: &LabReport, name: &str| {
-        report.environment.get(name).cloned().unwrap_or_else(|| "?".into())
-    };
     let title = |(number, report): (usize, &LabReport)| {
-        format!("{}: {}", number + 1, fact(report, "directory"))
+        format!("{}: {}", number + 1, report.fact("directory"))
     };
     let titles: Vec<String> = reports.iter().enumerate().map(title).collect();
     let mut claims: Vec<&Judged> = Vec::new();
@@ -54,41 +61,32 @@ fn side_by_side(reports: &[LabReport]) -> Markup {
             claims.push(claim);
         }
     }
-    let here = |report: &LabReport, name: &str| {
-        let claim = report.claims.iter().find(|claim| claim.name == name);
-        claim.map_or_else(String::new, |claim| match claim.ratio {
-            Some(ratio) => format!("{}: {}x", claim.judgement.name(), three(ratio.middle)),
-            None => claim.judgement.name().into(),
-        })
-    };
     let cells = |claim: &&Judged| {
-        let (subject, object) = &claim.words;
-        let mut cells = vec![format!("{subject} against {object}"), claim.source.clone()];
-        cells.push(claim.original.clone());
-        cells.extend(reports.iter().map(|report| here(report, &claim.name)));
-        cells
+        let here = reports.iter().map(|report| {
+            let claim = report.claims.iter().find(|each| each.name == claim.name);
+            claim.map_or_else(|| html! {}, first::judged)
+        });
+        let says = html! { (claim.compared()) small { (claim.source) } };
+        here.chain([says, html! { (claim.original) }]).collect()
     };
-    let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
-    let mut headings = vec!["claim", "source", "there"];
-    headings.extend(titles.iter().map(String::as_str));
-    let words: Vec<usize> = (1..headings.len()).collect();
-    let (rows, headings, words) = (rows.as_slice(), headings.as_slice(), words.as_slice());
-    let table = outcore_page::Table { caption: "", headings, rows, words, muted: None };
+    let rows: Vec<Vec<Markup>> = claims.iter().map(cells).collect();
+    let headings: Vec<&str> = titles.iter().map(String::as_str).chain(["claim", "there"]).collect();
     html! {
         section.report {
             h1 { "File I/O of " (reports.len()) " reports" }
             ul {
                 @for (number, (report, title)) in reports.iter().zip(&titles).enumerate() {
-                    li {
-                        a href={ "#r" (number) } { (title) }
-                        " · " (fact(report, "file system")) " · " (fact(report, "system"))
-                        " · " (fact(report, "processor"))
-                    }
+                    li { a href={ "#r" (number) } { (title) } " · " (machine(report)) }
                 }
             }
-            @if !claims.is_empty() { (table) }
+            @if !claims.is_empty() { (first::folding(&headings, &rows)) }
         }
     }
+}
+
+/// Returns what was measured, in a line.
+fn machine(report: &LabReport) -> String {
+    ["file system", "system", "processor"].map(|name| report.fact(name)).join(" · ")
 }
 
 fn report(number: usize, report: &LabReport) -> Markup {
@@ -97,86 +95,46 @@ fn report(number: usize, report: &LabReport) -> Markup {
         Effort::Default => "default",
         Effort::Full => "full",
     };
-    let fact = |name: &str| report.environment.get(name).map_or("?", String::as_str);
     let [before, same, open] = METHOD;
+    let rows = |name: &str| format!("#r{number}-{name}");
     html! {
         section.report id={ "r" (number) } {
-            h1 { "File I/O of " code { (fact("directory")) } }
+            h1 { "File I/O in " code { (report.fact("directory")) } }
             p.faint {
-                (fact("file system")) " · " (fact("system")) " · " (fact("processor"))
-                br;
-                "outcore " (report.version) " laboratory · effort: " (effort) " · seed " (report.seed)
+                (machine(report)) " · outcore " (report.version) " laboratory · effort: " (effort)
+                " · seed " (report.seed)
             }
-            (short(number, report))
-            @for each in &report.experiments { (experiment(number, each)) }
-            @if !report.claims.is_empty() { (claims(number, &report.claims)) }
-            section.experiment {
-                h2 { "The machine" }
+            @if let Some(warning) = busy(report) { p.warning { (warning) } }
+            (first::cards(&report.answers, rows))
+            @if !report.claims.is_empty() { (claims(&report.claims)) }
+            h2 { "Rows and charts" }
+            @for each in &report.experiments { (experiment(&id(number, each), each)) }
+            (folded("The machine", "", html! {
                 (facts(report.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
-            }
-            section.experiment {
-                h2 { "How it was measured" }
+            }))
+            (folded("How it was measured", "", html! {
                 p { (before) code { "=" } (same) code { "?" } (open) }
-            }
+            }))
         }
     }
 }
 
-/// Renders the claims of the summary, and links to the experiments.
-fn short(number: usize, report: &LabReport) -> Markup {
+/// Renders the claims of the summary, and all of them folded.
+fn claims(claims: &[Judged]) -> Markup {
     html! {
-        nav.short {
-            strong { "In short" }
-            ul {
-                @for claim in summary(&report.claims) {
-                    li { strong { (claim.judgement.name()) } ": " (claim.sentence()) "." }
-                }
-            }
-            p {
-                @for each in &report.experiments {
-                    a href={ "#" (id(number, each)) } { (each.name) }
-                    " · "
-                }
-                @if report.claims.is_empty() {
-                    "no known claim is about this"
-                } @else {
-                    a href={ "#r" (number) "-claims" } { (counts(&report.claims)) }
-                }
-            }
-        }
+        h2 { "Known claims" }
+        p.faint { "What is known of file I/O, and what this disk says of it: ratios of times." }
+        (first::claims(summary(claims)))
+        (folded("All claims", &counts(claims), first::all_claims(claims)))
     }
 }
 
-/// Renders all claims, judged.
-fn claims(number: usize, claims: &[Judged]) -> Markup {
-    let headings = ["claim", "source", "machine", "there", "here", "rule", "judgement", "because"];
-    let cells = |claim: &Judged| {
-        let here = claim.ratio.map_or_else(String::new, |ratio| {
-            let [middle, low, high] = [ratio.middle, ratio.low, ratio.high].map(three);
-            format!("{middle}x ({low}-{high})")
-        });
-        let (subject, object) = &claim.words;
-        let texts = [
-            format!("{}: {subject} against {object}", claim.says),
-            claim.source.clone(),
-            claim.machine.clone(),
-            claim.original.clone(),
-            here,
-            claim.rule.clone(),
-            claim.judgement.name().into(),
-            claim.because.clone(),
-        ];
-        texts.to_vec()
-    };
-    let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
-    let words = &[1, 2, 6, 7];
-    let (rows, headings) = (rows.as_slice(), headings.as_slice());
-    let table = outcore_page::Table { caption: "", headings, rows, words, muted: None };
+/// Renders a part that is folded away until a reader wants it, or follows a link to what is inside.
+fn folded(title: &str, about: &str, body: Markup) -> Markup {
     html! {
-        section.experiment id={ "r" (number) "-claims" } {
-            h2 { "Claims" }
-            p { "What is known of file I/O, and what this disk says of it: ratios of times." }
-            (table)
+        details.fold {
+            summary { strong { (title) } @if !about.is_empty() { ": " (about) } }
+            (body)
         }
     }
 }
@@ -186,11 +144,9 @@ fn id(number: usize, experiment: &Experiment) -> String {
     format!("r{number}-{}", experiment.name)
 }
 
-fn experiment(number: usize, experiment: &Experiment) -> Markup {
-    html! {
-        section.experiment id=(id(number, experiment)) {
-            h2 { (experiment.name) }
-            p { (experiment.question) }
+fn experiment(id: &str, experiment: &Experiment) -> Markup {
+    let body = html! {
+        div id=(id) {
             ul.facts {
                 @for (name, value) in &experiment.parameters { li { (name) ": " (value) } }
             }
@@ -199,7 +155,8 @@ fn experiment(number: usize, experiment: &Experiment) -> Markup {
             @for each in tables(experiment) { (table(&each)) }
             (remarks(experiment))
         }
-    }
+    };
+    folded(&experiment.name, &experiment.question, body)
 }
 
 /// Renders text in which code stands between backticks.
