@@ -6,14 +6,19 @@ directory. The help of the command is printed by the command, and the reference 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import outcore
 from docutils import nodes
+from outcore import _outcore
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,6 +33,7 @@ html_theme = "furo"
 html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 html_show_copyright = False
 exclude_patterns = ["_build"]
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
@@ -75,18 +81,72 @@ def place_of(target: Path) -> Path:
 
 
 class Help(SphinxDirective):
-    """Output of `outcore COMMAND --help`."""
+    """What `outcore COMMAND --help` prints, with an anchor for each option."""
 
     required_arguments = 0
     optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
-        """Run the command of the package."""
+        """Run the command of the package, and format its help as Markdown."""
+        command = " ".join(self.arguments)
         call = "import outcore._command as command; command.main()"
         argv = [sys.executable, "-c", call, *self.arguments, "--help"]
         done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=DOCS)
-        text = "\n".join(line.rstrip() for line in done.stdout.splitlines())
-        return [nodes.literal_block(text, text, language="text")]
+        return self.parse_text_to_nodes("\n".join(page_of(command, done.stdout)))
+
+
+#: Options of all commands, which the page of `outcore` itself describes.
+COMMON = "Message options"
+#: Text in backticks, and everything else.
+CODE = re.compile(r"(`[^`]*`)")
+
+
+def page_of(command: str, text: str) -> Iterator[str]:
+    """Yield lines of Markdown: description, usage, commands, options by heading, examples."""
+    about, _, rest = text.partition("\n\nUsage: ")
+    usage, _, rest = rest.partition("\n\n")
+    yield from [escaped(" ".join(about.split())) + ".", "", "```text", usage, "```", ""]
+    listed = re.search(r"^(?:Commands|Models|Experiments):\n(?:(?: .*)?\n)+", rest, flags=re.M)
+    if listed:
+        yield from ["```text", listed[0].rstrip(), "```", ""]
+    yield from [f"```{{program}} outcore {command}".rstrip(), "```", ""]
+    is_root = not command
+    headings: dict[str, list[dict[str, Any]]] = {}
+    for option in json.loads(_outcore.options(command)):
+        heading = option["heading"] or ("Options" if option["typed"].startswith("-") else "Arguments")
+        if is_root or heading != COMMON:
+            headings.setdefault(heading, []).append(option)
+    for heading, options in headings.items():
+        yield from [f"```{{rubric}} {heading}", "```", ""]
+        for option in options:
+            yield from definition(option)
+    if not is_root:
+        yield from ["[Message options](project:/reference/command.md#message-options) apply as well.", ""]
+    examples = rest.partition("\nExamples:\n")[2]
+    if examples:
+        yield from ["```{rubric} Examples", "```", "", "```sh", *dedented(examples.split("\n\n")[0]), "```"]
+
+
+def definition(option: dict[str, Any]) -> Iterator[str]:
+    """Yield the definition of an option, which has an anchor of its own."""
+    yield from [f"````{{option}} {option['typed']}", "", escaped(option["help"])]
+    values = ", ".join(f"`{value}`" for value in option["values"])
+    if values:
+        yield from ["", f"One of {values}."]
+    if option["default"] is not None and option["takes_value"]:
+        yield from ["", f"Default: `{option['default']}`."]
+    yield from ["````", ""]
+
+
+def escaped(text: str) -> str:
+    """Return plain text as Markdown, in which only backticks have a meaning."""
+    parts = CODE.split(text)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\*_<>\[\]{}$])", r"\\\1", part) for part in parts)
+
+
+def dedented(text: str) -> list[str]:
+    """Return lines without their common margin."""
+    return textwrap.dedent(text.rstrip()).splitlines()
 
 
 def setup(app: Sphinx) -> None:

@@ -47,7 +47,7 @@ def test_a_bad_row_has_its_place() -> None:
     [
         ({"memory": "1MiB"}, outcore.MemoryTooSmallError, 'memory="'),
         ({"method": "cpm"}, outcore.UsageError, "needs `resolution`"),
-        ({"method": "leiden"}, outcore.UsageError, "invalid value 'leiden'"),
+        ({"method": "leiden"}, outcore.UsageError, 'Leiden optimizes modularity: `method="modularity"`'),
         ({"threads": 0}, outcore.UsageError, "0"),
         ({"columns": ("a", "b")}, outcore.InputError, "no column"),
         ({"output": "missing/c.tsv"}, outcore.FileError, "no directory"),

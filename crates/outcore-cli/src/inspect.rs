@@ -16,6 +16,9 @@ use std::path::Path;
 /// Maximum number of inputs of a job that are listed; `--json` has all of them.
 const INPUTS_SHOWN: usize = 8;
 
+/// What to do with a directory whose process has ended.
+const AGAIN: &str = "run the same command again; it removes this directory at its end";
+
 /// Description of a work directory, as `--json` prints it.
 #[derive(serde::Serialize)]
 struct WorkDirectory<'a> {
@@ -164,10 +167,11 @@ fn work_table(path: &Path, manifest: &JobManifest, is_running: bool) -> String {
     row("job", manifest.job.name());
     match (is_running, process) {
         (true, _) => row("process", &format!("{process}, running")),
-        (false, 0) => row("process", "none; the same command resumes from here"),
-        (false, _) => {
-            row("process", &format!("{process}, ended; the next job of this name cleans up"))
-        }
+        (false, 0) => row("process", "none"),
+        (false, _) => row("process", &format!("{process}, ended before its job was done")),
+    }
+    if !is_running {
+        row("to resume", AGAIN);
     }
     if !manifest.result.is_empty() {
         row("result", &manifest.result);

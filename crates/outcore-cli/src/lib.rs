@@ -31,12 +31,12 @@ mod screen;
 mod spark;
 pub mod surface;
 
-use args::{Cli, Command, EngineName};
+use args::{Cli, Command, EngineName, refused};
 use clap::{ArgMatches, CommandFactory};
 use outcore::units::format_bytes;
 use outcore::{Error, ErrorKind, Result};
 use screen::print::{print, print_text};
-use screen::{Signals, Terminal, render};
+use screen::{Signals, Terminal, render, say};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -47,12 +47,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Like [`run`], but returns the exit status as a number; `outcore --help` lists what each one means.
 pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let (mut cli, matches) = match Cli::parsed(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let (mut cli, matches) = match Cli::parsed(&args) {
         Ok(parsed) => parsed,
-        Err(error) => {
+        Err(page) if is_page(&page) => {
             // There is nowhere to report it if standard error is closed.
-            let _ = error.print();
-            return error.exit_code() as u8;
+            let _ = page.print();
+            return page.exit_code() as u8;
+        }
+        Err(error) => {
+            let refused = refused(&error, &args);
+            say(&render::error(&refused));
+            return exit_status(refused.kind());
         }
     };
     cli.messages.color.write_global();
@@ -70,6 +76,15 @@ pub fn status(args: impl IntoIterator<Item = OsString>) -> u8 {
             exit_status(error.kind())
         }
     }
+}
+
+/// Returns whether an error of clap is a page of help or the version.
+fn is_page(error: &clap::Error) -> bool {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let pages = [DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion];
+    pages.contains(&error.kind())
 }
 
 /// Ends the process with this error, for a job that cannot be asked to stop in time.

@@ -1,11 +1,11 @@
 //! Manual pages, generated from the help of the commands: `outcore man lab tune` prints `outcore-lab-tune(1)`.
 
-use crate::args::{Cli, Pages};
+use crate::args::{Cli, Pages, unknown_command, words};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use outcore::io::Files;
-use outcore::{Error, ErrorKind, Result};
+use outcore::{Error, Result};
 use std::path::Path;
 
 /// Returns the page to print; `None` if all pages were written to a directory.
@@ -41,27 +41,13 @@ fn all(command: &Command) -> Vec<&Command> {
 
 fn find<'a>(root: &'a Command, names: &[String]) -> Result<&'a Command> {
     names.iter().try_fold(root, |command, name| {
-        command.find_subcommand(name).ok_or_else(|| {
-            let parent = words(command);
-            let message = format!("`{parent}` has no command `{name}`");
-            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let error = Error::new(ErrorKind::Usage, message);
-            match known[..] {
-                [] => error.hint(format!("`{parent} --help` lists its arguments")),
-                _ => error.hint(format!("its commands are {}", known.join(", "))),
-            }
-        })
+        command.find_subcommand(name).ok_or_else(|| unknown_command(command, name))
     })
 }
 
 /// Returns the name of a command's page, such as `outcore-lab-tune`.
 fn title(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
-}
-
-/// Returns a command as it is typed, such as `outcore lab tune`.
-fn words(command: &Command) -> &str {
-    command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
 
 fn page(command: &Command) -> Result<Vec<u8>> {
@@ -115,6 +101,7 @@ fn last_sections(command: &Command) -> Roff {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outcore::ErrorKind;
 
     #[test]
     fn every_command_has_a_page_of_its_own() {

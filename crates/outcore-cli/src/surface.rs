@@ -5,11 +5,11 @@
 
 pub use crate::screen::Gauge;
 
-use crate::args::{Cli, Command, Memory};
+use crate::args::{Cli, Command, Memory, refused};
 use crate::screen::print::json;
 use crate::screen::{Signals, Terminal};
 use crate::{compare, export, generate, inspect, jobs, remote, score, spark};
-use clap::{ArgAction, CommandFactory, Parser, ValueHint};
+use clap::{ArgAction, ArgMatches, CommandFactory, ValueHint};
 use outcore::error::opt::MEMORY;
 use outcore::graph::NodeNames;
 use outcore::input::{InputOptions, TableStream};
@@ -40,8 +40,7 @@ pub fn call(
     listener: &dyn Observer,
     stop: Arc<AtomicBool>,
 ) -> Result<String> {
-    let program = std::iter::once(OsString::from("outcore"));
-    let (mut cli, _) = Cli::parsed(program.chain(args)).map_err(|error| usage(&error))?;
+    let (mut cli, _) = parsed([OsString::from("outcore")].into_iter().chain(args))?;
     if let Command::Cluster(arguments) = &cli.command {
         spark::refuse_elsewhere(&arguments.engine)?;
     }
@@ -83,8 +82,7 @@ pub fn call(
 /// `Usage` for options that the command does not accept.
 pub fn input_options(args: impl IntoIterator<Item = OsString>) -> Result<InputOptions> {
     let program = ["outcore", "build", "-", "--output=-"].map(OsString::from);
-    let cli =
-        Cli::try_parse_from(program.into_iter().chain(args)).map_err(|error| usage(&error))?;
+    let (cli, _) = parsed(program.into_iter().chain(args))?;
     let Command::Build(build) = cli.command else { unreachable!("the command is `build`") };
     jobs::input::options(build.edges, &build.input)
 }
@@ -98,16 +96,20 @@ pub fn memory_bytes(text: &str) -> Result<u64> {
     text.parse().map(Memory::bytes).map_err(wrong)
 }
 
-/// Converts an error of clap to one sentence and a hint.
-fn usage(error: &clap::Error) -> Error {
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let error = Error::new(ErrorKind::Usage, message);
-    match lines.find_map(|line| line.strip_prefix("tip: ").or(line.strip_prefix("[possible"))) {
-        Some(hint) => error.hint(hint.trim_start_matches(" values: ").trim_end_matches(']')),
-        None => error,
-    }
+/// Refuses the name of a method that the command does not have; says what to use instead.
+///
+/// # Errors
+/// `Usage`.
+pub fn check_method(name: &str) -> Result<()> {
+    let method = OsString::from(format!("--method={name}"));
+    let program = ["outcore", "cluster", "-", "--output=-"].map(OsString::from);
+    parsed(program.into_iter().chain([method])).map(|_| ())
+}
+
+/// Parses arguments, of which the first is the program's name.
+fn parsed(args: impl IntoIterator<Item = OsString>) -> Result<(Cli, ArgMatches)> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    Cli::parsed(&args).map_err(|error| refused(&error, &args))
 }
 
 /// Observer that passes events to the terminal and to the caller.
@@ -129,6 +131,10 @@ impl Observer for Both<'_> {
 pub struct OptionHelp {
     /// Name without the dashes; for a positional argument its identifier.
     pub name: String,
+    /// As it is typed, with its value: `-m, --memory <SIZE|PERCENT>`, or `<EDGES>...`.
+    pub typed: String,
+    /// Heading of its group.
+    pub heading: Option<String>,
     /// Default value, if there is one.
     pub default: Option<String>,
     /// Possible values; empty if any value is accepted.
@@ -144,15 +150,21 @@ pub struct OptionHelp {
 }
 
 /// Returns the options of a command, such as `cluster` or `generate planted`, including the global ones, in the order of
-/// `--help`.
+/// `--help`. An empty name is that of `outcore` itself.
 pub fn options(command: &str) -> Vec<OptionHelp> {
     let mut cli = Cli::command();
     cli.build();
-    let found = command.split(' ').try_fold(&cli, |outer, name| outer.find_subcommand(name));
+    let mut names = command.split_whitespace();
+    let found = names.try_fold(&cli, |outer, name| outer.find_subcommand(name));
     let Some(command) = found else { return Vec::new() };
     let described =
         command.get_arguments().filter(|arg| arg.get_id() != "help").map(|arg| OptionHelp {
             name: arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned),
+            typed: match arg.get_short() {
+                Some(short) => format!("-{short}, {arg}"),
+                None => arg.to_string(),
+            },
+            heading: arg.get_help_heading().map(str::to_owned),
             default: arg.get_default_values().first().map(|value| value.to_string_lossy().into()),
             values: match arg.get_action() {
                 ArgAction::Set | ArgAction::Append => arg

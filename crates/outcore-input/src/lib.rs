@@ -321,6 +321,11 @@ impl EdgeReader {
         describe(&self.formats)
     }
 
+    /// Returns whether any file holds hits of a search, as BLAST and its relatives list them, with scores as weights.
+    pub fn is_search(&self) -> bool {
+        self.formats.iter().any(|file| file.facts.is_search)
+    }
+
     /// Fills `batch` with the next chunks in file order, parsed on the current rayon pool. Returns `false` at the end
     /// of the last file.
     ///

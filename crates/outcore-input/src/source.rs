@@ -93,6 +93,8 @@ pub(crate) struct SourceFacts {
     pub(crate) entries: Option<u64>,
     /// Nodes that the file numbers from 1, by kind.
     pub(crate) nodes: Vec<NumberedNodes>,
+    /// Whether it holds hits of a search, with scores as weights.
+    pub(crate) is_search: bool,
 }
 
 /// One file, as found when the reader was opened.

@@ -186,6 +186,11 @@ impl Error {
             error = error
                 .hint("`ulimit -f` shows the limit of the shell; the file system may have one");
         }
+        if action == "open" && source.kind() == std::io::ErrorKind::NotFound {
+            error = error.hint(
+                "check the spelling of the name; unless it begins with `/`, it is relative to the current directory",
+            );
+        }
         error.0.source = Some(source);
         error
     }

@@ -64,6 +64,12 @@ fn options(command: &str) -> PyResult<String> {
         .map_err(|error| pyo3::exceptions::PyRuntimeError::new_err(error.to_string()))
 }
 
+/// Refuses the name of a method that the command does not have; says what to use instead.
+#[pyfunction]
+fn check_method(py: Python<'_>, name: &str) -> PyResult<()> {
+    outcore_cli::surface::check_method(name).map_err(|error| errors::raised(py, &error))
+}
+
 /// Returns the extensions of tables that can be written, without the dot.
 #[pyfunction]
 fn table_endings() -> Vec<&'static str> {
@@ -101,7 +107,7 @@ mod _outcore {
         read_stability, table_batches,
     };
     #[pymodule_export]
-    use super::{call, choose_columns, options, run, table_endings};
+    use super::{call, check_method, choose_columns, options, run, table_endings};
 
     use pyo3::prelude::*;
 

@@ -450,8 +450,11 @@ def engine_methods() -> list[str]:
 
 def _options(**options: Any) -> dict[str, Any]:
     """Check options and fill in defaults."""
+    from outcore import _outcore
+
     method = options["method"]
-    if method in engine_methods() and method not in _CHOICES["method"]:
+    _outcore.check_method(method)
+    if method not in _CHOICES["method"]:
         hint = "use `modularity`, or `outcore.cluster` on one machine"
         raise _usage(f"`{method}` is not available on Spark", hint)
     for name, values in _CHOICES.items():

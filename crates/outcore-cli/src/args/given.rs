@@ -25,9 +25,7 @@ const RECORDED: [Opt; 8] = [
 
 impl Cli {
     /// Parses arguments, of which the first is the program's name.
-    pub(crate) fn parsed(
-        args: impl IntoIterator<Item = OsString>,
-    ) -> Result<(Self, ArgMatches), Error> {
+    pub(crate) fn parsed(args: &[OsString]) -> Result<(Self, ArgMatches), Error> {
         let matches = Self::command().try_get_matches_from(args)?;
         let mut cli =
             Self::from_arg_matches(&matches).map_err(|e| e.format(&mut Self::command()))?;

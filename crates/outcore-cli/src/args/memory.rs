@@ -1,6 +1,8 @@
 //! `--memory`: a size, or a share of the memory that is free now.
 
-use outcore::units::parse_bytes;
+use outcore::error::opt::MEMORY;
+use outcore::units::{MIB, parse_bytes};
+use outcore::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
@@ -28,25 +30,34 @@ impl fmt::Display for Memory {
 }
 
 impl FromStr for Memory {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        if let Some(percent) = text.trim().strip_suffix('%') {
+    fn from_str(text: &str) -> Result<Self> {
+        let shown = text.trim();
+        if let Some(percent) = shown.strip_suffix('%') {
             return match percent.trim().parse::<f64>() {
                 Ok(percent) if percent > 0.0 && percent <= 100.0 => {
                     Ok(Self::Share(percent / 100.0))
                 }
-                _ => Err("a share must be above 0% and at most 100%".into()),
+                _ => Err(Error::usage("a share must be above 0% and at most 100%")
+                    .hint(format_args!("for half of the free memory, use {}", MEMORY.of("50%")))),
             };
         }
-        match parse_bytes(text) {
-            Ok(0) => Err("a limit must be above 0".into()),
-            Ok(bytes) => Ok(Self::Bytes(bytes)),
-            Err(error) => {
-                let hint = error.hint_text().unwrap_or_default();
-                Err(format!("{}; {hint}, or a share such as `50%`", error.message()))
-            }
+        let bytes = parse_bytes(text).map_err(|error| {
+            let hint = error.hint_text().unwrap_or_default();
+            Error::usage(error.message()).hint(format!("{hint}, or a share such as `50%`"))
+        })?;
+        if bytes == 0 {
+            return Err(Error::usage("a limit must be above 0")
+                .hint(format_args!("for example, use {}", MEMORY.of("4GiB"))));
         }
+        // No job runs in so few bytes, so a unit was meant.
+        if bytes < MIB && shown.parse::<f64>().is_ok() {
+            let units = [MEMORY.of(format!("{shown}MiB")), MEMORY.of(format!("{shown}GiB"))];
+            return Err(Error::usage("the unit is missing")
+                .hint(format_args!("use {} or {}", units[0], units[1])));
+        }
+        Ok(Self::Bytes(bytes))
     }
 }
 
@@ -91,13 +102,15 @@ mod tests {
 
     #[test]
     fn sizes_and_shares_are_read() {
-        assert_eq!("4GiB".parse(), Ok(Memory::Bytes(4 << 30)));
-        assert_eq!("50%".parse(), Ok(Memory::Share(0.5)));
-        assert_eq!(" 12.5 %".parse(), Ok(Memory::Share(0.125)));
-        for text in ["0", "0%", "101%", "-1", "nan%", "%", "", "4 apples"] {
+        let read = |text: &str| text.parse::<Memory>().unwrap();
+        assert_eq!(read("4GiB"), Memory::Bytes(4 << 30));
+        assert_eq!(read("67108864"), Memory::Bytes(64 << 20));
+        assert_eq!(read("50%"), Memory::Share(0.5));
+        assert_eq!(read(" 12.5 %"), Memory::Share(0.125));
+        for text in ["0", "0%", "101%", "-1", "nan%", "%", "", "4 apples", "64", "1.5"] {
             assert!(text.parse::<Memory>().is_err(), "{text}");
         }
-        assert_eq!(Memory::default().to_string().parse(), Ok(Memory::default()));
+        assert_eq!(read(&Memory::default().to_string()), Memory::default());
         assert!(Memory::default().bytes() > 1 << 20);
     }
 

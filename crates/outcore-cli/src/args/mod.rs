@@ -5,6 +5,7 @@
 
 mod communities;
 mod compare;
+mod elsewhere;
 mod engine;
 mod export;
 mod given;
@@ -17,6 +18,7 @@ mod labels;
 mod memory;
 mod messages;
 pub(crate) mod method;
+mod refused;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +39,7 @@ use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTra
 use outcore::job::{Normalize, Unnamed};
 use outcore::plan;
 use outcore::present::{LevelForm, RowForm, Small};
+pub(crate) use refused::{refused, unknown_command, words};
 use std::path::PathBuf;
 pub(crate) use values::count;
 use values::{names, number, spark_cluster};
@@ -206,7 +209,7 @@ Examples:
 )]
 pub(crate) struct Plan {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses)
-    #[arg(required_unless_present = "edge_count", value_name = "EDGES")]
+    #[arg(value_name = "EDGES")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Plan for this number of distinct edges, and `--nodes`, instead of an input
     #[arg(long = "edges", value_name = "N", value_parser = count)]

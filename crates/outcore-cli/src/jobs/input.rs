@@ -114,6 +114,7 @@ pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
         let matches = glob::glob_with(&text, VISIBLE).map_err(|error| {
             Error::new(ErrorKind::Usage, format!("`{text}` is not a pattern: {}", error.msg))
+                .hint("`[*]` stands for a `*` in a name, `[?]` for `?`, and `[[]` for `[`")
         })?;
         let before = expanded.len();
         for found in matches {
@@ -126,7 +127,8 @@ pub(crate) fn expand(files: &Files, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if expanded.len() == before {
-            return Err(Error::new(ErrorKind::Io, format!("no file matches `{text}`")));
+            return Err(Error::new(ErrorKind::Io, format!("no file matches `{text}`"))
+                .hint("`*` stands for any letters but `/`; hidden files do not match"));
         }
     }
     Ok(expanded)

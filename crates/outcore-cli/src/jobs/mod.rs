@@ -129,6 +129,9 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
             Plan::new(size.input()?, limits, &limits.allowed(files.tuning()), clustering)
         }
         None => {
+            if arguments.inputs.is_empty() {
+                return Err(no_edges(input.nodes.as_deref()));
+            }
             let inputs = input::expand(files, &arguments.inputs)?;
             inputs.iter().chain(&input.nodes).try_for_each(|path| check_sampled(files, path))?;
             let mut options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
@@ -136,6 +139,19 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
             options.adopt(files, &input.given)?;
             job::plan(files, &options, clustering)
         }
+    }
+}
+
+/// Returns the error for a plan without edges.
+fn no_edges(nodes: Option<&Path>) -> Error {
+    let count = nodes.map(Path::to_string_lossy).filter(|text| count(text).is_ok());
+    match count {
+        Some(count) => Error::usage(format_args!("{NODES} needs {EDGES}: the number of edges"))
+            .hint(format_args!("type {}", NODES.of(count).with(EDGES.of("N")))),
+        None => Error::usage("a plan needs edges: a file, or their number").hint(format_args!(
+            "type `outcore plan edges.tsv`, or {}",
+            NODES.of("N").with(EDGES.of("N"))
+        )),
     }
 }
 
@@ -396,7 +412,57 @@ pub(crate) fn note_interrupted(error: Error, output: &Path) -> Error {
     }
 }
 
+/// Returns the answer, then how it comes about.
 fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u64>) -> String {
+    // With free space, more state is saved from which a job can resume.
+    let max = match plan.disk_bytes_most > plan.disk_bytes {
+        true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
+        false => String::new(),
+    };
+    let mut text = format!(
+        "takes about {} of memory, {} of disk{max} and {}\n{} or more is enough",
+        format_bytes(plan.peak_memory_bytes),
+        format_bytes(plan.disk_bytes),
+        format_seconds(plan.seconds),
+        MEMORY.of(size_to_type(plan.memory_bytes_min)),
+    );
+    if let Some(free) = free {
+        text += &format!("; {} of disk are free in `{}`", format_bytes(free), work_dir.display());
+    }
+    text += "\n\n";
+    text += &plan_input(plan);
+    text += "\n";
+    text += &row(["stage", "passes", "reads", "writes", "memory", "disk", "time"]);
+    for stage in &plan.stages {
+        text += &row([
+            stage.stage.name(),
+            &stage.pass_count.to_string(),
+            &format_bytes(stage.read_bytes),
+            &format_bytes(stage.write_bytes),
+            &format_bytes(stage.memory_bytes),
+            &format_bytes(stage.disk_bytes),
+            &format_seconds(stage.seconds),
+        ]);
+    }
+    text += "\n";
+    if let (Some(bytes), Some(method)) = (plan.cluster_memory_bytes_min, method) {
+        let min = format_bytes(bytes);
+        let tries = plan.trial_count.map_or(String::new(), |n| format!("tries {n} starts and "));
+        text += &format!(
+            "clustering by {method} {tries}needs {min} of the memory; the rest caches parts of the graph\n"
+        );
+    }
+    text += &format!(
+        "reads {} and writes {} in all; {} of the memory are for the program itself\n",
+        format_bytes(plan.read_bytes),
+        format_bytes(plan.write_bytes),
+        format_bytes(plan.program_bytes),
+    );
+    text
+}
+
+/// Returns what is known of the input of a plan.
+fn plan_input(plan: &Plan) -> String {
     let input = &plan.input;
     let mut text = format!(
         "{} of text, about {}, about {}\n",
@@ -416,47 +482,6 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         let edges = format_counted(input.distinct_edge_count, "edge", "edges");
         text += &format!("some are duplicates: the graph has about {edges}\n");
     }
-    text += "\n";
-    text += &row(["stage", "passes", "reads", "writes", "memory", "disk", "time"]);
-    for stage in &plan.stages {
-        text += &row([
-            stage.stage.name(),
-            &stage.pass_count.to_string(),
-            &format_bytes(stage.read_bytes),
-            &format_bytes(stage.write_bytes),
-            &format_bytes(stage.memory_bytes),
-            &format_bytes(stage.disk_bytes),
-            &format_seconds(stage.seconds),
-        ]);
-    }
-    if let (Some(bytes), Some(method)) = (plan.cluster_memory_bytes_min, method) {
-        let min = format_bytes(bytes);
-        let tries = plan.trial_count.map_or(String::new(), |n| format!("tries {n} starts and "));
-        text += &format!(
-            "\nclustering by {method} {tries}needs {min} of memory; the rest caches parts of the graph"
-        );
-    }
-    text += &format!(
-        "\nreads {} and writes {} in all; peak memory about {}, {} of it for the program itself",
-        format_bytes(plan.read_bytes),
-        format_bytes(plan.write_bytes),
-        format_bytes(plan.peak_memory_bytes),
-        format_bytes(plan.program_bytes),
-    );
-    let free = free.map_or_else(String::new, |free| {
-        format!("; {} are free in `{}`", format_bytes(free), work_dir.display())
-    });
-    // With free space, more state is saved from which a job can resume.
-    let max = match plan.disk_bytes_most > plan.disk_bytes {
-        true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
-        false => String::new(),
-    };
-    text += &format!(
-        "\nneeds about {} in all, {} of disk{max}{free}, and {} or more\n",
-        format_seconds(plan.seconds),
-        format_bytes(plan.disk_bytes),
-        MEMORY.of(size_to_type(plan.memory_bytes_min)),
-    );
     text
 }
 

@@ -7,5 +7,5 @@ pub(crate) mod render;
 mod signals;
 
 pub use gauge::Gauge;
-pub(crate) use progress::{Terminal, say_apart};
+pub(crate) use progress::{Terminal, say, say_apart};
 pub(crate) use signals::Signals;

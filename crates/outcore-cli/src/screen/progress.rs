@@ -209,7 +209,7 @@ fn doing(stage: Stage) -> &'static str {
 }
 
 /// Prints a line to standard error; there is nowhere to report it if that is closed.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

@@ -383,7 +383,10 @@ fn a_job_that_was_stopped_reports_its_saved_state_and_resumes() {
         assert_eq!(std::fs::read(path.join("out.tsv")).unwrap(), b"old");
         let shown = run(path, &["inspect", ".out.tsv.outcore"]);
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-        assert!(shown.contains("none; the same command resumes from here"), "{shown}");
+        assert!(
+            shown.contains("run the same command again; it removes this directory at its end"),
+            "{shown}"
+        );
         let done = run(path, &cluster);
         assert!(done.status.success(), "{}", stderr(&done));
         assert!(is_next || stderr(&done).contains(reported), "{}", stderr(&done));

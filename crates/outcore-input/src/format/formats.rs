@@ -72,6 +72,8 @@ pub(crate) struct Format {
     pub(crate) sample: &'static str,
     /// Text in place of a name where there is none.
     pub(crate) absent: &'static str,
+    /// Whether it holds hits of a search, most of which are found in both directions, with scores as weights.
+    pub(crate) is_search: bool,
 }
 
 impl Format {
@@ -98,21 +100,31 @@ const fn row(
     sample: &'static str,
     absent: &'static str,
 ) -> Format {
-    Format { name, sign, columns, sample, absent }
+    Format { name, sign, columns, sample, absent, is_search: false }
+}
+
+/// Returns the row of a format of search results.
+const fn search(
+    name: &'static str,
+    sign: Sign,
+    columns: [&'static str; 3],
+    sample: &'static str,
+) -> Format {
+    Format { is_search: true, ..row(name, sign, columns, sample, "") }
 }
 
 /// All formats. Of several that fit, the first counts.
 #[rustfmt::skip]
 pub(crate) const FORMATS: &[Format] = &[
-    row("vsearch table", Sign::Shape("sspiiiiiiimz"), ["1", "2", "3"], "vsearch.b6", ""),
-    row("BLAST table", Sign::Shape("sspiiiiiiinn"), ["1", "2", "12"], "blast.m8", ""),
-    row("BLAST table, extended", Sign::Shape("sspiiiiiiinn*"), ["1", "2", "12"], "blast-more.m8", ""),
+    search("vsearch table", Sign::Shape("sspiiiiiiimz"), ["1", "2", "3"], "vsearch.b6"),
+    search("BLAST table", Sign::Shape("sspiiiiiiinn"), ["1", "2", "12"], "blast.m8"),
+    search("BLAST table, extended", Sign::Shape("sspiiiiiiinn*"), ["1", "2", "12"], "blast-more.m8"),
     row("PAF", Sign::Shape("siiidsiiiiii*"), ["1", "6", "10"], "overlaps.paf", ""),
     row("PSI-MITAB", Sign::Shape("xxssssssssssss*"), ["1", "2", ""], "mitab.txt", "-"),
-    row("BLAST table", Sign::Header("qseqid sseqid bitscore"), ["qseqid", "sseqid", "bitscore"], "diamond.tsv", ""),
-    row("BLAST table", Sign::Header("query_acc.ver subject_acc.ver bit_score"), ["query acc.ver", "subject acc.ver", "bit score"], "blast-comments.m8", ""),
-    row("DIAMOND table", Sign::Header("Query_ID Subject_ID Bit_score"), ["Query ID", "Subject ID", "Bit score"], "diamond-verbose.tsv", ""),
-    row("MMseqs2 table", Sign::Header("query target bits"), ["query", "target", "bits"], "mmseqs.tsv", ""),
+    search("BLAST table", Sign::Header("qseqid sseqid bitscore"), ["qseqid", "sseqid", "bitscore"], "diamond.tsv"),
+    search("BLAST table", Sign::Header("query_acc.ver subject_acc.ver bit_score"), ["query acc.ver", "subject acc.ver", "bit score"], "blast-comments.m8"),
+    search("DIAMOND table", Sign::Header("Query_ID Subject_ID Bit_score"), ["Query ID", "Subject ID", "Bit score"], "diamond-verbose.tsv"),
+    search("MMseqs2 table", Sign::Header("query target bits"), ["query", "target", "bits"], "mmseqs.tsv"),
     row("STRING export", Sign::Header("node1 node2 node1_string_id node2_string_id combined_score"), ["node1", "node2", "combined_score"], "string-export.tsv", ""),
     row("STRING", Sign::Header("protein1 protein2 combined_score"), ["protein1", "protein2", "combined_score"], "string.txt", ""),
     row("BioGRID", Sign::Header("Entrez_Gene_Interactor_A Entrez_Gene_Interactor_B"), ["Entrez Gene Interactor A", "Entrez Gene Interactor B", ""], "biogrid.tab3.txt", "-"),
@@ -137,6 +149,14 @@ pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
             .all(|wanted| words.iter().any(|word| *word == plain_word(wanted.as_bytes()))),
         _ => false,
     })
+}
+
+/// Returns whether columns with these names are those of a format of search results.
+pub(crate) fn are_of_search<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let names: Vec<String> = names.map(|name| plain_word(name.as_bytes())).collect();
+    let is_named = |format: &&Format| format.is_search && matches!(format.sign, Sign::Header(_));
+    let columns = |format: &Format| format.columns.map(|name| plain_word(name.as_bytes()));
+    FORMATS.iter().filter(is_named).any(|format| columns(format)[..] == names)
 }
 
 /// Returns the format that has the shape of most rows.

@@ -56,6 +56,9 @@ pub(crate) struct InputFormat {
     pub(crate) matrix: Option<matrix_market::MatrixSize>,
     /// Whether the lines are nodes rather than edges.
     pub(crate) is_node_list: bool,
+    /// Whether the lines are hits of a search, with scores as weights.
+    #[serde(default)]
+    is_search: bool,
 }
 
 impl InputFormat {
@@ -74,6 +77,7 @@ impl InputFormat {
             roles,
             matrix: None,
             is_node_list: false,
+            is_search: false,
         }
     }
 
@@ -254,8 +258,16 @@ fn format_of(
         has_header: reading.header != HeaderAt::None,
         kind: chosen.format.map(|format| format.name.to_owned()),
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
+        is_search: has_scores(reading, chosen),
         ..format
     })
+}
+
+/// Returns whether the lines are hits of a search and their weights the scores, also if the columns were given.
+fn has_scores(reading: &LineReading<'_>, chosen: &Chosen) -> bool {
+    let Some(known) = reading.choice.chosen() else { return false };
+    let format = known.format.filter(|format| format.is_search);
+    format.is_some() && known.weight.is_some() && known.weight == chosen.weight
 }
 
 /// Returns whether a comment has the columns of an edge.

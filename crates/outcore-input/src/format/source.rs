@@ -100,6 +100,7 @@ impl EdgeSource for InputFormat {
             comments: self.preamble_comments,
             entries: self.matrix.map(|size| size.entries),
             nodes,
+            is_search: self.is_search,
             ..of_lines()
         }
     }

@@ -19,6 +19,7 @@ mod values;
 use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
+use super::format::formats::are_of_search;
 use super::format::names::{self, Chosen, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, Roles};
@@ -174,6 +175,7 @@ impl EdgeSource for TableFormat {
             is_weighted: (!is_of_nodes).then_some(self.columns.len() == 3),
             has_columns: true,
             held_bytes: Some(held_bytes),
+            is_search: are_of_search(self.columns.iter().map(|(_, name)| name.as_str())),
             ..SourceFacts::default()
         }
     }

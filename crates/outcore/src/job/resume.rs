@@ -23,7 +23,7 @@ use crate::cluster::SAVED;
 use crate::error::opt::RESTART;
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::io::{Entry, Files, Grows, Owner, Scratch, Writer};
-use crate::progress::{Observer, Stage};
+use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -306,6 +306,12 @@ impl JobJournal {
         };
         if let Some(reason) = reason {
             report_from_scratch(observer, NOTICE, &reason)?;
+            return Ok(None);
+        }
+        if !self.journal.is_there() {
+            let text =
+                "starts from scratch: an earlier job was stopped, and left nothing to resume from";
+            notify(observer, Event::Notice { text })?;
             return Ok(None);
         }
         let found = self.journal.open::<S>(observer, NOTICE)?;

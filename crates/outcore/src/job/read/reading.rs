@@ -12,7 +12,7 @@ use super::runs::{ReadResult, made_with};
 use super::summaries::report_formats;
 use super::weights::{Normalize, SelfScores, Side, Thresholds};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::opt::{COLUMNS, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_TRANSFORM};
+use crate::error::opt::{COLUMNS, DUPLICATES, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{self, ArcRecord, NamesWriter};
 use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
@@ -450,6 +450,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// Finishes reading, and emits warnings.
     pub(super) fn finish(self) -> Result<ReadResult<R>> {
+        let is_summed_search = self.reader.is_search() && self.edges.options.sums_directions();
         let summary = self.reader.finish()?;
         let names = self.names.finish()?.sealed();
         let mut warnings = Vec::new();
@@ -459,6 +460,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             Ok(())
         };
         summary.warning().map_or(Ok(()), &mut warn)?;
+        if is_summed_search {
+            let wanted = DUPLICATES.of("max").with(NORMALIZE.of("self-score"));
+            warn(format!(
+                "a search finds most hits in both directions, and their scores are summed: for families use {wanted}"
+            ))?;
+        }
         if self.edges.old.is_none() {
             check_edges(&summary, self.dropped, self.edges.options)?;
         }

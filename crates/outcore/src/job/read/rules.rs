@@ -8,6 +8,7 @@ use crate::error::opt::{
 };
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary};
+use crate::input::WeightTransform;
 use crate::io::Files;
 use crate::job::JobOptions;
 use std::path::Path;
@@ -117,6 +118,13 @@ impl JobOptions {
             max_weight: self.max_weight,
             divided_by_self_scores: self.normalize == Normalize::SelfScore,
         }
+    }
+
+    /// Returns whether the weights of an edge and its reverse are added up as they are.
+    pub(super) fn sums_directions(&self) -> bool {
+        let as_they_are = self.input.weight_transform == WeightTransform::None;
+        let is_summed = self.duplicates == Duplicates::Sum && !self.input.directed;
+        as_they_are && is_summed && self.normalize == Normalize::None
     }
 
     /// Adopts the options that the graph to which edges are added was built with, except for those in `given`.
