@@ -92,8 +92,11 @@ pub fn input_options(args: impl IntoIterator<Item = OsString>) -> Result<InputOp
 /// # Errors
 /// `Usage` for a text that is not a limit.
 pub fn memory_bytes(text: &str) -> Result<u64> {
-    let wrong = |reason: String| Error::usage(format_args!("{}: {reason}", MEMORY.of(text)));
-    text.parse().map(Memory::bytes).map_err(wrong)
+    let memory: Memory = text.parse().map_err(|error: Error| {
+        let message = format_args!("{}: {}", MEMORY.of(text), error.message());
+        Error::usage(message).hint(error.hint_text().unwrap_or_default().to_owned())
+    })?;
+    Ok(memory.bytes())
 }
 
 /// Refuses the name of a method that the command does not have; says what to use instead.

@@ -11,7 +11,7 @@ use super::{CompareOptions, SORTS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Batch;
 use crate::io::{Array, ArrayReader, ArrayWriter};
-use crate::output::{PlainWriter, Value, ValueKind};
+use crate::output::{OutputColumn, PlainWriter, Value, ValueKind};
 use crate::present::record::NamePiece;
 use crate::present::{Workbench, put_name};
 use crate::progress::{Event, REPORT_NODES, notify};
@@ -148,7 +148,8 @@ impl OverlapWriter {
             ("size_a", ValueKind::Number),
             ("size_b", ValueKind::Number),
             ("jaccard", ValueKind::Real),
-        ];
+        ]
+        .map(|(name, kind)| OutputColumn::new(name, kind));
         let table = PlainWriter::create(bench.files, output, &columns, options.output_header)?;
         let waiting = match b {
             Names::Numbers => None,
@@ -221,6 +222,7 @@ pub(super) fn write_moved(
     let (nodes, mut cells) = place(bench, kept, names)?;
     let columns =
         [("node", ValueKind::Text), ("a", Cells::kind(&names[0])), ("b", Cells::kind(&names[1]))];
+    let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
     let mut table = PlainWriter::create(bench.files, output, &columns, has_header)?;
     let mut moved = nodes.read(bench.files, u64::MAX)?;
     let mut next = moved.next_number()?;

@@ -14,6 +14,7 @@ mod endings;
 mod paths;
 mod plain;
 mod rows;
+mod summary;
 mod table;
 
 use crate::cluster::StabilityScan;
@@ -25,10 +26,11 @@ pub(crate) use endings::packed_by;
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
 pub(crate) use plain::PlainWriter;
-pub(crate) use rows::{MemberWriter, RepresentativeWriter, SummaryRow, SummaryWriter};
+pub(crate) use rows::MemberWriter;
 use rows::{OutputRows, OutputShape, Row};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+pub(crate) use summary::{SummaryRow, SummaryWriter};
 pub(crate) use table::{OutputColumn, TableWriter, Value, ValueKind};
 pub(crate) use table::{check_names, refuse_absent, text_of};
 

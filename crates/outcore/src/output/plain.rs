@@ -1,7 +1,7 @@
 //! Writer of rows of any columns: as text between tabs, or as a table if the ending of the file's name selects one.
 
 use super::LineWriter;
-use super::table::{OutputColumn, TableWriter, Value, ValueKind};
+use super::table::{OutputColumn, TableWriter, Value, put_text};
 use crate::error::Result;
 use crate::io::Files;
 use std::path::Path;
@@ -22,17 +22,15 @@ impl PlainWriter {
     pub(crate) fn create(
         files: &Files,
         path: &Path,
-        columns: &[(&str, ValueKind)],
+        columns: &[OutputColumn],
         has_header: bool,
     ) -> Result<Self> {
-        let named: Vec<OutputColumn> =
-            columns.iter().map(|&(name, kind)| OutputColumn::new(name, kind)).collect();
-        if let Some(table) = TableWriter::create(files, path, &named)? {
+        if let Some(table) = TableWriter::create(files, path, columns)? {
             return Ok(Self(PlainRows::Table(Box::new(table))));
         }
         let mut lines = LineWriter::create(files, path)?;
         if has_header {
-            lines.header(columns.iter().map(|(name, _)| *name), b'\t')?;
+            lines.header(columns.iter().map(|column| column.name.as_str()), b'\t')?;
         }
         Ok(Self(PlainRows::Text(Box::new(lines))))
     }
@@ -49,14 +47,7 @@ impl PlainWriter {
                     if at > 0 {
                         lines.bytes(b"\t");
                     }
-                    match value {
-                        Value::Name(name) => lines.name(name),
-                        Value::Path(path) => lines.bytes(path.as_bytes()),
-                        Value::Number(number) => lines.number(number),
-                        Value::Weight(weight) => lines.weight(weight),
-                        Value::Share(share) => lines.thousandths(share),
-                        Value::None => lines,
-                    };
+                    put_text(lines, &value);
                 }
                 lines.end()
             }
@@ -77,6 +68,7 @@ impl PlainWriter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::ValueKind;
     use super::*;
     use crate::io::sim::Sim;
     use std::sync::Arc;
@@ -86,6 +78,7 @@ mod tests {
         let files = Files::new(Arc::new(Sim::default()));
         let columns =
             [("node", ValueKind::Text), ("a", ValueKind::Number), ("share", ValueKind::Real)];
+        let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
         for (path, has_header, text) in [
             ("r", false, "\"x\ty\"\t3\t0.25\n"),
             ("r", true, "node\ta\tshare\n\"x\ty\"\t3\t0.25\n"),

@@ -13,7 +13,7 @@ use super::{Presented, RowForm};
 use crate::cluster::{BlockSource, Tally};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
-use crate::output::{MemberWriter, RepresentativeWriter};
+use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
 use std::cell::RefCell;
@@ -89,14 +89,23 @@ pub(crate) fn write_representatives(
     (output, has_header): (&Path, bool),
 ) -> Result<u64> {
     let sizes = BySize::new(presented);
-    let mut writer = RepresentativeWriter::create(bench.files, output, has_header)?;
+    let columns = [
+        ("community", ValueKind::Number),
+        ("node", ValueKind::Text),
+        ("size", ValueKind::Number),
+    ]
+    .map(|(name, kind)| OutputColumn::new(name, kind));
+    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
     let numbers = presented.labels().iter().zip(0..).map(|(&label, node)| {
         let stands = label != Presented::NONE && inside.stands(node, label);
         Ok(stands.then(|| (presented.number_of(label), 0, u64::from(sizes.of(label)))))
     });
     let done = graph.arc_count();
     let sorted = sort_names(bench, graph, numbers, (done, 1))?;
-    for_each_name(bench, sorted, done, |piece, name| writer.push(piece.number, name, piece.value))?;
+    for_each_name(bench, sorted, done, |piece, name| {
+        let size = Value::Number(piece.value);
+        writer.push([Value::Number(piece.number), Value::Name(name), size])
+    })?;
     writer.finish()
 }
 
