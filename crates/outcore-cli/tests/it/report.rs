@@ -91,7 +91,9 @@ fn headings(page: &str) -> Vec<&str> {
     page.split("<h2>").skip(1).map(|part| part.split_once("</h2>").unwrap().0).collect()
 }
 
-const ALL: [&str; 9] = [
+const ALL: [&str; 11] = [
+    "Network of communities",
+    "The largest communities",
     "Community sizes",
     "How it was made",
     "Quality",
@@ -110,6 +112,10 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
     let html = page(path, &["cluster", "edges.tsv", "-o", "c.tsv"]);
     assert_eq!(headings(&html), ALL);
     for words in [
+        "<strong>40 communities</strong> in a graph of 320 nodes and 1,160 edges. The largest has 8 nodes (2.5 %)",
+        "of the nodes stay with their communities from one start to another, on average over ",
+        "<figcaption>Communities and the weights between them</figcaption>",
+        "<h3>Community 0: <bdi>n",
         "1,160 lines with an edge of edges.tsv gave a graph of 320 nodes and 1,160 edges.",
         "The method map-equation (seed 0) found",
         "of memory at most, with a limit of",
@@ -128,6 +134,8 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
     }
     assert_eq!(html.matches("<svg class=\"wide\"").count(), 9);
     assert_eq!(html.matches("<svg class=\"narrow\"").count(), 9);
+    assert_eq!(html.matches("<svg class=\"wide network\"").count(), 1);
+    assert_eq!(html.matches("<article class=\"card\"").count(), 40);
     // The same command without a page reports the same counts.
     let args = ["cluster", "edges.tsv", "-o", "c.tsv", "--report", "report.JSON", "-q"];
     assert!(run(path, &args).status.success());
