@@ -10,8 +10,13 @@ use outcore::error::opt::{
 };
 use outcore::error::{Opt, Text};
 
-/// Methods: their usual names, what they are, and ours. Of several names that fit, the first counts.
-const METHODS: &[(&[&str], &str, fn() -> Opt)] = &[
+/// Method of another program: its usual names, what it is, and ours.
+type MethodElsewhere = (&'static [&'static str], &'static str, fn() -> Opt);
+/// Option of another program: its names, ours, and how that is used.
+type OptionElsewhere = (&'static str, fn() -> Opt, &'static str);
+
+/// Methods of other programs. Of several names that fit, the first counts.
+const METHODS: &[MethodElsewhere] = &[
     (
         &[
             "Leiden",
@@ -53,8 +58,8 @@ const METHODS: &[(&[&str], &str, fn() -> Opt)] = &[
 const PROPAGATION: &str = "label-propagation";
 const COMPONENTS: &str = "components";
 
-/// Options: their names elsewhere, ours, and how it is used; `{}` stands for ours.
-const OPTIONS: &[(&str, fn() -> Opt, &str)] = &[
+/// Options of other programs; `{}` stands for ours.
+const OPTIONS: &[OptionElsewhere] = &[
     ("algorithm algo objective objective-function clustering", || METHOD, "use {}"),
     ("resolution-parameter resolution-param res gamma", || RESOLUTION, "use {}"),
     (

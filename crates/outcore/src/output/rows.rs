@@ -284,23 +284,6 @@ mod tests {
     }
 
     #[test]
-    fn representatives_are_text_or_a_table() {
-        let files = Files::new(Arc::new(Sim::default()));
-        for (path, has_header, text) in [
-            ("r", false, "7\ta\t3\n"),
-            ("r", true, "community\tnode\tsize\n7\ta\t3\n"),
-            ("r.csv", false, "community,node,size\n7,a,3\n"),
-            ("r.jsonl", false, "{\"community\":7,\"node\":\"a\",\"size\":3}\n"),
-        ] {
-            let path = Path::new(path);
-            let mut writer = RepresentativeWriter::create(&files, path, has_header).unwrap();
-            writer.push(7, b"a", 3).unwrap();
-            writer.finish().unwrap();
-            assert_eq!(files.read(path).unwrap(), text.as_bytes());
-        }
-    }
-
-    #[test]
     fn members_are_lines_or_pairs() {
         let files = Files::new(Arc::new(Sim::default()));
         let path = Path::new("members");
