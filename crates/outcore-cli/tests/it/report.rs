@@ -80,7 +80,9 @@ pub(crate) fn check(page: &str) {
         }
     }
     assert!(open.is_empty(), "{open:?}");
-    assert_eq!(page.matches("<script").count(), 2);
+    assert!(page.matches("<script>").count() <= 1);
+    assert_eq!(page.matches("<script ").count(), 1);
+    let page = page.replace(SCRIPT, "");
     for door in ["http:", "https:", "@import", "url(", "javascript:", "<iframe", "<!--"] {
         assert!(!page.contains(door), "{door}");
     }

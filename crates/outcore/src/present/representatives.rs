@@ -89,12 +89,9 @@ pub(crate) fn write_representatives(
     (output, has_header): (&Path, bool),
 ) -> Result<u64> {
     let sizes = BySize::new(presented);
-    let columns = [
-        ("community", ValueKind::Number),
-        ("node", ValueKind::Text),
-        ("size", ValueKind::Number),
-    ]
-    .map(|(name, kind)| OutputColumn::new(name, kind));
+    let columns =
+        [("community", ValueKind::Number), ("node", ValueKind::Text), ("size", ValueKind::Number)]
+            .map(|(name, kind)| OutputColumn::new(name, kind));
     let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
     let numbers = presented.labels().iter().zip(0..).map(|(&label, node)| {
         let stands = label != Presented::NONE && inside.stands(node, label);
