@@ -121,7 +121,7 @@ def page_of(command: str, text: str) -> Iterator[str]:
         for option in options:
             yield from definition(option)
     if not is_root:
-        yield from ["[Message options](project:/reference/command.md#message-options) apply as well.", ""]
+        yield from ["The {doc}`message options </reference/command>` apply as well.", ""]
     examples = rest.partition("\nExamples:\n")[2]
     if examples:
         yield from ["```{rubric} Examples", "```", "", "```sh", *dedented(examples.split("\n\n")[0]), "```"]

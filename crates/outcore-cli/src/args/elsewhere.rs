@@ -90,8 +90,8 @@ const OPTIONS: &[OptionElsewhere] = &[
     ("sep separator delim field-separator", || DELIMITER, "use {}"),
     ("cpus cores jobs j n-jobs num-threads nthreads processors te", || THREADS, "use {}"),
     ("mem ram max-memory memory-limit", || MEMORY, "use {}"),
-    ("tmp tmpdir temp-dir tempdir tempfile-dir scratch", || WORK_DIR, "use {}"),
-    ("out outfile out-file output-file result", || OUTPUT, "use {}"),
+    ("tmp tmpdir temp-dir tempfile-dir scratch", || WORK_DIR, "use {}"),
+    ("out outfile output-file result", || OUTPUT, "use {}"),
 ];
 
 /// Returns what to use in place of a method of another program, or of one of ours in another spelling.

@@ -139,18 +139,18 @@ fn commands() -> Vec<Case> {
     };
     vec![
         with("none", &[], usage("Usage: outcore")),
-        with("no such command", &["clutser"], usage("a similar subcommand exists: 'cluster'")),
+        with("no such command", &["clutser"], usage("did you mean `outcore cluster`?")),
         with("no input", &["cluster", "-o", "out.tsv"], usage("<EDGES|GRAPH>...")),
         with("no output", &["cluster", "edges.tsv"], usage("--output <FILE>")),
         with(
             "empty input",
             &["cluster", "", "-o", "out.tsv"],
-            usage("`--on-bad-line` needs a value"),
+            usage("`<EDGES|GRAPH>...` needs a value"),
         ),
         with(
             "empty output",
             &["cluster", "edges.tsv", "-o", ""],
-            usage("`--on-bad-line` needs a value"),
+            usage("`--output` needs a value"),
         ),
         with(
             "standard input twice",
