@@ -10,13 +10,11 @@ use outcore::error::opt::{
 };
 use outcore::error::{Opt, Text};
 
-/// Method of another program: its usual names, what it is, and ours.
-type MethodElsewhere = (&'static [&'static str], &'static str, fn() -> Opt);
-/// Option of another program: its names, ours, and how that is used.
-type OptionElsewhere = (&'static str, fn() -> Opt, &'static str);
+/// Option of ours, with a value or another option.
+type Ours = fn() -> Opt;
 
-/// Methods of other programs. Of several names that fit, the first counts.
-const METHODS: &[MethodElsewhere] = &[
+/// Methods: their usual names, what they are, and ours. Of several names that fit, the first counts.
+const METHODS: &[(&[&str], &str, Ours)] = &[
     (
         &[
             "Leiden",
@@ -58,8 +56,8 @@ const METHODS: &[MethodElsewhere] = &[
 const PROPAGATION: &str = "label-propagation";
 const COMPONENTS: &str = "components";
 
-/// Options of other programs; `{}` stands for ours.
-const OPTIONS: &[OptionElsewhere] = &[
+/// Options: their names elsewhere, ours, and how it is used; `{}` stands for ours.
+const OPTIONS: &[(&str, Ours, &str)] = &[
     ("algorithm algo objective objective-function clustering", || METHOD, "use {}"),
     ("resolution-parameter resolution-param res gamma", || RESOLUTION, "use {}"),
     (
@@ -100,7 +98,7 @@ pub(super) fn method(typed: &str) -> Option<Text> {
     if let Some(ours) = OURS.iter().map(|spec| spec.name).find(is_it) {
         return Some(format_args!("it is spelled {}", METHOD.of(ours)).into());
     }
-    let named = |(names, what, ours): &(&[&str], &str, fn() -> Opt)| {
+    let named = |(names, what, ours): &(&[&str], &str, Ours)| {
         let name = names.iter().copied().find(is_it)?;
         Some(format_args!("{name} {what}: {}", ours()).into())
     };
