@@ -67,7 +67,7 @@ ExportFormat: TypeAlias = Literal[
 Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagation", "components"]
 
 #: Parameters that are not passed on as options of the command.
-_OWN = ("edges", "graph", "communities", "output", "progress")
+_OWN = ("edges", "graph", "communities", "a", "b", "output", "progress")
 #: Parameters that take several values, each of which has a result.
 SEVERAL = ("resolution", "attenuation")
 
