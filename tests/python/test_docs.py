@@ -331,6 +331,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
     found |= fields(json.loads(Path("r.json").read_text()))
     for name, edges in (("rows", networkx.path_graph(3)), ("named", networkx.Graph([("a", "b")]))):
         found |= fields(outcore.build(edges, f"{name}.graph").report.to_dict())
+    found |= fields(outcore.export("named.graph", "named.gexf").to_dict())
     for command in [
         "plan karate.tsv --json --spark 2,2,8GiB",
         "plan karate.tsv --json --build --append karate.graph",
