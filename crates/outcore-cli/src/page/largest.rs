@@ -78,10 +78,7 @@ fn table(at: usize, largest: &LargestReport, nodes: u64) -> Markup {
 fn cells(key: String, each: &CommunityReport, nodes: u64) -> [Markup; 11] {
     let text = |words: String| html! { (words) };
     let known = |value: Option<f64>| text(value.map(share).unwrap_or_default());
-    let (neighbor, to_it) = match each.neighbor {
-        Some((number, weight)) => (number.to_string(), real(weight)),
-        None => Default::default(),
-    };
+    let neighbor = each.neighbor.map(|number| number.to_string());
     [
         html! { a href={ "#" (key) } { (each.community) } },
         html! { bdi { (name(&each.representative, IN_TABLE)) } },
@@ -92,8 +89,8 @@ fn cells(key: String, each: &CommunityReport, nodes: u64) -> [Markup; 11] {
         known(each.density),
         known(each.conductance),
         known(each.stability),
-        text(neighbor),
-        text(to_it),
+        text(neighbor.unwrap_or_default()),
+        text(each.neighbor_weight.map(real).unwrap_or_default()),
     ]
 }
 

@@ -96,9 +96,10 @@ impl<'a> Network<'a> {
     /// Describes the drawing to those who cannot see it.
     fn alternative(&self) -> String {
         let each = self.communities.iter().take(10).map(|community| {
-            let neighbor = community.neighbor.map(|(number, weight)| {
-                format!(", most of all tied to {} by {}", format_count(number), real(weight))
-            });
+            let neighbor =
+                community.neighbor.zip(community.neighbor_weight).map(|(number, weight)| {
+                    format!(", most of all tied to {} by {}", format_count(number), real(weight))
+                });
             format!("{}{}", reported(community), neighbor.unwrap_or_default())
         });
         format!("{}. The table below has the figures.", each.collect::<Vec<_>>().join("; "))

@@ -53,7 +53,8 @@ fn power_law(count: u64, name: impl Fn(u64, u64) -> String) -> LargestReport {
                 density: Some(8.0 / size as f64),
                 conductance: Some(0.19 + 0.005 * community as f64),
                 stability: Some(1.0 - (community * 37 % 50) as f64 / 100.0),
-                neighbor: Some((community / 2, 0.3 * size as f64)),
+                neighbor: Some(community / 2),
+                neighbor_weight: Some(0.3 * size as f64),
             }
         })
         .collect();

@@ -6,6 +6,7 @@
 //!           with an earlier result: match reads it before `cluster` and matches the communities after;
 //!           on request, levels and representatives before `write`
 //!  score    match -> match the truth -> score
+//!  export   match, if communities are given -> write
 //!  compare  match -> match the other -> compare -> write the nodes that moved, on request
 //! ```
 //! Temporary files are in one directory below the work directory. Its manifest lists the finished stages,

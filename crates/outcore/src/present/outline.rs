@@ -46,8 +46,10 @@ pub struct CommunityReport {
     pub conductance: Option<f64>,
     /// Mean stability of its nodes, if it was computed.
     pub stability: Option<f64>,
-    /// Community to which the largest weight leads, and that weight.
-    pub neighbor: Option<(u64, f64)>,
+    /// Number of the community to which the largest weight leads.
+    pub neighbor: Option<u64>,
+    /// Weight to that community.
+    pub neighbor_weight: Option<f64>,
 }
 
 /// Weight of the edges between two communities.
@@ -105,7 +107,8 @@ impl Outline {
             density: row.density,
             conductance: row.conductance,
             stability: row.stability,
-            neighbor: row.neighbor,
+            neighbor: row.neighbor.map(|(number, _)| number),
+            neighbor_weight: row.neighbor.map(|(_, weight)| weight),
         });
         let later = links.iter().filter(|&&(target, _)| label < target);
         self.found.links.extend(later.map(|&(target, weight)| CommunityLink {

@@ -156,7 +156,7 @@ fn crash_at_steps(jobs: Range<usize>, by: usize, seeds: Range<usize>) {
 }
 
 /// Number of the jobs that have few steps.
-const SHORT_JOBS: usize = 8;
+const SHORT_JOBS: usize = 10;
 
 #[test]
 fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
@@ -236,8 +236,7 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
                 continue;
             }
             let is_reported = |text: &String| text.starts_with("starts from scratch: ");
-            from_scratch +=
-                u32::from(done.is_ok_and(|report| report.warnings.iter().any(is_reported)));
+            from_scratch += u32::from(done.is_ok_and(|warnings| warnings.iter().any(is_reported)));
             check_again(case, &sim, &expected, true, &what);
             tried += 1;
         }

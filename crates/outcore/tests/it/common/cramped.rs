@@ -6,10 +6,11 @@ use flate2::{Compression, write::GzEncoder};
 use outcore::Result;
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method};
-use outcore::input::OnBadLine;
+use outcore::compare::CompareOptions;
+use outcore::input::{CommunityInput, OnBadLine};
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
-use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::job::{self, ExportOptions, JobOptions, Normalize, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::Silent;
 use std::collections::BTreeMap;
@@ -23,24 +24,34 @@ use std::time::Duration;
 const SEVERAL: [&str; 3] = ["/in/first.tsv", "/in/second.tsv.gz", "/in/third.tsv"];
 const NODES: &str = "/in/nodes.txt";
 const EARLIER: &str = "/in/earlier.tsv";
+const LATER: &str = "/in/later.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
+const SUMMARY: &str = "/out/summary.tsv";
+const OVERLAPS: &str = "/out/overlaps.tsv";
+const MOVED: &str = "/out/moved.csv";
+const EXPORT: &str = "/out/export.graphml";
+const EXPORTED_NODES: &str = "/out/nodes.csv";
 const REJECTS: &str = "/out/rejects.tsv";
 /// A graph that exists from the start.
 pub(crate) const GRAPH: &str = "/in/graph";
 const NEW_GRAPH: &str = "/out/graph";
 const NODE_COUNT: u64 = 640;
+const LIMITS: Limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
 
 /// All files below a directory and their bytes.
 pub(crate) type Contents = BTreeMap<PathBuf, Vec<u8>>;
 
+/// Warnings of a job.
+type Warnings = Vec<String>;
+
 /// A job on given files.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    run: fn(&Files) -> Result<Report>,
+    run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 10] = [
+pub(crate) const CASES: [Case; 12] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -49,6 +60,8 @@ pub(crate) const CASES: [Case; 10] = [
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
     Case { name: "cluster matched with an earlier result", run: matched },
+    Case { name: "export with communities", run: export },
+    Case { name: "compare two results", run: compare },
     Case { name: "cluster from an earlier result", run: updated },
     Case { name: "cluster a graph", run: graph },
 ];
@@ -64,7 +77,7 @@ impl Case {
         sim
     }
 
-    pub(crate) fn run(&self, sim: &Sim) -> Result<Report> {
+    pub(crate) fn run(&self, sim: &Sim) -> Result<Warnings> {
         (self.run)(&files(sim))
     }
 }
@@ -108,7 +121,7 @@ fn inputs() -> Contents {
         0 => format!("n{node}"),
         _ => format!("protein-{node}.with.a.long.name"),
     };
-    let (mut edges, mut earlier) = (String::new(), String::new());
+    let (mut edges, mut earlier, mut later) = (String::new(), String::new(), String::new());
     for node in 0..NODE_COUNT {
         for _ in 0..3 {
             let reach = [8, 8, 8, 8, 8, 8, 64, 64, 64, NODE_COUNT][next(10) as usize];
@@ -120,6 +133,7 @@ fn inputs() -> Contents {
             edges += "alone\n";
         }
         writeln!(earlier, "{}\t{}", name(node), 10_000 + node / 16).expect("memory");
+        writeln!(later, "{}\t{}", name(node), (node + 3) / 24).expect("memory");
     }
     let sim = storage_of(&edges);
     let files = files(&sim);
@@ -136,6 +150,7 @@ fn inputs() -> Contents {
     let nodes = (NODE_COUNT - 50..NODE_COUNT + 50).map(|node| name(node) + "\n");
     sim.put(NODES, nodes.collect::<String>().as_bytes());
     sim.put(EARLIER, earlier.as_bytes());
+    sim.put(LATER, later.as_bytes());
     assert!(sim.paths().iter().all(|path| path.starts_with("/in")), "{:?}", sim.paths());
     sim.paths().into_iter().map(|path| (path.clone(), sim.get(&path).expect("listed"))).collect()
 }
@@ -146,11 +161,11 @@ fn plain() -> JobOptions {
     options
 }
 
-fn build(files: &Files) -> Result<Report> {
+fn build(files: &Files) -> Result<Warnings> {
     build_with(files, plain())
 }
 
-fn build_with(files: &Files, mut options: JobOptions) -> Result<Report> {
+fn build_with(files: &Files, mut options: JobOptions) -> Result<Warnings> {
     options.input.nodes = Some(NODES.into());
     options.input.rejects = Some(REJECTS.into());
     let report = job::build(files, &options, Path::new(NEW_GRAPH), &Silent)?;
@@ -160,50 +175,51 @@ fn build_with(files: &Files, mut options: JobOptions) -> Result<Report> {
     let sort = report.sort;
     let is_merged = sort.is_some_and(|sort| sort.run_count >= 4 && sort.pass_count > 1);
     assert!(is_merged || sort.is_none() && report.resumed, "{sort:?}");
-    Ok(report)
+    Ok(report.warnings)
 }
 
 /// Spills names to disk late; all temporary files are next to the graph, as by default.
-fn build_saving_often(files: &Files) -> Result<Report> {
+fn build_saving_often(files: &Files) -> Result<Warnings> {
     let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
     build_with(&files.with_cramped(cramped), JobOptions { work_dir: "/out".into(), ..plain() })
 }
 
-fn build_of_several(files: &Files) -> Result<Report> {
+fn build_of_several(files: &Files) -> Result<Warnings> {
     let cramped = Cramped { names: u64::MAX, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = plain();
     options.input.paths = SEVERAL.map(PathBuf::from).to_vec();
     options.input.rejects = Some(REJECTS.into());
     options.keep_loops = false;
     options.normalize = Normalize::SelfScore;
-    job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
+    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?.warnings)
 }
 
 /// Spills names of the old graph to disk.
-fn append(files: &Files) -> Result<Report> {
+fn append(files: &Files) -> Result<Warnings> {
     let cramped = Cramped { names: 400, run_records: 150, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = JobOptions { append: Some(GRAPH.into()), work_dir: "/out".into(), ..plain() };
     options.input.paths = vec![SEVERAL[2].into()];
     options.input.rejects = Some(REJECTS.into());
-    job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)
+    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?.warnings)
 }
 
-fn cluster(files: &Files, method: &ClusterOptions, reported: &PresentOptions) -> Result<Report> {
+fn cluster(files: &Files, method: &ClusterOptions, reported: &PresentOptions) -> Result<Warnings> {
     let source = Source::Edges(Box::new(plain()));
-    job::cluster_and_present(files, &source, method, reported, Path::new(OUTPUT), &Silent)
+    let output = Path::new(OUTPUT);
+    Ok(job::cluster_and_present(files, &source, method, reported, output, &Silent)?.warnings)
 }
 
-fn propagate(files: &Files) -> Result<Report> {
+fn propagate(files: &Files) -> Result<Warnings> {
     let method = ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
 }
 
-fn map_equation(files: &Files) -> Result<Report> {
+fn map_equation(files: &Files) -> Result<Warnings> {
     let method = ClusterOptions { cycles: 2, trials: Some(1), ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
 }
 
-fn levels(files: &Files) -> Result<Report> {
+fn levels(files: &Files) -> Result<Warnings> {
     let resolution = vec![0.5, 3.0];
     let method = Method::Modularity;
     let (levels, trials) = (true, Some(1));
@@ -212,7 +228,7 @@ fn levels(files: &Files) -> Result<Report> {
     cluster(files, &method, &reported)
 }
 
-fn matched(files: &Files) -> Result<Report> {
+fn matched(files: &Files) -> Result<Warnings> {
     let (method, initial) = (Method::LabelPropagation, Some(EARLIER.into()));
     let method = ClusterOptions { method, initial, ..ClusterOptions::default() };
     let reported = PresentOptions {
@@ -220,22 +236,52 @@ fn matched(files: &Files) -> Result<Report> {
         small: Small::Singletons,
         earlier: Some(EARLIER.into()),
         representatives: Some(REPRESENTATIVES.into()),
+        summary: Some(SUMMARY.into()),
         ..PresentOptions::default()
     };
     cluster(files, &method, &reported)
 }
 
+fn export(files: &Files) -> Result<Warnings> {
+    let options = ExportOptions {
+        graph: GRAPH.into(),
+        output: EXPORT.into(),
+        format: None,
+        nodes: Some(EXPORTED_NODES.into()),
+        communities: Some(EARLIER.into()),
+        members: Vec::new(),
+        quotient: false,
+        input: CommunityInput::default(),
+        limits: LIMITS,
+        work_dir: "/disk".into(),
+    };
+    job::export(files, &options, &Silent).map(|_| Warnings::new())
+}
+
+fn compare(files: &Files) -> Result<Warnings> {
+    let options = CompareOptions {
+        a: EARLIER.into(),
+        b: LATER.into(),
+        input: CommunityInput::default(),
+        output: Some(OVERLAPS.into()),
+        moved: Some(MOVED.into()),
+        output_header: false,
+        limits: LIMITS,
+        work_dir: "/disk".into(),
+    };
+    job::compare(files, &options, &Silent).map(|_| Warnings::new())
+}
+
 /// The earlier communities are two groups each. Further starts would only repeat the operations of the second one.
-fn updated(files: &Files) -> Result<Report> {
+fn updated(files: &Files) -> Result<Warnings> {
     let (initial, trials) = (Some(EARLIER.into()), Some(2));
     let method = ClusterOptions { initial, trials, ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
 }
 
-fn graph(files: &Files) -> Result<Report> {
-    let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
+fn graph(files: &Files) -> Result<Warnings> {
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
-    let source = Source::Graph { path, limits, work_dir, restart: false };
+    let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
     let method = ClusterOptions { trials: Some(2), ..ClusterOptions::default() };
-    job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)
+    Ok(job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)?.warnings)
 }
