@@ -32,6 +32,7 @@ _FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
     ".csv": "CSV",
 }
+_NO_SUMMARY = "this result has no summary: use `outcore.cluster(..., summary=True)`"
 _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
 
 
@@ -300,7 +301,7 @@ class Communities:
 
         path = self._found.get("summary") if self.report else None
         if path is None:
-            raise ValueError("this result has no summary: use `outcore.cluster(..., summary=True)`")
+            raise ValueError(_NO_SUMMARY)
         # Names may look like numbers, or like missing values.
         names: dict[str, Any] = {"dtype": {"representative": str}}
         lines = {**names, "keep_default_na": False, "na_values": [""]}
@@ -318,6 +319,45 @@ class Communities:
         if self._nodes.kind != "text":
             frame["representative"] = frame["representative"].astype(self._nodes.kind)
         return frame
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the network of the communities with matplotlib, at most the 100 largest.
+
+        The area of a circle is the number of nodes, the width of a line the weight between two communities. In a dense
+        network, the two largest lines of each community are drawn and those that hold the rest together. A circle is
+        named by its community and representative if there is room.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default the current axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Where it was drawn.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `summary`.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> import outcore
+        >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", summary=True)
+        >>> ax = found.plot()
+        >>> len(ax.patches)
+        4
+        """
+        largest = self._found.get("largest") if self.report else None
+        if largest is None:
+            raise ValueError(_NO_SUMMARY)
+        from outcore._plot import draw_network
+
+        return draw_network(largest, ax)
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         """Iterate over pairs of node and community, in the order of the file."""

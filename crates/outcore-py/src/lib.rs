@@ -11,6 +11,7 @@ mod errors;
 mod graph;
 mod lines;
 mod lookup;
+mod network;
 mod parts;
 mod relay;
 mod tables;
@@ -97,6 +98,8 @@ mod _outcore {
     use super::lines::Lines;
     #[pymodule_export]
     use super::lookup::Lookup;
+    #[pymodule_export]
+    use super::network::place_network;
     #[pymodule_export]
     use super::parts::{
         PyChunks, PyCutter, PyPart, chunk_degrees, cut_chunk, link_forest, spark_plan, write_part,

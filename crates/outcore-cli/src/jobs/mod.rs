@@ -65,7 +65,9 @@ pub(crate) fn cluster(
     let options = ClusterOptions { levels, ..options };
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
-    let present = PresentOptions { outline: arguments.report.is_some(), ..present };
+    // Those who want a table of the communities may draw them, too.
+    let outline = arguments.report.is_some() || present.summary.is_some();
+    let present = PresentOptions { outline, ..present };
     let paths = job::cluster_paths(files, &source, &options, &present, output)?;
     check_paths(files, paths, arguments.report.as_deref(), resources)?;
     // The profile is that of the disk with the files that are read and written repeatedly.

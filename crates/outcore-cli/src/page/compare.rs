@@ -1,6 +1,7 @@
 //! The comparison of two results as one HTML page: what changed, drawn, and in tables.
 
-use super::section::{percent, table};
+use super::found::Found;
+use super::section::{Section, for_each, percent, table};
 use crate::compare::FATES;
 use crate::screen::print::json;
 use maud::{Markup, html};
@@ -31,6 +32,21 @@ pub(crate) fn html(report: &CompareReport) -> Result<String> {
         }
     };
     Ok(document(&title, body, DATA, &json(report)?))
+}
+
+/// Compares results with an earlier one, if they were matched with it.
+pub(super) fn section(all: &[Found<'_>]) -> Option<Section> {
+    let first = all.iter().find_map(|found| found.communities.compared.as_ref())?;
+    let body = for_each(all, |_, found| {
+        let report = found.communities.compared.as_ref()?;
+        Some(html! {
+            p { (summary(report)) }
+            @if let Some(drawing) = drawing(report) { (drawing) }
+            (fates(report))
+        })
+    });
+    let short = format!("A is {}, B is this result; only nodes of the graph count", first.a.path);
+    Some(Section { id: "earlier", heading: "What changed since the earlier result", short, body })
 }
 
 /// Says in a few sentences what changed.

@@ -43,6 +43,7 @@ pub(crate) fn html(report: &Report) -> Result<String> {
     if !all.is_empty() {
         open.extend(network::section(report, &all));
         open.extend(largest::section(report, &all));
+        open.extend(compare::section(&all));
         open.push(found::sizes(report, &all));
         folded.extend([found::quality(&all), sweeps::section(report, &all)]);
     }

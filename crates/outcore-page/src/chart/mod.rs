@@ -17,7 +17,7 @@ pub use alluvial::{Alluvial, AlluvialBlock, Ribbon, alluvial};
 pub use bars::{Bar, BarAxis, BarRow, bars};
 pub use columns::{Around, Upright, columns};
 pub use lines::{Axes, Marks, Point, Range, Series, lines};
-pub use network::{Circle, Link, backbone, network};
+pub use network::{Circle, Link, backbone, network, positions};
 pub use scale::{extent, size_text};
 pub use spans::{Span, spans};
 pub use svg::{Drawing, Level};

@@ -45,7 +45,7 @@ pub use report::{
     SideReport,
 };
 
-pub(crate) use run::Comparison;
+pub(crate) use run::{Comparison, compare_nodes};
 
 use crate::budget::Limits;
 use crate::error::opt::MEMORY;
@@ -57,9 +57,9 @@ use crate::units::{MIB, format_bytes, size_to_type};
 use std::path::{Path, PathBuf};
 
 /// No community.
-const NONE: u64 = u64::MAX;
+pub(crate) const NONE: u64 = u64::MAX;
 /// Number of sorts that exist at the same time, at most.
-const SORTS: u64 = 3;
+pub(crate) const SORTS: u64 = 3;
 /// Memory in addition to sorts and batches: buffers of readers and writers, rows of a table that is written.
 const FIXED_BYTES: u64 = 16 * MIB;
 

@@ -201,8 +201,11 @@ pub(super) fn compare(
     let (by_b, (pairs, rows)) = passes.by_a(joined.shared, keeps_rows, &mut found)?;
     let by_a = passes.by_b(by_b, &mut found)?;
     let matches = passes.settle(by_a, &mut found, &mut visit)?;
-    let kept = rows.map(|rows| Kept { pairs, rows, matches });
-    Ok((found, kept))
+    let Some(rows) = rows else {
+        [&pairs.path, &matches.path].into_iter().for_each(|path| bench.files.discard(path));
+        return Ok((found, None));
+    };
+    Ok((found, Some(Kept { pairs, rows, matches })))
 }
 
 /// Pairs of communities by those of A, and the rows of their nodes, if they are kept.

@@ -1,6 +1,7 @@
 //! Report of a comparison.
 
 use crate::score::Agreement;
+use crate::units::{format_count, format_counted};
 use std::fmt;
 
 /// Report of a comparison.
@@ -31,6 +32,15 @@ pub struct CompareReport {
     /// Peak resident memory of the process, if the system reports it.
     #[serde(skip)]
     pub peak_memory_bytes: Option<u64>,
+}
+
+impl CompareReport {
+    /// Returns the main figures in a phrase.
+    pub(crate) fn summary(&self) -> String {
+        let moved = format_count(self.moved_count);
+        let both = format_counted(self.node_count, "node", "nodes");
+        format!("{moved} of {both} moved, NMI {:.4}", self.agreement.nmi)
+    }
 }
 
 /// What the report says of one file.

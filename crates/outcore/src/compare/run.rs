@@ -1,14 +1,15 @@
 //! The steps of a comparison, in the order in which the job takes them.
 
-use super::join::{Conflict, Joined, join};
+use super::join::{Conflict, Joined, NodeCounts, join};
 use super::names::Names;
 use super::overlaps::{Compared, DRAWN, Kept, SideFacts, Top, compare};
+use super::record::Shared;
 use super::report::{
     Change, CommunityName, CompareReport, Drawn, DrawnFlow, DrawnSide, Fate, Part, SideReport,
 };
 use super::side::{Side, Source, pairs, read};
 use super::write::{OverlapWriter, write_moved};
-use super::{CompareOptions, budget};
+use super::{CompareOptions, NONE, SORTS, budget};
 use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Batch, EdgeReader, batch_chunks};
@@ -16,6 +17,7 @@ use crate::io::{Files, peak_memory_bytes};
 use crate::present::Workbench;
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, agreement_of};
+use crate::sort::PUSHED;
 use crate::units::{format_count, format_counted};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -208,30 +210,8 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// `Io`, `CorruptFile`.
     pub(crate) fn report(&self, found: &Found) -> Result<CompareReport> {
-        let Found { compared, agreement, .. } = found;
-        let [names_a, names_b] = self.resolve(compared)?;
-        let counts = compared.counts;
-        let side = |at: usize, facts: &SideFacts, only: u64| SideReport {
-            path: self.sources[at].path.display().to_string(),
-            node_count: counts.both + only,
-            only_count: only,
-            community_count: facts.fates.all(),
-            fates: facts.fates,
-        };
-        Ok(CompareReport {
-            schema: 1,
-            kind: "compare",
-            a: side(0, &compared.a, counts.only_a),
-            b: side(1, &compared.b, counts.only_b),
-            node_count: counts.both,
-            moved_count: counts.both - compared.stayed,
-            overlap_count: compared.overlap_count,
-            agreement: *agreement,
-            left: changes(&compared.a, &names_a, &names_b),
-            joined: changes(&compared.b, &names_b, &names_a),
-            drawn: drawn(compared, &names_a, &names_b),
-            peak_memory_bytes: peak_memory_bytes(),
-        })
+        let paths = self.sources.map(|source| source.path);
+        Ok(report(found, paths, &self.resolve(&found.compared)?))
     }
 
     /// Finds the names of all communities in the report.
@@ -251,6 +231,74 @@ impl<'a> Comparison<'a> {
             Ok(Known(names))
         };
         Ok([known(0, &compared.a, &compared.b)?, known(1, &compared.b, &compared.a)?])
+    }
+}
+
+/// Compares an earlier result with a new one, whose files are `paths`. `each_node` calls what it is given with both
+/// communities of each node, or [`NONE`] where there is none. Returns nothing if no node has both.
+///
+/// # Errors
+/// Those of `each_node`; `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
+pub(crate) fn compare_nodes(
+    bench: &Workbench<'_>,
+    paths: [&Path; 2],
+    each_node: impl FnOnce(&mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()>,
+) -> Result<Option<CompareReport>> {
+    let mut sorter = bench.sorter::<Shared>(SORTS)?;
+    let mut counts = NodeCounts::default();
+    let mut nodes = Vec::with_capacity(PUSHED);
+    let mut done = 0;
+    each_node(&mut |a, b| {
+        done += 1;
+        *match (a, b) {
+            (NONE, NONE) => return Ok(()),
+            (_, NONE) => &mut counts.only_a,
+            (NONE, _) => &mut counts.only_b,
+            _ => &mut counts.both,
+        } += 1;
+        nodes.push(Shared { a, b, row: 0 });
+        if nodes.len() == PUSHED {
+            sorter.push(&nodes)?;
+            nodes.clear();
+            notify(bench.observer, Event::Advance { done })?;
+        }
+        Ok(())
+    })?;
+    sorter.push(&nodes)?;
+    if counts.both == 0 {
+        return Ok(None);
+    }
+    let joined = Joined { shared: sorter.finish()?, counts, conflicts: [None, None] };
+    let (compared, kept) = compare(bench, joined, false, |_| Ok(()))?;
+    let agreement = agreement_of(&compared.joint, &compared.a.sizes, &compared.b.sizes);
+    let found = Found { compared, kept, agreement };
+    Ok(Some(report(&found, paths, &[Known(None), Known(None)])))
+}
+
+fn report(found: &Found, paths: [&Path; 2], names: &[Known; 2]) -> CompareReport {
+    let Found { compared, agreement, .. } = found;
+    let [names_a, names_b] = names;
+    let counts = compared.counts;
+    let side = |at: usize, facts: &SideFacts, only: u64| SideReport {
+        path: paths[at].display().to_string(),
+        node_count: counts.both + only,
+        only_count: only,
+        community_count: facts.fates.all(),
+        fates: facts.fates,
+    };
+    CompareReport {
+        schema: 1,
+        kind: "compare",
+        a: side(0, &compared.a, counts.only_a),
+        b: side(1, &compared.b, counts.only_b),
+        node_count: counts.both,
+        moved_count: counts.both - compared.stayed,
+        overlap_count: compared.overlap_count,
+        agreement: *agreement,
+        left: changes(&compared.a, names_a, names_b),
+        joined: changes(&compared.b, names_b, names_a),
+        drawn: drawn(compared, names_a, names_b),
+        peak_memory_bytes: peak_memory_bytes(),
     }
 }
 

@@ -108,6 +108,8 @@ mod tests {
             (Encoding::Text, &b"a b"[..], "a b"),
             (Encoding::Text, b"a\tb", "\"a\tb\""),
             (Encoding::Text, b"#a", "\"#a\""),
+            (Encoding::Text, b"%a", "\"%a\""),
+            (Encoding::Csv, b"// a", "\"// a\""),
             (Encoding::Text, b"\"a", "\"\"\"a\""),
             (Encoding::Csv, b"a,b", "\"a,b\""),
             (Encoding::Json, b"a\"\n", "\"a\\\"\\n\""),

@@ -261,6 +261,8 @@ impl Tools {
 /// Returns the error for a weight of an edge, between nodes counted from 0, that METIS does not allow.
 fn not_whole(weight: f64, nodes: [u32; 2]) -> Error {
     let [source, target] = nodes.map(|node| u64::from(node) + 1);
+    // Weights have the precision of 32 bits.
+    let weight = weight as f32;
     let message = format!(
         "METIS takes weights that are whole numbers, but the edge of nodes {source} and {target} has {weight}"
     );

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
-use crate::present::reading_bytes;
+use crate::present::{Look, reading_bytes};
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_counted, size_to_type};
 
@@ -39,6 +39,12 @@ pub(super) fn find_and_write(
         let (reported, presented) =
             present::present(context, graph, targets, found, (&earlier, look))?;
         communities.presented = presented;
+        let output = targets.outputs[at].as_path();
+        let is_described = targets.options.outline && look == Look::Communities;
+        if let Some(earlier) = earlier.as_ref().filter(|_| is_described) {
+            let to = (targets, output);
+            communities.compared = present::compare_earlier(context, &reported, earlier, to)?;
+        }
         let levels = present::divide(context, &reported, &groupings, targets)?;
         communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
         let (options, stable) = (targets.options, stability.as_ref());
@@ -46,9 +52,8 @@ pub(super) fn find_and_write(
         let (inside, largest) = present::look_inside(context, graph, &reported, stable, target)?;
         communities.largest = largest;
         communities.summary = targets.summaries.get(at).map(|path| path.display().to_string());
-        let output = targets.outputs[at].display().to_string();
-        results.push(ResultReport { output, communities });
-        let output = (options, targets.outputs[at].as_path());
+        results.push(ResultReport { output: output.display().to_string(), communities });
+        let output = (options, output);
         let of_nodes = (&inside, stability.as_ref());
         present::write(context, graph, &reported, of_nodes, levels, output)?;
     }

@@ -5,6 +5,7 @@ use crate::budget::Limits;
 use crate::cluster::{
     ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, WellConnected,
 };
+use crate::compare::CompareReport;
 use crate::graph::{Bin, Graph, GraphSummary, bins};
 use crate::plan::Plan;
 use crate::present::{LargestReport, Small};
@@ -150,6 +151,9 @@ pub struct CommunitiesReport {
     /// The largest communities and the network of them, if they were wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<LargestReport>,
+    /// Comparison with the earlier result, if there is one and the largest communities are described.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<CompareReport>,
     /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
     pub split_count: u64,
     /// Modularity (Newman 2004) at resolution 1.
@@ -225,6 +229,7 @@ impl CommunitiesReport {
             largest_sizes: largest(found),
             summary: None,
             largest: None,
+            compared: None,
             sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
             split_count: found.split_count,
             modularity: found.modularity,

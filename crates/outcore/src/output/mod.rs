@@ -280,11 +280,15 @@ fn put_name(name: &[u8], out: &mut Vec<u8>) {
     put_quoted(name, out);
 }
 
+/// Beginnings of comments in the lines that programs exchange.
+const COMMENTS: [&[u8]; 4] = [b"#", b"%", b"//", b"--"];
+
 /// Appends a name, quoted if it would break a line of columns between tabs, or be read as something else: as a comment,
 /// or without the spaces around it.
 pub(crate) fn put_text_name(name: &[u8], out: &mut Vec<u8>) {
     let is_blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
-    match name.first() == Some(&b'#') || is_blank(name.first()) || is_blank(name.last()) {
+    let is_comment = COMMENTS.iter().any(|mark| name.starts_with(mark));
+    match is_comment || is_blank(name.first()) || is_blank(name.last()) {
         true => put_quoted(name, out),
         false => put_name(name, out),
     }

@@ -12,6 +12,7 @@
 
 use super::record::{Overlap, SharedNode};
 use super::{Earlier, Presented};
+use crate::compare::{self, CompareReport};
 use crate::error::Result;
 use crate::io::Files;
 use crate::progress::{Event, Observer, notify};
@@ -56,6 +57,27 @@ pub(crate) fn match_numbers(
     free.zip(first..).for_each(|(number, next)| *number = next);
     presented.numbers = found;
     Ok(kept)
+}
+
+/// Compares the earlier result with the new one, whose files are `paths`, if a node has a community in both.
+///
+/// # Errors
+/// `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
+pub(crate) fn compare_with(
+    bench: &Workbench<'_>,
+    presented: &Presented,
+    earlier: &Earlier,
+    paths: [&Path; 2],
+) -> Result<Option<CompareReport>> {
+    let numbers = earlier.numbers()?;
+    compare::compare_nodes(bench, paths, |visit| {
+        let mut node = 0;
+        earlier.for_each_label(|old| {
+            let old = numbers.get(old as usize).copied().unwrap_or(compare::NONE);
+            node += 1;
+            visit(old, presented.number(node - 1).unwrap_or(compare::NONE))
+        })
+    })
 }
 
 /// Sorts the nodes that have a community in both results by pair of communities.

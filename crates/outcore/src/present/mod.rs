@@ -26,19 +26,20 @@ mod tests;
 
 pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
-pub(crate) use matching::{Workbench, match_numbers};
+pub(crate) use matching::{Workbench, compare_with, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 pub(crate) use summary::Sums;
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
+use crate::compare;
 use crate::error::Result;
 use crate::input::CommunityInput;
 use crate::io::Files;
 use crate::membership::{self, Membership};
 use crate::sort::Sorter;
-use record::{NamePiece, Overlap, SharedNode};
+use record::NamePiece;
 use std::path::PathBuf;
 
 /// Bytes of memory per community of more than one node while representatives are found.
@@ -313,7 +314,11 @@ pub(crate) fn memory_bytes_for(
 ) -> u64 {
     let matched = u64::from(options.earlier.is_some());
     let labels = result_count * 4 * nodes + matched * 8 * nodes;
-    let sorts = Sorter::<SharedNode>::BUDGET_MIN + Sorter::<Overlap>::BUDGET_MIN;
+    let sorts = match look {
+        // The report compares the results, which is optional, like all that it says of communities.
+        Look::Communities => compare::SORTS,
+        _ => 2,
+    } * Workbench::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
     let scan = scan.scratch_bytes + scan.block_bytes;
     let sort = Sorter::<NamePiece>::BUDGET_MIN;

@@ -4,11 +4,13 @@
 use crate::common::{MIB, files_of};
 use outcore::ErrorKind;
 use outcore::budget::Limits;
+use outcore::cluster::ClusterOptions;
 use outcore::compare::{CommunityName, CompareOptions, CompareReport, FateCounts};
 use outcore::input::{CommunityFormat, CommunityInput};
 use outcore::io::sim::{Fault, Sim};
 use outcore::io::{Cramped, Files};
-use outcore::job;
+use outcore::job::{self, Source};
+use outcore::present::{PresentOptions, Small};
 use outcore::progress::Silent;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::ErrorKind as IoErrorKind;
@@ -352,6 +354,44 @@ fn large_files_are_compared_with_little_memory_and_the_same_bytes() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
     let drawn: serde_json::Value = serde_json::from_str(&results[0].0).unwrap();
     assert_eq!(drawn["drawn"]["a"].as_array().unwrap().len(), 41, "40 and the others");
+}
+
+#[test]
+fn a_job_compares_with_the_earlier_result_as_two_files_are_compared() {
+    let mut random = Random(5);
+    let (mut edges, mut earlier) = (String::new(), String::new());
+    for node in 0..300 {
+        for _ in 0..3 {
+            edges += &format!("n{node}\tn{}\n", node / 10 * 10 + random.below(11));
+        }
+        if node % 29 != 0 {
+            earlier += &format!("n{node}\t{}\n", 50 - node / 14);
+        }
+    }
+    let sim = Sim::new();
+    sim.put("/in/edges.tsv", edges.as_bytes());
+    sim.put(A, earlier.as_bytes());
+    let files = cramped(&files_of(&sim));
+    for small in [Small::Singletons, Small::Drop] {
+        let presented = PresentOptions {
+            earlier: Some(A.into()),
+            min_size: 5,
+            small,
+            outline: true,
+            ..PresentOptions::default()
+        };
+        let source = Source::Edges(Box::new(crate::common::options(2, 96 * MIB)));
+        let (method, to) = (ClusterOptions::default(), Path::new("/out/b.tsv"));
+        let report =
+            job::cluster_and_present(&files, &source, &method, &presented, to, &Silent).unwrap();
+        let found = report.results[0].communities.compared.as_ref().unwrap();
+        let options = CompareOptions { b: to.into(), output: None, moved: None, ..options(2, 96) };
+        let expected = job::compare(&files_of(&sim), &options, &Silent).unwrap();
+        let json = |report| serde_json::to_value::<&CompareReport>(report).unwrap();
+        assert_eq!(json(found), json(&expected));
+        assert!(found.moved_count > 10 && found.b.community_count > 10, "{found:?}");
+        assert_eq!(found.a.only_count > 0, small == Small::Drop);
+    }
 }
 
 #[test]

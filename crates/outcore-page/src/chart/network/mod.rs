@@ -58,6 +58,15 @@ pub struct Link {
     pub weight: f64,
 }
 
+/// Places circles of these sizes on a page of this width and at most this height, as [`network`] does. Returns the middle
+/// of each, from the left and from the top, and its radius.
+///
+/// # Panics
+/// Panics if the end of a link is not the number of a circle.
+pub fn positions(sizes: &[f64], links: &[Link], page: [f64; 2]) -> Vec<[f64; 3]> {
+    arrange(sizes, links, page).0.iter().map(|spot| [spot.x, spot.y, spot.radius]).collect()
+}
+
 /// Draws a network with a line for each of `links`; `words` describe it where it cannot be seen. `None` without circles.
 pub fn network(title: &str, words: &str, circles: &[Circle], links: &[Link]) -> Option<Drawing> {
     if circles.is_empty() {
@@ -78,20 +87,9 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(form: Layout, circles: &'a [Circle], links: &[Link]) -> Self {
-        let (width, most) = (form.width(), form.pick(HEIGHT));
-        let (spots, size) = layout(&radii(circles, [width, most]), links, width / most);
-        let room = [width - 2.0 * MARGIN, most - 2.0 * MARGIN];
-        let factor = (room[0] / size[0]).min(room[1] / size[1]).min(ENLARGED);
-        let height = factor * size[1] + 2.0 * MARGIN;
-        let left = (width - factor * size[0]) / 2.0;
-        let spots: Vec<Spot> = spots
-            .into_iter()
-            .map(|Spot { x, y, radius }| Spot {
-                x: left + factor * x,
-                y: MARGIN + factor * y,
-                radius: factor * radius,
-            })
-            .collect();
+        let width = form.width();
+        let sizes: Vec<f64> = circles.iter().map(|circle| circle.size).collect();
+        let (spots, height) = arrange(&sizes, links, [width, form.pick(HEIGHT)]);
         let names: Vec<Vec<String>> = circles.iter().map(|circle| circle.names.clone()).collect();
         let labels = place(&spots, &names, [width, height]);
         let largest = links.iter().map(|link| link.weight).fold(0.0, f64::max);
@@ -142,13 +140,27 @@ fn draw(circle: &Circle, spot: &Spot) -> Markup {
     }
 }
 
+/// Places circles of these sizes on a page of this width and at most this height. Returns the height that they take, too.
+fn arrange(sizes: &[f64], links: &[Link], [width, most]: [f64; 2]) -> (Vec<Spot>, f64) {
+    let (mut spots, size) = layout(&radii(sizes, [width, most]), links, width / most);
+    let room = [width - 2.0 * MARGIN, most - 2.0 * MARGIN];
+    let factor = (room[0] / size[0]).min(room[1] / size[1]).min(ENLARGED);
+    let left = (width - factor * size[0]) / 2.0;
+    for Spot { x, y, radius } in &mut spots {
+        *x = left + factor * *x;
+        *y = MARGIN + factor * *y;
+        *radius *= factor;
+    }
+    (spots, factor * size[1] + 2.0 * MARGIN)
+}
+
 /// Returns the radii of circles on a page of this size.
-fn radii(circles: &[Circle], [width, height]: [f64; 2]) -> Vec<f64> {
-    let total: f64 = circles.iter().map(|circle| circle.size.max(0.0)).sum();
-    let most = circles.iter().map(|circle| circle.size).fold(0.0, f64::max);
+fn radii(sizes: &[f64], [width, height]: [f64; 2]) -> Vec<f64> {
+    let total: f64 = sizes.iter().map(|size| size.max(0.0)).sum();
+    let most = sizes.iter().copied().fold(0.0, f64::max);
     // Few circles are not enlarged to cover the page.
-    let area = COVERED * width * height * (circles.len() as f64 / (circles.len() as f64 + 6.0));
+    let area = COVERED * width * height * (sizes.len() as f64 / (sizes.len() as f64 + 6.0));
     let unit = (area / (std::f64::consts::PI * total.max(f64::MIN_POSITIVE))).sqrt();
     let unit = unit.min(LARGEST * width.min(height) / most.max(f64::MIN_POSITIVE).sqrt());
-    circles.iter().map(|circle| (unit * circle.size.max(0.0).sqrt()).max(SMALLEST)).collect()
+    sizes.iter().map(|size| (unit * size.max(0.0).sqrt()).max(SMALLEST)).collect()
 }

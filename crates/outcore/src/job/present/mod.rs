@@ -6,6 +6,7 @@ use super::context::Context;
 use super::{PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
+use crate::compare::{self, CompareReport};
 use crate::error::opt::{
     LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
     SUMMARY,
@@ -17,7 +18,7 @@ use crate::membership::{self, MembershipOptions};
 use crate::output::{self, NodeOutput, SummaryWriter, Written, write_paths};
 use crate::present::{
     Earlier, Inside, LargestReport, Levels, Look, PresentOptions, Presented, RowForm, Sums,
-    Workbench, match_numbers, memory_bytes_for, write_members, write_representatives,
+    Workbench, compare_with, match_numbers, memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -295,6 +296,25 @@ fn match_earlier(
         let count = presented.community_count();
         let communities = format_counted(count, "community", "communities");
         Ok((kept, format!("{} of {communities} keep a number", format_count(kept))))
+    })
+}
+
+/// Compares the result that is written to `output` with the earlier one, for the report.
+pub(crate) fn compare_earlier(
+    context: &mut Context<'_>,
+    presented: &Presented,
+    earlier: &Earlier,
+    (targets, output): (&Targets<'_>, &Path),
+) -> Result<Option<CompareReport>> {
+    let Some(path) = &targets.options.earlier else { return Ok(None) };
+    context.stage(Stage::Compare, |context| {
+        context.begin(Stage::Compare, Some(presented.node_count()), "nodes")?;
+        let bytes = Workbench::matching_bytes(presented, earlier);
+        let budget = sort_budget(context, bytes, compare::SORTS * Workbench::BUDGET_MIN);
+        let found = compare_with(&bench(context, budget), presented, earlier, [path, output])?;
+        let summary =
+            found.as_ref().map_or_else(|| "no node in common".to_owned(), CompareReport::summary);
+        Ok((found, summary))
     })
 }
 
