@@ -107,6 +107,7 @@ impl Edges<'_> {
                 }
                 let one = Weight::ONE.code();
                 for (at, &other) in segment.others.iter().enumerate() {
+                    portion.names.load(segment.others, at);
                     put_node(other, &portion.names, &mut texts[1]);
                     let weight = shortest_weight(segment.codes.get(at).copied().unwrap_or(one));
                     let [row, other] = [&texts[0][..], &texts[1][..]];

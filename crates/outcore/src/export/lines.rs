@@ -141,6 +141,7 @@ impl Tools {
             self.put_edge(text, [node, node], own, names);
         }
         for (at, &other) in segment.others.iter().enumerate() {
+            names.load(segment.others, at);
             let code = segment.codes.get(at).copied().unwrap_or(Weight::ONE.code());
             let ends = if text.is_reversed { [other, node] } else { [node, other] };
             self.put_edge(text, ends, code, names);

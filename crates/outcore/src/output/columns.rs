@@ -14,7 +14,9 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// Maximum rows of a batch.
 const BATCH_ROWS: usize = 1 << 13;
@@ -113,6 +115,63 @@ impl ColumnEncoder {
     }
 }
 
+/// Thread that returns the encoder after the last batch.
+type EncodingThread = JoinHandle<std::result::Result<ColumnEncoder, String>>;
+
+/// Encoder on a thread of its own, which starts with the first full batch: a small table needs none.
+struct Encoding {
+    idle: Option<ColumnEncoder>,
+    busy: Option<(SyncSender<RecordBatch>, EncodingThread)>,
+}
+
+impl Encoding {
+    fn new(encoder: ColumnEncoder) -> Self {
+        Self { idle: Some(encoder), busy: None }
+    }
+
+    /// Encodes a batch later.
+    fn send(&mut self, batch: RecordBatch) -> std::result::Result<(), String> {
+        if let Some(mut encoder) = self.idle.take() {
+            let (sender, batches) = sync_channel::<RecordBatch>(1);
+            let thread = std::thread::spawn(move || {
+                batches.into_iter().try_for_each(|batch| encoder.write(&batch))?;
+                Ok(encoder)
+            });
+            self.busy = Some((sender, thread));
+        }
+        let sent = self.busy.as_ref().is_some_and(|(sender, _)| sender.send(batch).is_ok());
+        // The thread has ended after an error.
+        if sent { Ok(()) } else { self.wait().map(|encoder| self.idle = encoder) }
+    }
+
+    /// Waits for all batches.
+    fn wait(&mut self) -> std::result::Result<Option<ColumnEncoder>, String> {
+        let Some((sender, thread)) = self.busy.take() else { return Ok(self.idle.take()) };
+        drop(sender);
+        match thread.join() {
+            Ok(encoder) => encoder.map(Some),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Encodes the last batch, and ends the table.
+    fn finish(mut self, batch: &RecordBatch) -> std::result::Result<(), String> {
+        let Some(mut encoder) = self.wait()? else { return Err("it is already finished".into()) };
+        encoder.write(batch)?;
+        encoder.finish()
+    }
+}
+
+impl Drop for Encoding {
+    fn drop(&mut self) {
+        // A writer that is given up must not write while its file is removed.
+        if let Some((sender, thread)) = self.busy.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Values of a column that are not written yet.
 enum Values {
     Text(StringBuilder),
@@ -165,7 +224,7 @@ impl Values {
 pub(super) struct ColumnsWriter {
     path: PathBuf,
     shared: SharedSink,
-    encoder: ColumnEncoder,
+    encoding: Encoding,
     schema: SchemaRef,
     columns: Vec<Values>,
     /// Rows that are not written yet, and the bytes of their text.
@@ -194,7 +253,7 @@ impl ColumnsWriter {
         let encoder = ColumnEncoder::new(is_parquet, &shared, &schema);
         Ok(Self {
             path: path.to_path_buf(),
-            encoder: encoder.map_err(|error| shared.error(path, error))?,
+            encoding: Encoding::new(encoder.map_err(|error| shared.error(path, error))?),
             shared,
             schema,
             columns: columns.iter().map(|column| Values::of(column.kind)).collect(),
@@ -210,21 +269,26 @@ impl ColumnsWriter {
         }
         self.rows += 1;
         let is_full = self.rows == BATCH_ROWS || self.text_bytes >= BATCH_BYTES;
-        if is_full { self.write_batch() } else { Ok(()) }
+        if !is_full {
+            return Ok(());
+        }
+        let batch = self.batch()?;
+        self.encoding.send(batch).map_err(|error| self.shared.error(&self.path, error))
     }
 
-    fn write_batch(&mut self) -> Result<()> {
+    /// Returns the rows that are not written yet.
+    fn batch(&mut self) -> Result<RecordBatch> {
         (self.rows, self.text_bytes) = (0, 0);
         let columns = self.columns.iter_mut().map(Values::finish).collect();
-        let batch = RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|error| self.shared.error(&self.path, error))?;
-        self.encoder.write(&batch).map_err(|error| self.shared.error(&self.path, error))
+        RecordBatch::try_new(self.schema.clone(), columns)
+            .map_err(|error| self.shared.error(&self.path, error))
     }
 
     /// Writes the rest and renames the file into place. Returns its length in bytes.
     pub(super) fn finish(mut self) -> Result<u64> {
-        self.write_batch()?;
-        self.encoder.finish().map_err(|error| self.shared.error(&self.path, error))?;
-        self.shared.finish(&self.path)
+        let batch = self.batch()?;
+        let Self { path, shared, encoding, .. } = self;
+        encoding.finish(&batch).map_err(|error| shared.error(&path, error))?;
+        shared.finish(&path)
     }
 }
