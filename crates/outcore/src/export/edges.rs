@@ -74,7 +74,7 @@ impl Edges<'_> {
         let has_weights = self.graph.is_weighted();
         let column = |(name, kind)| OutputColumn::new(name, kind);
         let mut columns =
-            vec![column(("source", ValueKind::Text)), column(("target", ValueKind::Text))];
+            vec![column(("source", ValueKind::Text)), column(("target", ValueKind::Name))];
         columns.extend(has_weights.then(|| column(("weight", ValueKind::Real))));
         let is_parquet = self.format == ExportFormat::Parquet;
         let mut writer = TableWriter::create_columns(files, self.output, is_parquet, &columns)?;

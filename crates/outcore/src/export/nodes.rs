@@ -240,7 +240,7 @@ impl NodeList {
         observer: &dyn Observer,
     ) -> Result<Self> {
         let attributes = data.attributes();
-        let columns = std::iter::once(OutputColumn::new("node", ValueKind::Text));
+        let columns = std::iter::once(OutputColumn::new("node", ValueKind::Name));
         let columns: Vec<_> = columns
             .chain(attributes.iter().map(|name| OutputColumn {
                 is_optional: true,

@@ -12,6 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -77,10 +78,12 @@ enum ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    fn new(
+    /// Starts encoding. The columns `names` have no dictionary, which would hold each value once more.
+    fn new<'a>(
         is_parquet: bool,
         shared: &SharedSink,
         schema: &SchemaRef,
+        names: impl Iterator<Item = &'a str>,
     ) -> std::result::Result<Self, String> {
         if !is_parquet {
             let writer = FileWriter::try_new(shared.clone(), schema);
@@ -88,9 +91,11 @@ impl ColumnEncoder {
         }
         let properties = WriterProperties::builder()
             .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .build();
-        let writer = ArrowWriter::try_new(shared.clone(), schema.clone(), Some(properties));
+            .set_compression(Compression::ZSTD(ZstdLevel::default()));
+        let properties = names.fold(properties, |properties, name| {
+            properties.set_column_dictionary_enabled(ColumnPath::from(name), false)
+        });
+        let writer = ArrowWriter::try_new(shared.clone(), schema.clone(), Some(properties.build()));
         Ok(Self::Parquet(Box::new(writer.map_err(|error| error.to_string())?)))
     }
 
@@ -182,7 +187,7 @@ enum Values {
 impl Values {
     fn of(kind: ValueKind) -> Self {
         match kind {
-            ValueKind::Text => Self::Text(StringBuilder::new()),
+            ValueKind::Text | ValueKind::Name => Self::Text(StringBuilder::new()),
             ValueKind::Number => Self::Numbers(Int64Builder::new()),
             ValueKind::Real => Self::Reals(Float64Builder::new()),
         }
@@ -243,14 +248,16 @@ impl ColumnsWriter {
         let shared = SharedSink::new(sink);
         let field = |OutputColumn { name, kind, is_optional }: &OutputColumn| {
             let kind = match kind {
-                ValueKind::Text => DataType::Utf8,
+                ValueKind::Text | ValueKind::Name => DataType::Utf8,
                 ValueKind::Number => DataType::Int64,
                 ValueKind::Real => DataType::Float64,
             };
             Field::new(name, kind, *is_optional)
         };
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let encoder = ColumnEncoder::new(is_parquet, &shared, &schema);
+        let names = columns.iter().filter(|column| column.kind == ValueKind::Name);
+        let names = names.map(|column| column.name.as_str());
+        let encoder = ColumnEncoder::new(is_parquet, &shared, &schema, names);
         Ok(Self {
             path: path.to_path_buf(),
             encoding: Encoding::new(encoder.map_err(|error| shared.error(path, error))?),

@@ -37,7 +37,7 @@ impl OutputShape {
     fn columns(self) -> Vec<OutputColumn> {
         let Self { has_weights, has_stability, is_path, .. } = self;
         let given = [
-            (true, "node", ValueKind::Text),
+            (true, "node", ValueKind::Name),
             (true, "community", ValueKind::Number),
             (has_weights, "weight", ValueKind::Real),
             (has_stability, "stability", ValueKind::Real),

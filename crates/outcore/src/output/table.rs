@@ -19,6 +19,8 @@ const LINES_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     Text,
+    /// Text that hardly any two rows share.
+    Name,
     Number,
     /// Weight or share.
     Real,
