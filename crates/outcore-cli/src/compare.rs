@@ -1,7 +1,7 @@
 //! `outcore compare`.
 
 use crate::args::Compare;
-use crate::jobs::{limits, profile, work_dir};
+use crate::jobs::{limits, memory_taken, profile, work_dir};
 use crate::page;
 use crate::screen::Terminal;
 use crate::screen::print::{json, print, print_text};
@@ -11,7 +11,7 @@ use outcore::io::Files;
 use outcore::job;
 use outcore::output::{self, Written};
 use outcore::progress::Observer;
-use outcore::units::{format_bytes, format_count, format_counted};
+use outcore::units::{format_count, format_counted};
 use outcore::{Error, Result};
 use std::path::Path;
 
@@ -75,11 +75,8 @@ pub(crate) fn show(report: &CompareReport, arguments: &Compare, terminal: &Termi
         let text = if arguments.json { json(report)? } else { table(report) };
         print_text(text, arguments.json)?;
     }
-    let peak = report.peak_memory_bytes.map(|peak| {
-        let limit = format_bytes(limits(&arguments.resources).memory_bytes);
-        format!("peak memory {}, limit {limit}", format_bytes(peak))
-    });
-    terminal.done(peak.as_slice());
+    let memory = memory_taken(report.peak_memory_bytes, &limits(&arguments.resources));
+    terminal.done(memory.as_slice());
     Ok(())
 }
 

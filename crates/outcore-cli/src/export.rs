@@ -1,7 +1,7 @@
 //! `outcore export`.
 
 use crate::args::Export;
-use crate::jobs::{limits, note_interrupted, profile, work_dir};
+use crate::jobs::{limits, memory_taken, note_interrupted, profile, work_dir};
 use crate::screen::Terminal;
 use outcore::error::opt::{COMMENT, COMMUNITIES, PROFILE};
 use outcore::io::Files;
@@ -26,10 +26,7 @@ pub(crate) fn export(
 /// Prints the last line of the job.
 pub(crate) fn done(report: &ExportReport, arguments: &Export, terminal: &Terminal) {
     let mut facts = vec![format!("{} written", format_bytes(report.write_bytes))];
-    facts.extend(report.peak_memory_bytes.map(|peak| {
-        let limit = format_bytes(limits(&arguments.resources).memory_bytes);
-        format!("peak memory {}, limit {limit}", format_bytes(peak))
-    }));
+    facts.extend(memory_taken(report.peak_memory_bytes, &limits(&arguments.resources)));
     terminal.done(&facts);
 }
 

@@ -2,14 +2,14 @@
 
 use crate::args::Score;
 use crate::inspect::seven_digits;
-use crate::jobs::{limits, profile, work_dir};
+use crate::jobs::{limits, memory_taken, profile, work_dir};
 use crate::screen::Terminal;
 use crate::screen::print::{json, print_text};
 use outcore::error::opt::{PROFILE, RESOLUTION};
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
-use outcore::units::{format_bytes, format_count, format_counted};
+use outcore::units::{format_count, format_counted};
 use outcore::{Error, ErrorKind, Result};
 
 pub(crate) fn score(
@@ -28,11 +28,8 @@ pub(crate) fn score(
 pub(crate) fn show(report: &ScoreReport, arguments: &Score, terminal: &Terminal) -> Result<()> {
     let text = if arguments.json { json(report)? } else { table(report) };
     print_text(text, arguments.json)?;
-    let peak = report.peak_memory_bytes.map(|peak| {
-        let limit = format_bytes(limits(&arguments.resources).memory_bytes);
-        format!("peak memory {}, limit {limit}", format_bytes(peak))
-    });
-    terminal.done(peak.as_slice());
+    let memory = memory_taken(report.peak_memory_bytes, &limits(&arguments.resources));
+    terminal.done(memory.as_slice());
     Ok(())
 }
 

@@ -391,11 +391,13 @@ fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<(
 
 /// Prints the last line of a job.
 pub(crate) fn done(report: &Report, terminal: &Terminal) {
-    let peak = report.peak_memory_bytes.map(|peak| {
-        let limit = format_bytes(report.limits.memory_bytes);
-        format!("peak memory {}, limit {limit}", format_bytes(peak))
-    });
-    terminal.done(peak.as_slice());
+    terminal.done(memory_taken(report.peak_memory_bytes, &report.limits).as_slice());
+}
+
+/// Formats the memory that a job has taken, if the system reports it, and its limit.
+pub(crate) fn memory_taken(peak_bytes: Option<u64>, limits: &Limits) -> Option<String> {
+    let limit = format_bytes(limits.memory_bytes);
+    peak_bytes.map(|peak| format!("peak memory {}, limit {limit}", format_bytes(peak)))
 }
 
 /// Adds notes to the error of an interrupted job about the files that remain.
