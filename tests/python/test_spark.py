@@ -308,6 +308,7 @@ def test_bad_edges_are_refused(spark: SparkSession, rows: Rows, options: dict[st
         ({"parts": 0}, "parts"),
         ({"tolerance": -1}, "tolerance"),
         ({"duplicates": "mean"}, "first"),
+        ({"method": "leiden"}, 'Leiden optimizes modularity: `method="modularity"`'),
     ],
 )
 def test_invalid_options_are_refused(spark: SparkSession, options: dict[str, Any], says: str) -> None:

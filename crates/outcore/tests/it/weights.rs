@@ -240,6 +240,25 @@ fn divided_first(hits: &[(u64, u64, f64)]) -> (Vec<(u64, u64, f64)>, u64) {
 }
 
 #[test]
+fn a_search_table_says_what_families_need_unless_it_is_given() {
+    let mut table = String::new();
+    for (a, b, score) in hits() {
+        writeln!(table, "P{a}\tP{b}\t90.0\t100\t10\t0\t1\t100\t1\t100\t1e-50\t{score}").unwrap();
+    }
+    let warned = |change: fn(&mut JobOptions)| {
+        let mut options = JobOptions { duplicates: Duplicates::Sum, ..options() };
+        change(&mut options);
+        let report = build(&storage_of(&table), &options).unwrap();
+        let says = |text: &String| text.contains("--duplicates max --normalize self-score");
+        report.warnings.iter().filter(|text| says(text)).count()
+    };
+    assert_eq!(warned(|_| {}), 1);
+    assert_eq!(warned(|options| options.duplicates = Duplicates::Max), 0);
+    assert_eq!(warned(|options| options.input.directed = true), 0);
+    assert_eq!(warned(|options| options.normalize = Normalize::SelfScore), 0);
+}
+
+#[test]
 fn normalizing_gives_the_same_graph_as_dividing_the_input() {
     let hits = hits();
     let (divided, without_self_hit) = divided_first(&hits);
