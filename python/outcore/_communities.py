@@ -325,7 +325,7 @@ class Communities:
 
         The area of a circle is the number of nodes, the width of a line the weight between two communities. In a dense
         network, the two largest lines of each community are drawn and those that hold the rest together. A circle is
-        named by its community and representative if there is room.
+        named by its community and representative if there is room. ``pip install 'outcore[plot]'`` installs matplotlib.
 
         Parameters
         ----------

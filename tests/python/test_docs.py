@@ -4,6 +4,10 @@ Each fence names its language. `sh` must succeed; `console` has the expected out
 and memory may differ; `python` is executed, and `pycon` compared. In an output `[..]` matches anything in a line, and a
 line `...` any number of lines. Before a fence, `<!-- fails: 3 -->` gives another exit status, and
 `<!-- not run: why -->` excludes the block.
+
+Before a picture, `<!-- drawn in PAGE -->` names the page that a block of this guide writes, whose first drawing it is;
+`<!-- drawn in PAGE: TITLE -->` is another drawing of it. The picture must equal that drawing. After an intended change,
+`OUTCORE_PICTURES=write` with the test writes it. `<!-- not drawn: why -->` excludes the picture.
 """
 
 from __future__ import annotations
@@ -19,19 +23,28 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import networkx
 import outcore
 import pytest
 from conftest import planted
+from picture import picture
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 RUN = {"sh", "console", "python", "pycon"}
 SHOWN = {"text", "json", "{toctree}", "{outcore-help}", "{eval-rst}"}
-#: Number of blocks that are not run; a new one must be counted here.
+#: Number of blocks that are not run, and of pictures that are not drawn; a new one must be counted here.
 NOT_RUN = 8
+NOT_DRAWN = 2
+#: What finds communities.
+CLUSTERS = re.compile(r"outcore(?:\.spark)?[. ]cluster\b")
+#: Bytes of a picture.
+PICTURE_MAX = 40_000
+#: Where the description of the package, which is shown elsewhere, has pictures from.
+HOSTED = "https://raw.githubusercontent.com/outcore/outcore/main/"
 
 
 class Block(NamedTuple):
@@ -68,6 +81,46 @@ def blocks(page: Path) -> Iterator[Block]:
         elif opened is None and line.strip():
             before = line.strip()
     assert opened is None, f"{page}:{opened}: this fence has no end"
+
+
+class Shown(NamedTuple):
+    """Picture of a page."""
+
+    place: str
+    words: str
+    path: Path
+    drawn_in: str | None
+    title: str | None
+
+
+def pictures(page: Path) -> Iterator[Shown]:
+    """Yield the pictures of a page; one without a comment on its origin, or without words, is an error."""
+    before = ""
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", line):
+            place = f"{os.path.relpath(page, ROOT)}:{number}"
+            drawn = re.fullmatch(r"<!-- drawn in (\S+?)(?:: (.+))? -->", before)
+            assert drawn or re.fullmatch(r"<!-- not drawn: .+ -->", before), f"{place}: `{before}` names no drawing"
+            assert len(words.split()) > 5, f"{place}: the words do not say what is seen"
+            path = (page.parent / target).resolve()
+            yield Shown(place, words, path, drawn[1] if drawn else None, drawn[2] if drawn else None)
+        before = line.strip()
+
+
+def check_picture(shown: Shown, directory: Path, path: Path) -> None:
+    """Check that the picture in a file is the drawing of a page in a directory; write it if that is asked for."""
+    assert shown.drawn_in
+    made = picture((directory / shown.drawn_in).read_text(), shown.title)
+    assert made, f"{shown.place}: `{shown.drawn_in}` has no such drawing"
+    ElementTree.fromstring(made)
+    assert "href=" not in made, f"{shown.place}: a picture has links"
+    assert len(made) <= PICTURE_MAX, f"{shown.place}: {len(made)} bytes are too many"
+    if os.environ.get("OUTCORE_PICTURES") == "write":
+        path.write_text(made)
+    page = shown.place.removeprefix("docs/").partition(":")[0]
+    again = f"OUTCORE_PICTURES=write python -m pytest tests/python/test_docs.py -k {page}"
+    is_same = path.exists() and path.read_text() == made
+    assert is_same, f"{shown.place}: the drawing has changed; look at it, and write the picture again: {again}"
 
 
 class Runner:
@@ -209,6 +262,80 @@ def test_every_block_of_a_page_runs(page: Path, runner: Runner) -> None:
     for block in blocks(page):
         if block.is_run:
             runner.run(page, block)
+    for shown in pictures(page):
+        if shown.drawn_in:
+            check_picture(shown, runner.directory, shown.path)
+
+
+def test_every_guide_with_a_result_ends_in_its_picture() -> None:
+    guides = [
+        page
+        for page in PAGES
+        if page.parent.name == "guides" and any(CLUSTERS.search(block.text) and block.is_run for block in blocks(page))
+    ]
+    assert len(guides) > 10
+    for page in guides:
+        last = page.read_text().split("\n## ")[-1]
+        assert "<!-- drawn in " in last, f"{page.relative_to(ROOT)} does not end in a picture of its result"
+    assert any(shown.drawn_in for shown in pictures(DOCS / "index.md"))
+
+
+def test_every_picture_is_shown_and_nearly_all_are_drawn() -> None:
+    every = [shown for page in PAGES for shown in pictures(page)]
+    assert {shown.path for shown in every} == set((DOCS / "_static").glob("*.svg"))
+    assert len({shown.path for shown in every}) == len(every)
+    assert len([shown for shown in every if shown.drawn_in is None]) == NOT_DRAWN
+    of_readme = re.findall(r"!\[[^\]]+\]\(([^)]*)\)", (ROOT / "README.md").read_text())
+    assert of_readme
+    drawn = {f"{HOSTED}{shown.path.relative_to(ROOT)}" for shown in every if shown.drawn_in}
+    assert set(of_readme) <= drawn
+
+
+def test_pictures_that_differ_are_detected(runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, output = runner.shell("outcore cluster tests/graphs/karate.tsv -o c.tsv -q --report page.html")
+    assert status == 0, output
+    path = tmp_path / "picture.svg"
+
+    def shown(title: str | None) -> Shown:
+        return Shown("docs/index.md:1", "words", path, "page.html", title)
+
+    monkeypatch.delenv("OUTCORE_PICTURES", raising=False)
+    with pytest.raises(AssertionError, match=r"OUTCORE_PICTURES=write .* -k index\.md"):
+        check_picture(shown(None), tmp_path, path)
+    with pytest.raises(AssertionError, match="no such drawing"):
+        check_picture(shown("Nothing"), tmp_path, path)
+    with monkeypatch.context() as patch:
+        patch.setenv("OUTCORE_PICTURES", "write")
+        check_picture(shown(None), tmp_path, path)
+    check_picture(shown(None), tmp_path, path)
+    with pytest.raises(AssertionError, match="has changed"):
+        check_picture(shown("Communities by size"), tmp_path, path)
+    for text in ["![a drawing of what was found](x.svg)\n", "<!-- drawn in x.html -->\n![drawing](x.svg)\n"]:
+        page = tmp_path / "page.md"
+        page.write_text(text)
+        with pytest.raises(AssertionError):
+            list(pictures(page))
+
+
+def test_a_picture_has_the_drawing_and_only_its_style(runner: Runner) -> None:
+    status, output = runner.shell(
+        "outcore cluster tests/graphs/karate.tsv -o c.tsv -q --method modularity --report page.html"
+    )
+    assert status == 0, output
+    made = picture(Path("page.html").read_text())
+    assert made
+    root = ElementTree.fromstring(made)
+    svg = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{svg}circle")) == 4
+    assert [text.text for text in root.findall(f"{svg}text")] == ["0: 23", "1: 0", "2: 16", "3: 5"]
+    style = root.findtext(f"{svg}style") or ""
+    assert "svg .community {" in style and "svg .flow {" not in style and ":hover" not in style
+    light, dark = style.split("@media")
+    used = set(re.findall(r"var\((--\w+)\)", style))
+    for colors in (light, dark.splitlines()[0]):
+        assert used - {"--own"} == set(re.findall(r"(--\w+):", colors))
+    for name in re.findall(r'class="([^"]*)"', made.split("</style>")[1]):
+        assert any(f".{each} " in style or f".{each}," in style for each in name.split()), name
 
 
 def test_few_blocks_are_not_run() -> None:

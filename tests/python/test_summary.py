@@ -1,15 +1,24 @@
-"""The table of communities as a data frame."""
+"""The table of communities as a data frame, and their network as a drawing."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 from pathlib import Path
+from typing import Any
 
+import matplotlib
+import matplotlib.pyplot as plt
 import networkx as nx
 import outcore
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from outcore import _outcore
 
+matplotlib.use("agg")
 KARATE = nx.karate_club_graph()
 
 
@@ -93,3 +102,114 @@ def test_a_result_without_a_summary_says_how_to_get_one(tmp_path: Path) -> None:
     communities = outcore.cluster(KARATE, method="modularity", work_dir=tmp_path)
     with pytest.raises(ValueError, match="summary=True"):
         communities.summary()
+
+
+Place = tuple[float, float, float]
+
+
+def ring(names: list[str], sizes: list[int]) -> nx.Graph:
+    """Return cliques in a ring, each tied to the next by an edge of a weight of its own."""
+    graph = nx.Graph()
+    for name, size in zip(names, sizes, strict=True):
+        graph.add_edges_from(itertools.combinations([name, *(f"{name}-{at}" for at in range(1, size))], 2), weight=9)
+    for at, name in enumerate(names):
+        graph.add_edge(name, names[(at + 1) % len(names)], weight=at + 1)
+    return graph
+
+
+def drawn(ax: Any) -> tuple[list[Place], list[tuple[frozenset[int], float]]]:
+    """Return the circles, and of each line the circles that it joins and its width."""
+    circles = [(*patch.center, patch.radius) for patch in ax.patches if isinstance(patch, Circle)]
+    at = {(x, y): number for number, (x, y, _) in enumerate(circles)}
+    lines = ax.collections[0]
+    ends = [frozenset(at[tuple(end)] for end in segment) for segment in lines.get_segments()]
+    return circles, list(zip(ends, lines.get_linewidths(), strict=True))
+
+
+def check_places(circles: list[Place], width: float, height: float) -> None:
+    for x, y, radius in circles:
+        assert radius <= x <= width - radius and radius <= y <= height - radius
+    for (x, y, radius), (other_x, other_y, other) in itertools.combinations(circles, 2):
+        assert math.hypot(x - other_x, y - other_y) > radius + other
+
+
+def test_circles_are_apart_inside_and_as_large_as_their_communities(tmp_path: Path) -> None:
+    sizes = [20, 12, 9, 7, 5, 4]
+    found = outcore.cluster(ring(list("abcdef"), sizes), summary=True, work_dir=tmp_path)
+    ax = Figure(figsize=(5, 3)).subplots()
+    assert found.plot(ax) is ax
+    circles, _ = drawn(ax)
+    (left, right), (bottom, top) = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+    assert left == 0 == bottom
+    check_places(circles, right, top)
+    assert found.summary()["size"].tolist() == sizes
+    unit = circles[0][2] ** 2 / sizes[0]
+    assert [radius**2 / unit for _, _, radius in circles] == pytest.approx(sizes)
+
+
+def test_the_smallest_circles_stand_for_all_smaller_sizes() -> None:
+    sizes = [1e6, 5e5, 1e5, 100.0, 1.0]
+    circles, lines = _outcore.place_network(sizes, [(0, 1, 2.0), (1, 2, 1.0)], 400.0, 300.0)
+    places = [(x, y, radius) for x, y, radius in circles]
+    check_places(places, 400.0, 300.0)
+    areas = [radius**2 for _, _, radius in places]
+    assert [area / areas[0] for area in areas[:3]] == pytest.approx([1, 0.5, 0.1])
+    assert areas[3] == areas[4] > areas[0] * 1e-4
+    assert sorted(lines) == [(0, 1, 2.0), (1, 2, 1.0)]
+    with pytest.raises(ValueError, match="an end that is no circle"):
+        _outcore.place_network([1.0], [(0, 1, 1.0)], 400.0, 300.0)
+
+
+def test_every_link_that_is_drawn_is_a_line(tmp_path: Path) -> None:
+    found = outcore.cluster(ring(list("abcdef"), [9, 8, 7, 6, 5, 4]), summary=True, work_dir=tmp_path)
+    _, lines = drawn(found.plot(Figure().subplots()))
+    # In a ring nothing is left out. The weights are 1 to 6, and the heaviest line is six points wide.
+    expected = {frozenset({at, (at + 1) % 6}): float(at + 1) for at in range(6)}
+    assert len(lines) == 6
+    assert dict(lines) == pytest.approx(expected)
+
+
+def test_the_heaviest_lines_of_a_dense_network_are_drawn(tmp_path: Path) -> None:
+    names = [f"n{at}" for at in range(9)]
+    graph = ring(names, [9] * 9)
+    weights = {frozenset(pair): 1.0 + at / 36 for at, pair in enumerate(itertools.combinations(range(9), 2))}
+    graph.add_edges_from((names[min(pair)], names[max(pair)], {"weight": weight}) for pair, weight in weights.items())
+    found = outcore.cluster(graph, summary=True, work_dir=tmp_path)
+    of = [found[name] for name in names]
+    expected = {frozenset(of[end] for end in pair): weight for pair, weight in weights.items()}
+    _, lines = drawn(found.plot(Figure().subplots()))
+    two_largest = {
+        pair
+        for own in range(9)
+        for pair in sorted((pair for pair in expected if own in pair), key=lambda pair: -expected[pair])[:2]
+    }
+    assert two_largest <= {pair for pair, _ in lines} < set(expected)
+    heaviest = max(expected.values())
+    assert dict(lines) == pytest.approx({pair: 6 * expected[pair] / heaviest for pair, _ in lines})
+    assert nx.is_connected(nx.Graph([tuple(pair) for pair, _ in lines]))
+
+
+def test_names_are_drawn_as_they_are(tmp_path: Path) -> None:
+    names = ["$a_1$", "b$_{", "c_d^e"]
+    found = outcore.cluster(ring(names, [9, 8, 7]), summary=True, work_dir=tmp_path)
+    ax = found.plot(Figure().subplots())
+    assert [text.get_text() for text in ax.texts] == [f"{at}: {name}" for at, name in enumerate(names)]
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        ax.figure.savefig(tmp_path / "drawn.svg")
+    written = (tmp_path / "drawn.svg").read_text()
+    assert all(f">{at}: {name}<" in written for at, name in enumerate(names))
+
+
+def test_the_current_axes_are_drawn_on_by_default(tmp_path: Path) -> None:
+    figure, axes = plt.subplots(1, 2)
+    found = outcore.cluster(KARATE, method="modularity", summary=True, work_dir=tmp_path)
+    assert found.plot() is axes[1]
+    assert not axes[0].patches and len(axes[1].patches) == found.community_count
+    plt.close(figure)
+
+
+def test_a_result_without_a_summary_is_not_drawn(tmp_path: Path) -> None:
+    communities = outcore.cluster(KARATE, method="modularity", work_dir=tmp_path)
+    with pytest.raises(ValueError, match="summary=True"):
+        communities.plot()
+    assert not plt.get_fignums()

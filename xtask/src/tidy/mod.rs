@@ -142,9 +142,10 @@ fn unfinished(shown: &str, text: &str, found: &mut Vec<String>) {
 }
 
 /// Prefixes by which pages that are read elsewhere, such as those of packages, link to this repository.
-const HOSTED: [&str; 2] = [
+const HOSTED: [&str; 3] = [
     "https://github.com/outcore/outcore/blob/main/",
     "https://github.com/outcore/outcore/tree/main/",
+    "https://raw.githubusercontent.com/outcore/outcore/main/",
 ];
 
 /// Checks that the targets of links exist, and that links in pages of packages are full addresses.
@@ -236,6 +237,8 @@ mod tests {
         assert_eq!(checked("docs/index.md", "nowhere.md"), 1);
         assert_eq!(checked("README.md", "docs/index.md"), 1);
         assert_eq!(checked("README.md", &format!("{}docs/index.md#x", HOSTED[0])), 0);
-        assert_eq!(checked("README.md", &format!("{}docs/nowhere.md", HOSTED[0])), 1);
+        for start in HOSTED {
+            assert_eq!(checked("README.md", &format!("{start}docs/nowhere.md")), 1);
+        }
     }
 }
