@@ -9,21 +9,24 @@ use outcore::Result;
 use outcore::compare::{Change, CompareReport, Drawn, DrawnSide, Fate};
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Alluvial, AlluvialBlock, Drawing, Ribbon};
-use outcore_page::{document, facts};
+use outcore_page::{document, facts, shorten};
 
 /// Name of the JSON inside the page.
 const DATA: &str = "outcore-report";
+/// Characters of a path in the title and above a drawing.
+const TITLE_MAX: usize = 60;
 
 /// Returns the page of a comparison.
 ///
 /// # Errors
 /// `Io` if the report cannot be written as JSON.
 pub(crate) fn html(report: &CompareReport) -> Result<String> {
-    let title = format!("{} and {}", report.a.path, report.b.path);
+    let title = format!("From {} to {}", short(&report.a.path), short(&report.b.path));
     let body = html! {
         section.report {
             h1 { (title) }
             p.finding { (summary(report)) }
+            p.faint { "A is " (report.a.path) ", B is " (report.b.path) }
             @if let Some(drawing) = drawing(report) { (drawing) }
             section.experiment id="fates" { h2 { "What became of the communities" } (fates(report)) }
             (changed(report))
@@ -47,6 +50,11 @@ pub(super) fn section(all: &[Found<'_>]) -> Option<Section> {
     });
     let short = format!("A is {}, B is this result; only nodes of the graph count", first.a.path);
     Some(Section { id: "earlier", heading: "What changed since the earlier result", short, body })
+}
+
+/// Shortens a path, which the page also shows in full.
+fn short(path: &str) -> String {
+    shorten(path, TITLE_MAX)
 }
 
 /// Says in a few sentences what changed.
@@ -74,8 +82,8 @@ fn summary(report: &CompareReport) -> String {
         }
     };
     format!(
-        "From A ({}) to B ({}), {moved}: NMI {:.4}, AMI {:.4}, ARI {:.4}. {kept}. {only}.",
-        a.path, b.path, agreement.nmi, agreement.ami, agreement.ari
+        "From A to B, {moved}: NMI {:.4}, AMI {:.4}, ARI {:.4}. {kept}. {only}.",
+        agreement.nmi, agreement.ami, agreement.ari
     )
 }
 
@@ -96,7 +104,7 @@ fn drawing(report: &CompareReport) -> Option<Drawing> {
             ),
         })
         .collect();
-    let heads = [format!("A: {}", report.a.path), format!("B: {}", report.b.path)];
+    let heads = [format!("A: {}", short(&report.a.path)), format!("B: {}", short(&report.b.path))];
     let described = format!(
         "The largest communities of A on the left and of B on the right; ribbons are the nodes they share. {}",
         summary(report)
@@ -113,11 +121,10 @@ fn drawing(report: &CompareReport) -> Option<Drawing> {
 fn blocks(all: &[DrawnSide], side: &str) -> Vec<AlluvialBlock> {
     let block = |of: &DrawnSide| AlluvialBlock {
         name: match &of.community {
-            Some(name) => format!("{name} · {}", format_count(of.size)),
-            None => {
-                format!("{} more · {}", format_count(of.community_count), format_count(of.size))
-            }
+            Some(name) => name.to_string(),
+            None => format!("{} more", format_count(of.community_count)),
         },
+        figure: format_count(of.size),
         size: of.size as f64,
         is_rest: of.community.is_none(),
         reported: format!("{}: {}", named(of, side), format_counted(of.size, "node", "nodes")),

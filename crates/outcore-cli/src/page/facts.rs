@@ -4,17 +4,37 @@ use outcore::cluster::PropagationOptions;
 use outcore::graph::GraphSummary;
 use outcore::job::{CommunitiesReport, JobKind, Report};
 use outcore::units::{format_bytes, format_count, format_counted, format_seconds};
+use outcore_page::shorten;
+use std::path::Path;
 
 /// Maximum number of names that are listed.
 const NAMES_MAX: usize = 3;
+/// Characters of a path in a sentence; the section about the job has all of them.
+const NAME_MAX: usize = 80;
 
 pub(super) fn title(report: &Report) -> String {
     let what = if report.job == JobKind::Build { "Graph" } else { "Communities" };
-    format!("{what} of {}", names(&report.inputs))
+    format!("{what} of {}", names(&sources(report)))
+}
+
+/// Returns the inputs that are edges or a graph: not the files of labels to start from or to compare with.
+fn sources(report: &Report) -> Vec<String> {
+    let is_labels = |path: &String| {
+        report.communities.iter().any(|found| {
+            let earlier = found.compared.as_ref().is_some_and(|compared| compared.a.path == *path);
+            earlier || found.initial.as_ref().is_some_and(|initial| initial == Path::new(path))
+        })
+    };
+    report.inputs.iter().filter(|path| !is_labels(path)).cloned().collect()
+}
+
+/// Describes the job in a phrase.
+pub(super) fn job(report: &Report) -> String {
+    format!("{} of {}", report.job.name(), names(&sources(report)))
 }
 
 /// Joins the first of the names, and counts the others.
-pub(super) fn names(all: &[String]) -> String {
+fn names(all: &[String]) -> String {
     let shown = all.iter().take(NAMES_MAX).cloned().map(name).collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(NAMES_MAX) {
         0 => shown,
@@ -23,7 +43,7 @@ pub(super) fn names(all: &[String]) -> String {
 }
 
 fn name(path: String) -> String {
-    if path == "-" { "standard input".into() } else { path }
+    if path == "-" { "standard input".into() } else { shorten(&path, NAME_MAX) }
 }
 
 /// Summarizes the job in a few sentences.
@@ -35,10 +55,12 @@ pub(super) fn summary(report: &Report) -> String {
             let lines = format_counted(input.edge_count, "line", "lines");
             text += &format!(
                 "{lines} with an edge of {} gave a graph of {graph}.",
-                names(&report.inputs)
+                names(&sources(report))
             );
         }
-        (None, Some(graph)) => text += &format!("{} is a graph of {graph}.", names(&report.inputs)),
+        (None, Some(graph)) => {
+            text += &format!("{} is a graph of {graph}.", names(&sources(report)));
+        }
         _ => {}
     }
     if let Some(found) = &report.communities {

@@ -208,23 +208,25 @@ fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
     chart::lines("Communities by size", &series.collect::<Vec<_>>(), &[], axes)
 }
 
+/// Says how the output differs from what was found; nothing if it does not.
 pub(super) fn presentation(presented: &PresentReport) -> String {
-    let written =
-        format_counted(presented.written_community_count, "community is", "communities are");
-    let small = format_counted(presented.small_community_count, "community", "communities");
-    let fate = match presented.small {
-        Small::Drop => "left out",
-        Small::Singletons => "split into single nodes",
-    };
-    let mut text = format!(
-        "{written} in the output; {small} of fewer than {} nodes {fate}.",
-        presented.min_size
-    );
-    if let Some(kept) = presented.kept_number_count {
-        text +=
-            &format!(" {} the number of an earlier result.", format_counted(kept, "keeps", "keep"));
+    let mut all = Vec::new();
+    if presented.small_community_count > 0 || presented.min_size > 1 {
+        let written =
+            format_counted(presented.written_community_count, "community is", "communities are");
+        let small = format_counted(presented.small_community_count, "community", "communities");
+        let fate = match presented.small {
+            Small::Drop => "left out",
+            Small::Singletons => "split into single nodes",
+        };
+        let least = presented.min_size;
+        all.push(format!("{written} in the output; {small} of fewer than {least} nodes {fate}."));
     }
-    text
+    if let Some(kept) = presented.kept_number_count {
+        let kept = format_counted(kept, "community keeps", "communities keep");
+        all.push(format!("{kept} the number of an earlier result."));
+    }
+    all.join(" ")
 }
 
 pub(super) fn quality(all: &[Found<'_>]) -> Section {

@@ -202,7 +202,7 @@ pub(crate) fn job(report: &Report) -> Section {
         given.push(("method", found.method.name().into()));
         given.push(("options", facts::options(report, found)));
     }
-    let short = format!("{} of {}", report.job.name(), facts::names(&report.inputs));
+    let short = facts::job(report);
     let body = facts(given.iter().map(|(name, value)| (*name, value.as_str())));
     Section { id: "job", heading: "The job", short, body }
 }

@@ -5,7 +5,7 @@
 //! and Toda, "Methods for visual understanding of hierarchical system structures", 1981), and the best order seen is
 //! kept. It depends on the figures alone. Labels keep their distance, with a line to the block where they had to move.
 
-use super::svg::{At, Drawing, LETTER, Layout, line, svg, text};
+use super::svg::{At, Drawing, LINE, Layout, fit, fold, line, svg_of, texts, width};
 use maud::{Markup, html};
 
 /// Width of a block.
@@ -16,8 +16,12 @@ const GAP: f64 = 3.0;
 const STEP: f64 = 14.0;
 /// Height of the drawing without labels.
 const LEAST: f64 = 320.0;
-/// Space above the blocks, for the names of the columns.
+/// Space above the blocks, for the names of the columns if each takes one line.
 const TOP: f64 = 22.0;
+/// Maximum width of a label beside a block.
+const ROOM: [f64; 2] = [220.0, 96.0];
+/// Length of the line from a block to its label.
+const REACH: [f64; 2] = [26.0, 12.0];
 /// Thinnest ribbon that is drawn.
 const THINNEST: f64 = 0.25;
 /// Passes over the columns to find an order.
@@ -28,8 +32,10 @@ const COLORS: usize = 7;
 /// Block of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlluvialBlock {
-    /// Name beside the block.
+    /// Name beside the block; shortened if there is no room.
     pub name: String,
+    /// Figure after the name, which is never shortened.
+    pub figure: String,
     /// Height.
     pub size: f64,
     /// Whether it is drawn last and in gray, as it stands for many.
@@ -151,43 +157,84 @@ struct Column {
     x: f64,
     /// Top and height of each block.
     blocks: Vec<(f64, f64)>,
+    /// Lines of each block's label.
+    labels: Vec<Vec<String>>,
 }
 
 fn draw(title: &str, of: &Alluvial<'_>, orders: &Orders, layout: Layout) -> Markup {
-    let margin = layout.pick([170.0, 92.0]);
-    let most = of.columns.iter().map(|column| column.len()).max().unwrap_or(0);
-    let height = (STEP * most as f64).max(LEAST);
-    let room = |column: &[AlluvialBlock]| height - GAP * (column.len() - 1) as f64;
-    let total = |column: &[AlluvialBlock]| column.iter().map(|block| block.size).sum::<f64>();
-    let scale = of
-        .columns
-        .iter()
-        .map(|column| room(column) / total(column).max(f64::MIN_POSITIVE))
-        .fold(f64::INFINITY, f64::min);
-    let xs = [margin, layout.width() - margin - THICK];
-    let columns: [Column; 2] = std::array::from_fn(|side| {
-        let mut blocks = vec![(0.0, 0.0); of.columns[side].len()];
-        let mut top = TOP;
-        for &block in &orders[side] {
-            let high = of.columns[side][block].size * scale;
-            blocks[block] = (top, high);
-            top += high + GAP;
-        }
-        Column { x: xs[side], blocks }
-    });
-    let letters = ((margin - 20.0) / LETTER) as usize;
-    let head_letters = (layout.width() / 2.0 / LETTER) as usize - 1;
+    let heads = of.heads.map(|head| fold(head, layout.width() / 2.0 - 8.0));
+    let top = TOP + LINE * (heads[0].len().max(heads[1].len()) - 1) as f64;
+    let labels = of.columns.map(|all| all.iter().map(|block| label(block, layout)).collect());
+    let bottom = top + high(&labels);
+    let scale = scale(of, bottom - top);
+    let columns = columns(of, orders, layout, (top, scale), labels);
+    let class = layout.pick(["wide alluvial", "narrow alluvial"]);
     let inside = html! {
         desc { (of.described) }
-        (text(0.0, 12.0, "axis", &cut(of.heads[0], head_letters)))
-        (text(layout.width(), 12.0, "axis end", &cut(of.heads[1], head_letters)))
+        (texts(0.0, 12.0, "axis", &heads[0]))
+        (texts(layout.width(), 12.0, "axis end", &heads[1]))
         (ribbons(of, orders, &columns, scale))
         @for side in 0..2 {
             (blocks(of.columns[side], &orders[0], side, &columns[side]))
-            (labels(of.columns[side], &orders[side], side, &columns[side], letters, TOP + height))
+            (beside(layout, &orders[side], side, &columns[side], bottom))
         }
     };
-    svg(title, layout, TOP + height + 8.0, &inside)
+    svg_of(class, title, layout, bottom + 8.0, &inside)
+}
+
+/// Returns the lines of a label: what stands for many is last, where a narrow drawing has room for a second line.
+fn label(block: &AlluvialBlock, layout: Layout) -> Vec<String> {
+    let room = layout.pick(ROOM);
+    let behind = format!(" · {}", block.figure);
+    if layout == Layout::Narrow && block.is_rest {
+        return vec![fit(&block.name, room), block.figure.clone()];
+    }
+    vec![fit(&block.name, room - width(&behind)) + &behind]
+}
+
+/// Returns the height of the blocks, for which the labels have room.
+fn high(labels: &[Vec<Vec<String>>; 2]) -> f64 {
+    let of_column = |column: &Vec<Vec<String>>| {
+        let more: usize = column.iter().map(|lines| lines.len() - 1).sum();
+        STEP * column.len() as f64 + LINE * more as f64
+    };
+    labels.iter().map(of_column).fold(LEAST, f64::max)
+}
+
+/// Returns the height of a unit, for which both columns have room.
+fn scale(of: &Alluvial<'_>, height: f64) -> f64 {
+    let of_column = |column: &[AlluvialBlock]| {
+        let total = column.iter().map(|block| block.size).sum::<f64>();
+        (height - GAP * (column.len() - 1) as f64) / total.max(f64::MIN_POSITIVE)
+    };
+    of.columns.iter().map(|column| of_column(column)).fold(f64::INFINITY, f64::min)
+}
+
+/// Places the blocks of both columns from the top down. Labels have the room that they take.
+fn columns(
+    of: &Alluvial<'_>,
+    orders: &Orders,
+    layout: Layout,
+    (top, scale): (f64, f64),
+    labels: [Vec<Vec<String>>; 2],
+) -> [Column; 2] {
+    let margins = labels.each_ref().map(|column| {
+        let widest = column.iter().flatten().map(|line| width(line)).fold(0.0, f64::max);
+        widest + layout.pick(REACH) + 4.0
+    });
+    let xs = [margins[0], layout.width() - margins[1] - THICK];
+    let mut sides = 0..2;
+    labels.map(|labels| {
+        let side = sides.next().unwrap_or(0);
+        let mut blocks = vec![(0.0, 0.0); of.columns[side].len()];
+        let mut next = top;
+        for &block in &orders[side] {
+            let high = of.columns[side][block].size * scale;
+            blocks[block] = (next, high);
+            next += high + GAP;
+        }
+        Column { x: xs[side], blocks, labels }
+    })
 }
 
 /// Returns the class of a block's color. Blocks on the left have colors, from which ribbons take theirs.
@@ -252,26 +299,21 @@ fn blocks(all: &[AlluvialBlock], left: &[usize], side: usize, column: &Column) -
     }
 }
 
-/// Draws the names beside the blocks; none overlap.
-fn labels(
-    all: &[AlluvialBlock],
-    order: &[usize],
-    side: usize,
-    column: &Column,
-    letters: usize,
-    bottom: f64,
-) -> Markup {
+/// Draws the labels beside the blocks; none overlap.
+fn beside(layout: Layout, order: &[usize], side: usize, column: &Column, bottom: f64) -> Markup {
     let middles: Vec<f64> =
         order.iter().map(|&block| column.blocks[block].0 + column.blocks[block].1 / 2.0).collect();
-    let ys = spread(&middles, bottom);
+    let more = order.last().map_or(0, |&block| column.labels[block].len() - 1);
+    let ys = spread(&middles, bottom - LINE * more as f64);
+    let reach = layout.pick(REACH);
     let (edge, away, class) = match side {
         0 => (column.x, -1.0, "value end"),
         _ => (column.x + THICK, 1.0, "value"),
     };
     html! {
         @for ((&block, &middle), &y) in order.iter().zip(&middles).zip(&ys) {
-            (line("leader span", (edge + away, middle), (edge + 10.0 * away, y)))
-            (text(edge + 13.0 * away, y + 4.0, class, &cut(&all[block].name, letters)))
+            (line("leader span", (edge + away, middle), (edge + (reach - 3.0) * away, y)))
+            (texts(edge + reach * away, y + 4.0, class, &column.labels[block]))
         }
     }
 }
@@ -290,22 +332,13 @@ fn spread(middles: &[f64], bottom: f64) -> Vec<f64> {
     ys
 }
 
-/// Shortens a text to `max` characters.
-fn cut(words: &str, max: usize) -> String {
-    if words.chars().count() <= max {
-        return words.to_owned();
-    }
-    let kept: String = words.chars().take(max.saturating_sub(1)).collect();
-    kept + "…"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn block(name: usize, size: f64) -> AlluvialBlock {
-        let (name, reported) = (name.to_string(), String::new());
-        AlluvialBlock { name, size, is_rest: false, reported }
+        let (name, figure) = (name.to_string(), size.to_string());
+        AlluvialBlock { name, figure, size, is_rest: false, reported: String::new() }
     }
 
     fn ribbon(left: usize, right: usize, size: f64) -> Ribbon {
@@ -364,9 +397,10 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_and_long_ones_are_cut() {
+    fn names_are_text_and_long_ones_keep_their_ends_and_figures() {
         let mut blocks = vec![block(0, 3.0)];
         blocks[0].name = "<script>&".repeat(20);
+        blocks[0].figure = "1,234".into();
         let ribbons = [ribbon(0, 0, 3.0)];
         let of = Alluvial {
             heads: ["a<b", "b"],
@@ -377,8 +411,40 @@ mod tests {
         let drawing = alluvial("Nodes", &of).unwrap();
         for drawn in [&drawing.wide.0, &drawing.narrow.0] {
             assert!(!drawn.contains("<script") && drawn.contains("a&lt;b") && drawn.contains('…'));
+            assert!(drawn.contains("&amp; · 1,234</text>"), "{drawn}");
             assert!(drawn.contains("<desc>one community</desc>"));
         }
         assert!(alluvial("none", &Alluvial { columns: [&blocks, &[]], ..of }).is_none());
+    }
+
+    #[test]
+    fn long_names_of_columns_are_folded_and_the_rest_has_two_lines_on_a_narrow_page() {
+        let mut blocks: Vec<AlluvialBlock> = (0..40).map(|name| block(name, 10.0)).collect();
+        blocks.push(AlluvialBlock { is_rest: true, figure: "99,999".into(), ..block(0, 10.0) });
+        blocks[40].name = "12,345 more".into();
+        let head = "A: a_long_name_of_a_file_of_communities.tsv".repeat(4);
+        let of = Alluvial {
+            heads: [&head, "B: short"],
+            columns: [&blocks, &blocks],
+            ribbons: &[ribbon(0, 0, 3.0)],
+            described: "",
+        };
+        let drawing = alluvial("Nodes", &of).unwrap();
+        let of_class = |drawn: &str, class: &str| {
+            let parts = drawn.split(&format!("class=\"{class}\">")).skip(1);
+            parts.map(|part| part.split('<').next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for (layout, drawn) in
+            [(Layout::Wide, &drawing.wide.0), (Layout::Narrow, &drawing.narrow.0)]
+        {
+            let heads = of_class(drawn, "axis");
+            assert!(heads.iter().all(|line| width(line) <= layout.width() / 2.0), "{heads:?}");
+            assert_eq!(heads.concat().replace(' ', ""), head.replace(' ', ""));
+            let labels = of_class(drawn, "value");
+            assert_eq!(labels.len(), 41 + layout.pick([0, 1]));
+            assert!(labels.iter().all(|line| width(line) <= layout.pick(ROOM)), "{labels:?}");
+            let rest = layout.pick(["12,345 more · 99,999", "12,345 more"]);
+            assert!(labels.iter().any(|label| label == rest), "{labels:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Column charts, such as of a distribution or of consecutive sweeps.
 
 use super::scale::{Scale, extent};
-use super::svg::{At, Drawing, LETTER, Layout, level_grid, line, svg, text};
+use super::svg::{At, Drawing, Layout, level_grid, line, svg, text, width};
 use maud::{Markup, html};
 
 /// Column.
@@ -57,7 +57,7 @@ fn draw(title: &str, columns: &[Upright], around: Around<'_>, layout: Layout) ->
     let step = ((right - left) / columns.len() as f64).min(WIDEST);
     let gap = if step > 5.0 { 1.0 } else { 0.0 };
     let places = || (0..).map(|number| left + step * f64::from(number)).zip(columns);
-    let (entries, rows) = legend(around.legend, left, right);
+    let (entries, rows) = legend(around.legend, layout.pick([left, 2.0]), right);
     let inside = html! {
         (level_grid(&y, left, right))
         @for (x, each) in places().filter(|(_, each)| each.value > 0.0) {
@@ -86,7 +86,7 @@ fn column(each: &Upright, (x, y): (f64, f64), (width, bottom): (f64, f64)) -> Ma
 fn labels<'c>(places: impl Iterator<Item = (f64, &'c Upright)>, right: f64, bottom: f64) -> Markup {
     let mut free = f64::NEG_INFINITY;
     let has_room = |(x, each): &(f64, &Upright)| {
-        let room = LETTER * each.label.chars().count() as f64;
+        let room = width(&each.label);
         let fits = !each.label.is_empty() && *x >= free && x + room <= right + GAP;
         if fits {
             free = x + room + GAP;
@@ -123,12 +123,12 @@ impl Entry<'_> {
 fn legend(entries: &[(String, String)], left: f64, right: f64) -> (Vec<Entry<'_>>, u32) {
     let (mut places, mut x, mut row) = (Vec::new(), left, 0);
     for (class, name) in entries {
-        let width = 17.0 + 7.0 * name.chars().count() as f64 + 16.0;
-        if x > left && x + width > right {
+        let end = x + 17.0 + width(name);
+        if x > left && end > right {
             (x, row) = (left, row + 1);
         }
         places.push(Entry { class, name, x, row });
-        x += width;
+        x += 17.0 + width(name) + 12.0;
     }
     let rows = if entries.is_empty() { 0 } else { row + 1 };
     (places, rows)

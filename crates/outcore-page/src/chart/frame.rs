@@ -1,13 +1,13 @@
 //! Layout of rows with names, and of the axis below them.
 
-use super::svg::{LETTER, LINE, Layout, fold, texts};
+use super::svg::{LINE, Layout, fold, texts, width};
 use maud::Markup;
 
 /// Additional height of a row for each bar after the first.
 pub(super) const MORE: f64 = 12.0;
 
-/// Letters of a name in a line.
-const LETTERS: [usize; 2] = [42, 50];
+/// Width of the lines of a name.
+const ROOM: [f64; 2] = [286.0, 330.0];
 
 pub(super) struct Frame {
     layout: Layout,
@@ -22,14 +22,14 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new<'n>(layout: Layout, names: impl Iterator<Item = &'n str>) -> Self {
-        let lines: Vec<Vec<String>> = names.map(|name| fold(name, layout.pick(LETTERS))).collect();
+        let lines: Vec<Vec<String>> = names.map(|name| fold(name, layout.pick(ROOM))).collect();
         let more = lines.iter().map(|lines| lines.len() - 1).max().unwrap_or(0) as f64;
-        let longest = longest(lines.iter().flatten().map(String::as_str));
+        let widest = widest(lines.iter().flatten().map(String::as_str));
         let (left, right, step, above, top) = match layout {
             // Lines of a name are centered on its bar.
             Layout::Wide => {
                 let step = 26.0 + (more - 1.0).max(0.0) * LINE;
-                ((longest * 6.9 + 14.0).clamp(90.0, 300.0), 76.0, step, step / 2.0, 6.0)
+                ((widest + 14.0).clamp(90.0, 300.0), 76.0, step, step / 2.0, 6.0)
             }
             Layout::Narrow => (6.0, 58.0, 40.0 + more * LINE, 27.0 + more * LINE, 4.0),
         };
@@ -38,7 +38,7 @@ impl Frame {
 
     /// Changes the layout to rows of `count` bars, with room for the texts behind them.
     pub(super) fn of_bars<'t>(self, count: usize, texts: impl Iterator<Item = &'t str>) -> Self {
-        let right = self.right.min(self.layout.width() - 8.0 - LETTER * longest(texts));
+        let right = self.right.min(self.layout.width() - 8.0 - widest(texts));
         let step = self.step + MORE * count.saturating_sub(1) as f64;
         Self { right, step, ..self }
     }
@@ -64,7 +64,7 @@ impl Frame {
     }
 
     pub(super) fn name(&self, number: usize, name: &str) -> Markup {
-        let lines = fold(name, self.layout.pick(LETTERS));
+        let lines = fold(name, self.layout.pick(ROOM));
         let more = LINE * (lines.len() - 1) as f64;
         let y = self.middle(number);
         match self.layout {
@@ -74,6 +74,6 @@ impl Frame {
     }
 }
 
-fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
-    texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64
+fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
+    texts.map(width).fold(0.0, f64::max)
 }

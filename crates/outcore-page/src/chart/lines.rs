@@ -3,13 +3,14 @@
 use super::scale::{Scale, extent, short, size_text};
 use super::svg::{
     At, Drawing, LINE, Layout, Level, fold, level_grid, line, svg, text, texts, upright_levels,
+    width,
 };
 use maud::{Markup, html};
 
 /// Number of colors of lines; further lines reuse them.
 const COLORS: usize = 8;
-/// Letters in a line of a name at the end of a line, and below the chart.
-const LETTERS: [usize; 2] = [30, 36];
+/// Width of the lines of a name at the end of a line, and below the chart.
+const ROOM: [f64; 2] = [204.0, 258.0];
 /// Distance between names.
 const APART: f64 = 14.0;
 
@@ -116,11 +117,10 @@ impl Plot {
         let all = || points().map(|point| &point.at).chain(levels.iter().map(|(_, at)| at));
         let (y_low, _) = extent(all().map(|at| at.low));
         let (_, y_high) = extent(all().map(|at| at.high));
-        let names = series.iter().flat_map(|each| fold(&each.name, LETTERS[0]));
-        let longest = names.map(|line| line.chars().count()).max().unwrap_or(0) as f64;
+        let names = series.iter().flat_map(|each| fold(&each.name, ROOM[0]));
+        let widest = names.map(|line| width(&line)).fold(0.0, f64::max);
         let (left, top) = (52.0, 28.0 + LINE * uprights.len() as f64);
-        let (right, high) =
-            layout.pick([((24.0 + 6.8 * longest).max(120.0), 302.0), (18.0, 222.0)]);
+        let (right, high) = layout.pick([((24.0 + widest).max(120.0), 302.0), (18.0, 222.0)]);
         let (right, bottom) = (layout.width() - right, top + high);
         let y = match y_low > 0.0 && (logarithmic || y_high > 30.0 * y_low) {
             true => Scale::logarithmic(y_low, y_high, bottom, top),
@@ -228,7 +228,7 @@ impl Plot {
 
     /// Returns where the names below a narrow chart begin, and their height.
     fn places_below(&self, series: &[Series]) -> (Vec<f64>, f64) {
-        let height = |each: &Series| 5.0 + LINE * fold(&each.name, LETTERS[1]).len() as f64;
+        let height = |each: &Series| 5.0 + LINE * fold(&each.name, ROOM[1]).len() as f64;
         let mut below = 0.0;
         let places = series.iter().map(|each| {
             let place = self.bottom + 54.0 + below;
@@ -248,7 +248,7 @@ impl Plot {
                     (self.left, y - 4.0),
                     (self.left + 18.0, y - 4.0),
                 ))
-                (texts(self.left + 24.0, y, "label", &fold(&each.name, LETTERS[1])))
+                (texts(self.left + 24.0, y, "label", &fold(&each.name, ROOM[1])))
             }
         }
     }
@@ -259,7 +259,7 @@ impl Plot {
             |each: &Series| each.points.last().map_or(0.0, |point| self.y.at(point.at.middle));
         let mut order: Vec<usize> = (0..series.len()).collect();
         order.sort_by(|a, b| end(&series[*a]).total_cmp(&end(&series[*b])));
-        let lines = |number: usize| fold(&series[number].name, LETTERS[0]);
+        let lines = |number: usize| fold(&series[number].name, ROOM[0]);
         let wanted: Vec<f64> = order.iter().map(|&number| end(&series[number])).collect();
         let heights: Vec<f64> =
             order.iter().map(|&number| APART + LINE * (lines(number).len() - 1) as f64).collect();

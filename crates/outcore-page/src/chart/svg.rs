@@ -1,6 +1,7 @@
 //! Drawing functions that all charts use.
 
 use super::scale::{Scale, short};
+use crate::words::shorten;
 use maud::{Markup, Render, html};
 use std::fmt::{self, Display};
 
@@ -64,9 +65,20 @@ impl Display for At {
 
 /// Creates a drawing of this height around `inside`.
 pub(super) fn svg(title: &str, layout: Layout, height: f64, inside: &Markup) -> Markup {
+    svg_of(layout.pick(["wide", "narrow"]), title, layout, height, inside)
+}
+
+/// Creates a drawing of these classes.
+pub(super) fn svg_of(
+    class: &str,
+    title: &str,
+    layout: Layout,
+    height: f64,
+    inside: &Markup,
+) -> Markup {
     let size = format!("0 0 {} {height:.0}", layout.width());
     html! {
-        svg class=(layout.pick(["wide", "narrow"])) viewBox=(size) role="img" aria-label=(title) {
+        svg class=(class) viewBox=(size) role="img" aria-label=(title) {
             title { (title) }
             (inside)
         }
@@ -101,11 +113,26 @@ pub(super) fn level_grid(scale: &Scale, left: f64, right: f64) -> Markup {
     }
 }
 
+/// Maximum number of letters of a name that is shortened.
+const FIT_MAX: usize = 60;
+
 /// Vertical distance of the lines of a text.
 pub(super) const LINE: f64 = 13.0;
 
-/// Pixels of a letter.
-pub(super) const LETTER: f64 = 6.4;
+/// Returns the width of a text of 12 pixels in a wide font, such as DejaVu Sans; narrower fonts take less.
+pub(super) fn width(text: &str) -> f64 {
+    text.chars().map(letter).sum()
+}
+
+fn letter(letter: char) -> f64 {
+    match letter {
+        'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | 'I' | '!' => 4.4,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '—' => 12.2,
+        '\u{1100}'.. => 13.0,
+        'a'..='z' | '0'..='9' | '-' | '_' => 7.8,
+        _ => 9.8,
+    }
+}
 
 /// Draws lines of text below each other.
 pub(super) fn texts(x: f64, y: f64, class: &str, lines: &[String]) -> Markup {
@@ -116,26 +143,38 @@ pub(super) fn texts(x: f64, y: f64, class: &str, lines: &[String]) -> Markup {
     }
 }
 
-/// Breaks a text into lines of at most `max` characters, between words where possible.
-pub(super) fn fold(words: &str, max: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
+/// Breaks a text into lines that are at most `room` wide, between words where possible.
+pub(super) fn fold(words: &str, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0.0;
     for word in words.split_whitespace() {
-        let mut letters: Vec<char> = word.chars().collect();
-        let used = lines.last().map_or(0, |line| line.chars().count());
-        if used > 0 && used + 1 + letters.len() > max {
+        if used > 0.0 && used + letter(' ') + width(word) > room {
             lines.push(String::new());
-        } else if used > 0 {
+            used = 0.0;
+        } else if used > 0.0 {
             lines.last_mut().expect("at least one").push(' ');
+            used += letter(' ');
         }
-        while letters.len() > max {
-            let rest = letters.split_off(max);
-            lines.last_mut().expect("at least one").extend(letters);
-            lines.push(String::new());
-            letters = rest;
+        for next in word.chars() {
+            if used > 0.0 && used + letter(next) > room {
+                let line = lines.last_mut().expect("at least one");
+                // A line that ends with an ellipsis would seem to be cut.
+                let moved = if line.ends_with('…') { line.pop() } else { None };
+                lines.push(moved.into_iter().collect());
+                used = moved.map_or(0.0, letter);
+            }
+            lines.last_mut().expect("at least one").push(next);
+            used += letter(next);
         }
-        lines.last_mut().expect("at least one").extend(letters);
     }
     lines
+}
+
+/// Shortens a name until it is at most `room` wide: its beginning and its end are kept.
+pub(super) fn fit(name: &str, room: f64) -> String {
+    let whole = shorten(name, FIT_MAX);
+    let shorter = (1..=FIT_MAX).rev().map(|most| shorten(name, most));
+    shorter.into_iter().find(|text| width(text) <= room).unwrap_or(whole)
 }
 
 /// Value with a name, drawn as a line across a chart.
@@ -150,7 +189,7 @@ pub(super) fn upright_levels(
     bottom: f64,
 ) -> Markup {
     let place = |name: &str, x: f64| {
-        let room = layout.width() - 4.0 - LETTER * name.chars().count() as f64;
+        let room = layout.width() - 4.0 - width(name);
         (x + 4.0).min(room).max(4.0)
     };
     html! {
@@ -168,10 +207,36 @@ mod tests {
 
     #[test]
     fn texts_are_folded_between_words_and_never_cut() {
-        assert_eq!(fold("one two", 7), ["one two"]);
-        assert_eq!(fold("one two three", 7), ["one two", "three"]);
-        assert_eq!(fold("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
-        assert_eq!(fold("x abcdefgh", 4), ["x", "abcd", "efgh"]);
-        assert_eq!(fold("", 4), [""]);
+        let folded = |words, room: &str| fold(words, width(room) + 0.1);
+        assert_eq!(folded("one two", "one two"), ["one two"]);
+        assert_eq!(folded("one two three", "one two"), ["one two", "three"]);
+        assert_eq!(folded("abcdefgh k", "abcd"), ["abcd", "efgh", "k"]);
+        assert_eq!(folded("abcdefgij k", "abcd"), ["abcd", "efgi", "j k"]);
+        assert_eq!(folded("x abcdefgh", "abcd"), ["x", "abcd", "efgh"]);
+        assert_eq!(folded("", "abcd"), [""]);
+        assert_eq!(folded("abc…efgh", "abc…"), ["abc", "…ef", "gh"]);
+        assert_eq!(fold("名前", 1.0), ["名", "前"]);
+    }
+
+    #[test]
+    fn lines_are_as_wide_as_their_letters() {
+        // Capital letters take more room than others: fewer fit into a line.
+        let words = "mmap MADV_RANDOM MMMM, iiii unsorted and_a_very_long_name_of_a_file.tsv";
+        for room in [40.0, 100.0, 204.0] {
+            let lines = fold(words, room);
+            assert!(lines.iter().all(|line| width(line) <= room), "{lines:?}");
+            assert_eq!(lines.concat().replace(' ', ""), words.replace(' ', ""));
+        }
+        assert!(width("MADV_RANDOM") > width("sequential_"));
+    }
+
+    #[test]
+    fn names_are_shortened_until_they_fit() {
+        assert_eq!(fit("17", 100.0), "17");
+        for name in ["W".repeat(70_000), "a_long_name.tsv".repeat(9), "名前".repeat(50)] {
+            let short = fit(&name, 90.0);
+            assert!(width(&short) <= 90.0 && width(&short) > 60.0, "{short}");
+            assert!(short.contains('…') && !short.ends_with('…'), "{short}");
+        }
     }
 }

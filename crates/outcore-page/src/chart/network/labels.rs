@@ -1,6 +1,7 @@
 //! Names of circles: inside their circle or beside it, never over another name or another circle.
 
 use super::layout::Spot;
+use crate::chart::svg::width;
 
 /// Height of a line above and below its base, and free space around it.
 const ASCENT: f64 = 11.5;
@@ -85,19 +86,4 @@ fn is_beside([left, top, right, bottom]: Area, spot: &Spot) -> bool {
     let dx = spot.x - spot.x.clamp(left, right);
     let dy = spot.y - spot.y.clamp(top, bottom);
     dx * dx + dy * dy >= spot.radius * spot.radius
-}
-
-/// Returns the width of a text of 12 pixels in a wide font, such as DejaVu Sans; narrower fonts take less.
-fn width(text: &str) -> f64 {
-    text.chars().map(letter).sum()
-}
-
-fn letter(letter: char) -> f64 {
-    match letter {
-        'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | 'I' | '!' => 4.4,
-        'm' | 'w' | 'M' | 'W' | '@' | '%' | '—' => 12.2,
-        '\u{1100}'.. => 13.0,
-        'a'..='z' | '0'..='9' | '-' | '_' => 7.8,
-        _ => 9.8,
-    }
 }
