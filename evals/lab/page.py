@@ -54,6 +54,8 @@ FOLDED = """() => {
   return {
     clipped: wide.map(each => `${each.tagName.toLowerCase()}: ${each.textContent.trim().slice(0, 60)}`),
     verdicts: lab ? [seen.length, verdicts.length] : null,
+    // Those of a network are shown one at a time, when they are chosen.
+    hidden: verdicts.filter(each => !each.closest('.explorer, details') && !each.getClientRects().length).length,
     screens: lab && document.querySelectorAll('.report').length === 1 ? root.scrollHeight / window.innerHeight : 0,
     overflow: root.scrollWidth - root.clientWidth,
   };
@@ -97,7 +99,8 @@ LOOK = """() => {
       continue;
     }
     if (svg.classList.contains('alluvial')) {
-      lacks('a column without labels', words(svg, '.value.end').length === 0 || words(svg, '.value:not(.end)').length === 0);
+      const sides = [words(svg, '.value.end'), words(svg, '.value:not(.end)')];
+      lacks('a column without labels', sides.some(labels => labels.length === 0));
       for (const text of words(svg, '')) for (const block of svg.querySelectorAll('rect'))
         lacks(`${text.textContent} is over a block`, over(text.getBBox(), block.getBBox()));
       continue;
@@ -196,6 +199,8 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
         if folded["overflow"] > 0:
             found.append(f"{state}: the body is {folded['overflow']} pixels too wide")
         found += [f"{state}: clipped: {each}" for each in folded["clipped"]]
+        if folded["hidden"] > 0:
+            found.append(f"{state}: {folded['hidden']} cards or verdicts are not shown")
         if state == "folded" and folded["verdicts"] is not None:
             shown, count = folded["verdicts"]
             # A page of one experiment has few: all of them are seen.
