@@ -4,7 +4,7 @@ use super::found::Found;
 use super::section::{Section, charts, percent, small, table};
 use maud::{Markup, html};
 use outcore::cluster::Sweep;
-use outcore::job::{CommunitiesReport, Report};
+use outcore::job::Report;
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Around, Drawing, Upright};
 
@@ -22,24 +22,24 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
         (_, true) => format!("{}, until few nodes moved", format_counted(most, "sweep", "sweeps")),
         (_, false) => format_counted(most, "sweep", "sweeps"),
     };
+    let stopped = if report.resumed { ", with those of the run that was stopped" } else { "" };
+    let short = format!("{short}{}{stopped}", unlisted(all));
     let body = match most {
         0 => html! {
             p { "Components take one pass over the edges: nothing converges." }
         },
-        _ => body(report, all),
+        _ => body(all),
     };
     Section { id: "sweeps", heading: "Convergence", short, body }
 }
 
-fn body(report: &Report, all: &[Found<'_>]) -> Markup {
+fn body(all: &[Found<'_>]) -> Markup {
     let drawings = all.iter().filter_map(drawing);
     html! {
         p {
             "The share of the nodes that each sweep moved. The nodes of a level are groups of the one below; refining \
-             sweeps move nodes among groups inside communities."
+             moves them inside communities."
         }
-        @for text in all.iter().filter_map(unlisted) { p.warning { (text) } }
-        @if report.resumed { p.faint { "This includes the sweeps of the run that was stopped." } }
         @match all {
             [found] => {
                 div.low { (charts(drawings)) }
@@ -50,15 +50,14 @@ fn body(report: &Report, all: &[Found<'_>]) -> Markup {
     }
 }
 
-/// Returns a warning if there were more sweeps than were recorded.
-fn unlisted(found: &Found<'_>) -> Option<String> {
-    let CommunitiesReport { sweeps, sweep_count, .. } = found.communities;
-    let unlisted = sweep_count.saturating_sub(sweeps.len() as u64);
-    let reported = format_counted(sweeps.len() as u64, "sweep is", "sweeps are");
-    let others = format_count(unlisted);
-    (unlisted > 0).then(|| {
-        format!("The first {reported} listed; moves of the other {others} were not recorded.")
-    })
+/// Says how many sweeps are listed if there were more.
+fn unlisted(all: &[Found<'_>]) -> String {
+    let listed = |found: &&Found<'_>| found.communities.sweeps.len() as u64;
+    let is_cut = |found: &&Found<'_>| found.communities.sweep_count > listed(found);
+    match all.iter().filter(is_cut).map(|found| listed(&found)).max() {
+        Some(most) => format!(", of which the first {} are listed", format_count(most)),
+        None => String::new(),
+    }
 }
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {

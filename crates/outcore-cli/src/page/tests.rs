@@ -3,9 +3,15 @@
 
 use super::html;
 use outcore::Job;
-use outcore::job::{CommunityLink, CommunityReport, LargestReport, Report};
+use outcore::budget::Limits;
+use outcore::cluster::Sweep;
+use outcore::compare::{CompareOptions, CompareReport};
+use outcore::input::CommunityInput;
+use outcore::io::Files;
+use outcore::job::{self, CommunityLink, CommunityReport, LargestReport, Report};
+use outcore::progress::Silent;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs a job on a ring of groups of five nodes.
 fn report(directory: &Path) -> Report {
@@ -19,6 +25,20 @@ fn report(directory: &Path) -> Report {
     let edges = directory.join("edges.tsv");
     std::fs::write(&edges, text).expect("a disk");
     Job::new(edges).memory(128 << 20).cluster(directory.join("c.tsv")).expect("a job")
+}
+
+fn compared([a, b]: &[PathBuf; 2], work_dir: &Path) -> CompareReport {
+    let options = CompareOptions {
+        a: a.clone(),
+        b: b.clone(),
+        input: CommunityInput::default(),
+        output: None,
+        moved: None,
+        output_header: false,
+        limits: Limits { memory_bytes: 128 << 20, threads: 1 },
+        work_dir: work_dir.to_owned(),
+    };
+    job::compare(&Files::default(), &options, &Silent).expect("a comparison")
 }
 
 fn page_of(largest: Option<LargestReport>) -> String {
@@ -152,6 +172,72 @@ fn names_of_communities_are_text() {
     assert_eq!(page.matches("<script").count(), 2, "the data, and the page's own");
     assert!(page.contains("(no visible name)"));
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn convergence_with_many_levels_has_a_page() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut report = report(directory.path());
+    report.resumed = true;
+    let found = report.communities.as_mut().expect("communities");
+    let sweep = |number: u64| Sweep {
+        cycle: (number / 200) as u32,
+        level: number / 10 % 10,
+        refines: number % 10 > 6,
+        node_count: 1_000_000 >> (number / 10 % 10),
+        moved_count: 400_000 >> (number / 10 % 10 + number % 10),
+        ..found.sweeps[0]
+    };
+    found.sweeps = (0..600).map(sweep).collect();
+    found.sweep_count = 12_345;
+    let page = html(&report).expect("a page");
+    // `evals/lab/page.py` measures the height of the section.
+    keep("levels.html", &page);
+    let short = "of which the first 600 are listed, with those of the run that was stopped";
+    assert!(page.contains(short) && page.contains("the first 200 of 12,345"));
+    assert!(page.contains(">level 7</text>") && page.contains(">refining</text>"));
+}
+
+#[test]
+fn files_of_earlier_communities_are_no_sources_of_the_graph() {
+    let directory = tempfile::tempdir().expect("a directory");
+    report(directory.path());
+    let earlier = directory.path().join("c.tsv");
+    let job = Job::new(directory.path().join("edges.tsv")).memory(128 << 20);
+    let job = job.present(|present| {
+        present.earlier = Some(earlier);
+        present.outline = true;
+    });
+    let report = job.cluster(directory.path().join("d.tsv")).expect("a job");
+    let page = html(&report).expect("a page");
+    keep("earlier.html", &page);
+    assert!(page.contains("edges.tsv</h1>") && !page.contains("c.tsv</h1>"));
+    assert!(page.contains("What changed since the earlier result"));
+    assert!(page.contains("12 communities keep the number of an earlier result."));
+    assert!(!page.contains("of fewer than"), "nothing was left out");
+}
+
+#[test]
+fn long_paths_of_compared_files_are_shown_in_full_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    report(directory.path());
+    let paths = ["a", "b"].map(|name| directory.path().join(format!("{}.tsv", name.repeat(200))));
+    for path in &paths {
+        std::fs::copy(directory.path().join("c.tsv"), path).expect("a disk");
+    }
+    let found = compared(&paths, directory.path());
+    let page = super::compare::html(&found).expect("a page");
+    keep("compare-long.html", &page);
+    let title = page.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
+    assert!(title.expect("a title").chars().count() < 140);
+    for letter in ["a", "b"] {
+        let text = page.split("<script").next().unwrap_or_default();
+        assert_eq!(
+            text.matches(&letter.repeat(200)).count(),
+            1,
+            "in the sentence on what A and B are"
+        );
+    }
 }
 
 #[test]

@@ -431,7 +431,8 @@ mod tests {
         };
         let drawing = alluvial("Nodes", &of).unwrap();
         let of_class = |drawn: &str, class: &str| {
-            let parts = drawn.split(&format!("class=\"{class}\">")).skip(1);
+            let tag = format!("class=\"{class}\">");
+            let parts = drawn.split(&tag).skip(1);
             parts.map(|part| part.split('<').next().unwrap().to_owned()).collect::<Vec<_>>()
         };
         for (layout, drawn) in

@@ -46,7 +46,7 @@ fn draw(title: &str, columns: &[Upright], around: Around<'_>, layout: Layout) ->
         return None;
     }
     let (left, top) = (52.0, 28.0);
-    let (right, bottom) = layout.pick([(12.0, 250.0), (10.0, 210.0)]);
+    let (right, bottom) = layout.pick([(12.0, 250.0), (10.0, 165.0)]);
     let right = layout.width() - right;
     let is_logarithmic = around.logarithmic || high > 30.0 * low;
     let y = match is_logarithmic {

@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(folded("abcdefgij k", "abcd"), ["abcd", "efgi", "j k"]);
         assert_eq!(folded("x abcdefgh", "abcd"), ["x", "abcd", "efgh"]);
         assert_eq!(folded("", "abcd"), [""]);
-        assert_eq!(folded("abc…efgh", "abc…"), ["abc", "…ef", "gh"]);
+        assert_eq!(folded("abc…efgh", "abc…"), ["abc", "…efg", "h"]);
         assert_eq!(fold("名前", 1.0), ["名", "前"]);
     }
 
