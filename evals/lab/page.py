@@ -97,7 +97,8 @@ LOOK = """() => {
       continue;
     }
     if (svg.classList.contains('alluvial')) {
-      lacks('a column without labels', words(svg, '.value.end').length === 0 || words(svg, '.value:not(.end)').length === 0);
+      for (const side of ['.value.end', '.value:not(.end)'])
+        lacks('a column without labels', words(svg, side).length === 0);
       for (const text of words(svg, '')) for (const block of svg.querySelectorAll('rect'))
         lacks(`${text.textContent} is over a block`, over(text.getBBox(), block.getBBox()));
       continue;
