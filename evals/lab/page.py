@@ -99,8 +99,8 @@ LOOK = """() => {
       continue;
     }
     if (svg.classList.contains('alluvial')) {
-      const sides = [words(svg, '.value.end'), words(svg, '.value:not(.end)')];
-      lacks('a column without labels', sides.some(labels => labels.length === 0));
+      for (const side of ['.value.end', '.value:not(.end)'])
+        lacks('a column without labels', words(svg, side).length === 0);
       for (const text of words(svg, '')) for (const block of svg.querySelectorAll('rect'))
         lacks(`${text.textContent} is over a block`, over(text.getBBox(), block.getBBox()));
       continue;

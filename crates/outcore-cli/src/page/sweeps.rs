@@ -37,8 +37,7 @@ fn body(all: &[Found<'_>]) -> Markup {
     let drawings = all.iter().filter_map(drawing);
     html! {
         p {
-            "The share of the nodes that each sweep moved. The nodes of a level are groups of the one below; refining \
-             moves them inside communities."
+            "Nodes of a level are groups of the one below; refining sweeps move them inside communities."
         }
         @match all {
             [found] => {

@@ -186,7 +186,6 @@ fn convergence_with_many_levels_has_a_page() {
         refines: number % 10 > 6,
         node_count: 1_000_000 >> (number / 10 % 10),
         moved_count: 400_000 >> (number / 10 % 10 + number % 10),
-        ..found.sweeps[0]
     };
     found.sweeps = (0..600).map(sweep).collect();
     found.sweep_count = 12_345;
