@@ -344,11 +344,10 @@ class Communities:
 
         Examples
         --------
-        >>> import matplotlib
-        >>> matplotlib.use("agg")
+        >>> from matplotlib.figure import Figure
         >>> import outcore
         >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", summary=True)
-        >>> ax = found.plot()
+        >>> ax = found.plot(Figure().add_subplot())
         >>> len(ax.patches)
         4
         """

@@ -251,7 +251,7 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "igraph with weight NaN": (lambda: of_igraph(weight=[1, float("nan"), 1]), InputError, "weight is NaN"),
     "path to nothing": (lambda: "missing.tsv", FileError, "cannot open `missing.tsv`"),
     "path to a directory": (lambda: ".", FileError, "is a directory"),
-    "path that is empty": (lambda: "", UsageError, "a value is required"),
+    "path that is empty": (lambda: "", UsageError, "is empty"),
     "path with a zero": (lambda: "a\0b", FileError, "NUL"),
     "text in place of a path": (lambda: "a\tb\nb\tc\n", FileError, "cannot open"),
     "empty file": (lambda: written("edges.tsv", b""), InputError, "no edges"),

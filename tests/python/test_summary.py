@@ -210,6 +210,7 @@ def test_the_current_axes_are_drawn_on_by_default(tmp_path: Path) -> None:
 
 def test_a_result_without_a_summary_is_not_drawn(tmp_path: Path) -> None:
     communities = outcore.cluster(KARATE, method="modularity", work_dir=tmp_path)
+    before = plt.get_fignums()
     with pytest.raises(ValueError, match="summary=True"):
         communities.plot()
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == before

@@ -156,6 +156,10 @@ fn values(error: &clap::Error) -> Vec<&str> {
 
 /// Returns the error for an option without its value.
 fn no_value(error: &clap::Error, arg: &str) -> Error {
+    if arg.starts_with('<') {
+        return Error::usage(format!("`{arg}` is empty"))
+            .hint("name a file, or use `-` for standard input");
+    }
     let refused = Error::usage(format_args!("{} needs a value", Named::of(arg)));
     match &values(error)[..] {
         [] => refused.hint(format!("type `{arg}`")),

@@ -96,9 +96,10 @@ pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> M
 /// Draws vertical grid lines from `top` to `bottom`, with their values below.
 pub(super) fn upright_grid(scale: &Scale, top: f64, bottom: f64) -> Markup {
     html! {
-        @for (x, tick) in scale.ticks().into_iter().map(|tick| (scale.at(tick), tick)) {
+        @for (x, tick) in scale.ticks().into_iter().map(|tick| (scale.at(tick), short(tick))) {
             (line("grid", (x, top), (x, bottom)))
-            (text(x, bottom + 14.0, "tick middle", &short(tick)))
+            // Where names are above the bars, the axis begins at the edge of the drawing.
+            (text(x.max(width(&tick) / 2.0), bottom + 14.0, "tick middle", &tick))
         }
     }
 }

@@ -145,7 +145,7 @@ fn commands() -> Vec<Case> {
         with(
             "empty input",
             &["cluster", "", "-o", "out.tsv"],
-            usage("`<EDGES|GRAPH>...` needs a value"),
+            usage("`<EDGES|GRAPH>...` is empty"),
         ),
         with(
             "empty output",
