@@ -356,6 +356,8 @@ def _cluster(
         os.makedirs(owned, exist_ok=True)
     if output is None:
         output = os.path.join(str(owned), "communities.tsv")
+        # Other functions read the file: more than two columns need names.
+        options["output_header"] = options["output_header"] or options["stability"]
     if options.get("summary") is True:
         options["summary"] = os.path.join(str(owned), "summary.arrow")
     try:
@@ -444,7 +446,8 @@ def _refused(message: str, hint: str) -> BaseException:
 
 def _own_directory(source: Edges, options: Mapping[str, Any]) -> str:
     """Return the directory of a result without `output`: the same call finds its saved progress there."""
-    parent = os.fspath(options.get("work_dir") or os.curdir)
+    # The result outlives a change of the current directory.
+    parent = os.path.abspath(options.get("work_dir") or os.curdir)
     identity = [arg for arg in arguments(options) if not arg.startswith(("--memory", "--threads", "--restart"))]
     identity += [_place(path) if path != "-" else f"{os.getpid()}-{id(source.table)}" for path in source.paths]
     return os.path.join(parent, f".outcore-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}")

@@ -417,7 +417,7 @@ class Communities:
     def network(self, graph: Graph | StrPath, *, memory: str | int = "50%") -> Graph:
         """Return the network of communities: a graph whose nodes are the communities.
 
-        An edge is the weight of all edges between two communities, and a loop that inside one. Names of its nodes are
+        An edge is the weight of all edges between two communities, a loop the weight inside one. Names of its nodes are
         the numbers of communities. It is on disk, and removed together with the returned object;
         ``outcore.export(graph, file, communities=..., quotient=True)`` writes it for other programs, with the sizes of
         communities.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from outcore._sources import StrPath
 if TYPE_CHECKING:
     import igraph as ig
     import networkx as nx
+    import numpy as np
+    import numpy.typing as npt
     import scipy.sparse
 
 __all__ = ["Graph", "open_graph"]
@@ -171,17 +174,39 @@ class Graph:
         names: list[str] = pa.table(self.degrees())["node"].to_pylist()
         return names
 
+    def _rows(self, names: list[str]) -> npt.NDArray[np.int64] | None:
+        """Return the row of each node, if all nodes are rows of what the graph was made of."""
+        import numpy as np
+
+        with open(os.path.join(self.path, "graph.json"), "rb") as file:
+            recorded = json.load(file).get("names")
+        is_of_rows = isinstance(recorded, dict) and recorded.get("rows") == len(names)
+        return np.array(names, dtype=np.int64) if is_of_rows else None
+
+    def _numbered(self) -> tuple[list[str], list[npt.NDArray[Any]]]:
+        """Return the names of nodes, and the source, target and weight of edges by number of the name."""
+        import pyarrow as pa
+
+        edges = pa.table(self._file.numbered_edges())
+        source, target, weight = (edges[name].to_numpy() for name in ("source", "target", "weight"))
+        names = self._names()
+        rows = self._rows(names)
+        if rows is None:
+            return names, [source, target, weight]
+        return [str(row) for row in range(len(rows))], [rows[source], rows[target], weight]
+
     def to_networkx(self) -> nx.Graph | nx.DiGraph:
         """Return the graph as one of networkx, with the weights of edges as ``weight``.
 
-        It takes about a kilobyte of memory per edge.
+        Nodes are the names as text, in the order of the rows that the graph was made of; otherwise that of
+        :meth:`degrees`. It takes about a kilobyte of memory per edge.
         """
         import networkx as nx
         import pyarrow as pa
 
         graph = nx.DiGraph() if self.is_directed else nx.Graph()
         names = self._names()
-        graph.add_nodes_from(names)
+        graph.add_nodes_from(names if self._rows(names) is None else sorted(names, key=int))
         for batch in pa.RecordBatchReader.from_stream(self._file.numbered_edges()):
             sources, targets, weights = (column.to_pylist() for column in batch.columns)
             ends = ((names[source], names[target]) for source, target in zip(sources, targets, strict=True))
@@ -189,21 +214,25 @@ class Graph:
         return graph
 
     def to_igraph(self) -> ig.Graph:
-        """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges."""
-        import igraph as ig
-        import pyarrow as pa
+        """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges.
 
-        edges = pa.table(self._file.numbered_edges())
-        pairs = list(zip(edges["source"].to_pylist(), edges["target"].to_pylist(), strict=True))
-        graph = ig.Graph(n=self.node_count, edges=pairs, directed=self.is_directed)
-        graph.vs["name"] = self._names()
-        graph.es["weight"] = edges["weight"].to_pylist()
+        Vertices are in the order of the rows that the graph was made of, which is that of `Communities.labels`; otherwise
+        in that of :meth:`degrees`.
+        """
+        import igraph as ig
+
+        names, (source, target, weight) = self._numbered()
+        pairs = list(zip(source.tolist(), target.tolist(), strict=True))
+        graph = ig.Graph(n=len(names), edges=pairs, directed=self.is_directed)
+        graph.vs["name"] = names
+        graph.es["weight"] = weight.tolist()
         return graph
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the matrix of weights: entry (i, j) is the weight of the edge from node i to node j.
 
-        Nodes are in the order of :meth:`degrees`. The matrix of an undirected graph is symmetric.
+        Nodes are in the order of the rows that the graph was made of, which is that of `Communities.labels`; otherwise in
+        that of :meth:`degrees`. The matrix of an undirected graph is symmetric.
 
         Examples
         --------
@@ -214,17 +243,14 @@ class Graph:
         ((34, 34), 156)
         """
         import numpy as np
-        import pyarrow as pa
         import scipy.sparse
 
-        edges = pa.table(self._file.numbered_edges())
-        source, target, weight = (edges[name].to_numpy() for name in ("source", "target", "weight"))
+        names, (source, target, weight) = self._numbered()
         if not self.is_directed:
             off = source != target
             source, target = np.concatenate([source, target[off]]), np.concatenate([target, source[off]])
             weight = np.concatenate([weight, weight[off]])
-        count = self.node_count
-        return scipy.sparse.csr_array((weight, (source, target)), shape=(count, count))
+        return scipy.sparse.csr_array((weight, (source, target)), shape=(len(names), len(names)))
 
     def degrees(self) -> _Degrees:
         """Return the degree of every node as an Arrow table with the columns `node` and `degree`."""

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.io
+import scipy.sparse
 
 #: Names that formats have to quote or escape.
 HOSTILE = ["a b", "<&>", 'q"uote', "ap'os", "c,omma", "#hash", "ünï", "back\\slash", "*star", "tab\tbed", " blank "]
@@ -219,3 +220,37 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, karate: 
         outcore.export(graph, tmp_path / "e.dot", progress=False)
     with pytest.raises(outcore.UsageError, match="inside"):
         outcore.export(graph, tmp_path / "karate.graph" / "e.tsv", progress=False)
+
+
+def test_graphs_of_rows_keep_their_order(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    matrix = scipy.sparse.random_array((30, 30), density=0.1, rng=rng)
+    matrix = (matrix + matrix.T).tocsr()
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    graph = outcore.build(matrix, tmp_path / "rows.graph", progress=False)
+    assert order_of(graph) != [str(row) for row in range(30)]
+    assert np.allclose(graph.to_scipy().toarray(), matrix.toarray(), rtol=1e-6)
+    found = graph.to_igraph()
+    assert found.vs["name"] == [str(row) for row in range(30)]
+    assert np.allclose(np.array(found.get_adjacency_sparse("weight").todense()), matrix.toarray(), rtol=1e-6)
+    assert list(graph.to_networkx().nodes) == found.vs["name"]
+    communities = outcore.cluster(graph, method="modularity", progress=False)
+    quality = outcore.score(graph, communities).quality.modularity
+    assert found.modularity(communities.labels.tolist(), weights="weight") == pytest.approx(quality, abs=1e-6)
+
+
+def test_results_with_stability_are_used_as_any_other(tmp_path: Path, karate: Path, monkeypatch: Any) -> None:
+    graph = outcore.build(karate, tmp_path / "karate.graph", progress=False)
+    monkeypatch.chdir(tmp_path)
+    found = outcore.cluster(graph, method="modularity", stability=True, summary=True, progress=False)
+    other = outcore.cluster(graph, method="modularity", progress=False)
+    # The result outlives a change of the current directory.
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert outcore.compare(found, other, progress=False).node_count == len(found) == 34
+    assert outcore.score(graph, found, progress=False).quality.community_count == found.community_count
+    assert found.network(graph).node_count == found.community_count
+    outcore.export(graph, tmp_path / "k.graphml", communities=found, progress=False)
+    assert dict(networkx.read_graphml(tmp_path / "k.graphml").nodes(data="community")) == dict(found)
+    assert found.stability.shape == (34,) and len(found.summary()) == found.community_count

@@ -6,7 +6,8 @@
 use outcore::cluster::METHODS as OURS;
 use outcore::error::opt::{
     COLUMNS, DELIMITER, DIRECTED, IGNORE_WEIGHTS, INITIAL, LEVELS, LIKE, MAX_SIZE, MAX_SWEEPS,
-    MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, RESOLUTION, SEED, THREADS, TRIALS, WORK_DIR,
+    MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, RESOLUTION, SEED, SELF_LOOPS, THREADS, TRIALS,
+    WORK_DIR,
 };
 use outcore::error::{Opt, Text};
 
@@ -84,12 +85,14 @@ const OPTIONS: &[(&str, Ours, &str)] = &[
     ("initial-membership cluster-data init", || INITIAL, "use {}"),
     ("max-comm-size max-cluster-size max-community-size", || MAX_SIZE, "use {}"),
     ("min-comm-size min-cluster-size min-community-size", || MIN_SIZE, "use {}"),
-    ("cutoff threshold min-score min-similarity", || MIN_WEIGHT, "use {}"),
+    ("cutoff threshold min-score min-similarity weight-threshold", || MIN_WEIGHT, "use {}"),
+    ("no-self-links no-loops", || SELF_LOOPS.of("drop"), "use {}"),
+    ("flow-model", || DIRECTED, "edges have no direction unless {} is given"),
     ("sep separator delim field-separator", || DELIMITER, "use {}"),
     ("cpus cores jobs j n-jobs num-threads nthreads processors te", || THREADS, "use {}"),
     ("mem ram max-memory memory-limit", || MEMORY, "use {}"),
     ("tmp tmpdir temp-dir tempfile-dir scratch", || WORK_DIR, "use {}"),
-    ("out outfile output-file result", || OUTPUT, "use {}"),
+    ("out outfile output-file out-name result", || OUTPUT, "use {}"),
 ];
 
 /// Returns what to use in place of a method of another program, or of one of ours in another spelling.

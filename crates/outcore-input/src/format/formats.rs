@@ -9,7 +9,8 @@ use crate::text::number::parsed;
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// A header with all of these columns, compared by letters and digits, in any order.
+    /// A header with all of these columns, compared by letters and digits, in any order; of those that `|` separates, one
+    /// suffices.
     Header(&'static str),
     /// Lines without a header, between tabs, with these kinds of columns: `s` any text, `n` number, `i` whole number,
     /// `p` number from 0 to 100, `z` zero, `m` -1, `d` `+` or `-`, `x` identifier after a database and a colon. `*`
@@ -23,7 +24,9 @@ impl Sign {
     /// Returns how the format is recognized, in words.
     pub(crate) fn text(self) -> String {
         match self {
-            Self::Header(names) => format!("header with {}", names.replace(' ', ", ")),
+            Self::Header(names) => {
+                format!("header with {}", names.replace(' ', ", ").replace('|', " or "))
+            }
             Self::Shape(shape) => {
                 let kinds = shape.trim_end_matches('*');
                 let more = if kinds == shape { "" } else { " or more" };
@@ -132,7 +135,7 @@ pub(crate) const FORMATS: &[Format] = &[
     row("PSI-MITAB", Sign::Header("ID(s)_interactor_A ID(s)_interactor_B"), ["ID(s) interactor A", "ID(s) interactor B", ""], "mitab-header.txt", "-"),
     row("PLINK IBD", Sign::Header("IID1 IID2 PI_HAT"), ["IID1", "IID2", "PI_HAT"], "plink.genome", ""),
     row("PLINK LD", Sign::Header("SNP_A SNP_B R2"), ["SNP_A", "SNP_B", "R2"], "plink.ld", ""),
-    row("PLINK 2 LD", Sign::Header("ID_A ID_B"), ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor", ""),
+    row("PLINK 2 LD", Sign::Header("ID_A ID_B PHASED_R2|UNPHASED_R2"), ["ID_A", "ID_B", "PHASED_R2|UNPHASED_R2"], "plink2.vcor", ""),
     row("KING", Sign::Header("IID1 IID2 KINSHIP"), ["IID1", "IID2", "KINSHIP"], "plink2.kin0", ""),
     row("KING", Sign::Header("ID1 ID2 Kinship"), ["ID1", "ID2", "Kinship"], "king.kin0", ""),
     row("Splink", Sign::Header("unique_id_l unique_id_r match_probability"), ["unique_id_l", "unique_id_r", "match_probability"], "splink.csv", ""),
@@ -144,9 +147,10 @@ pub(crate) const FORMATS: &[Format] = &[
 /// Returns the format with a header of these words.
 pub(crate) fn by_header(words: &[String]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| match format.sign {
-        Sign::Header(wanted) => wanted
-            .split(' ')
-            .all(|wanted| words.iter().any(|word| *word == plain_word(wanted.as_bytes()))),
+        Sign::Header(wanted) => wanted.split(' ').all(|wanted| {
+            let has = |name: &str| words.iter().any(|word| *word == plain_word(name.as_bytes()));
+            wanted.split('|').any(has)
+        }),
         _ => false,
     })
 }

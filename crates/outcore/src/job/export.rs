@@ -197,7 +197,10 @@ impl ExportJob<'_> {
             let written = export::write(context.files, graph, &target, context.observer)?;
             self.warn_of_lone(context, graph, written.lone_count)?;
             let nodes = format_counted(graph.node_count(), "node", "nodes");
-            let edges = format_counted(graph.edge_count(), "edge", "edges");
+            let mut edges = format_counted(graph.edge_count(), "edge", "edges");
+            if graph.loop_count() > 0 {
+                edges += &format!(" and {}", format_counted(graph.loop_count(), "loop", "loops"));
+            }
             Ok((written.bytes, format!("{edges} of {nodes}, as {}", self.format.name())))
         })?;
         Ok(ExportReport {
