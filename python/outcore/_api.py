@@ -111,7 +111,7 @@ def cluster(
     resolution: float | Iterable[float] | None = None,
     max_size: int | None = None,
     well_connected: bool | str | int | None = None,
-    initial: StrPath | None = None,
+    initial: Communities | StrPath | None = None,
     seeding: Literal["star", "own"] | None = None,
     cycles: int | None = None,
     trials: int | None = None,
@@ -140,11 +140,11 @@ def cluster(
     attenuation_rule: Literal["hops", "change"] | None = None,
     label_cutoff: float | None = None,
     max_visits: int | Literal["root-degree"] | None = None,
-    fixed: StrPath | None = None,
+    fixed: Communities | StrPath | None = None,
     like: Literal["exolabel"] | None = None,
     min_size: int = 1,
     small: Literal["drop", "singletons"] = "drop",
-    match: StrPath | None = None,
+    match: Communities | StrPath | None = None,
     representatives: StrPath | None = None,
     summary: StrPath | bool | None = None,
     community_columns: Columns | None = None,
@@ -188,9 +188,9 @@ def cluster(
         Split every community whose minimum cut is at most this number of edges: with True the decimal logarithm of its
         number of nodes; a function, optionally scaled, such as ``"0.5log10"``, ``"log2"``, ``"sqrt"`` or ``"0.01n"``;
         or a number.
-    initial : path, optional
-        File of ``node<TAB>community`` with initial communities, such as an earlier result: nodes move only where that
-        is better, so communities untouched by a change of the graph stay as they are. Not for components.
+    initial : Communities or path, optional
+        Result, or file of ``node<TAB>community``, with initial communities: nodes move only where that is better, so
+        communities untouched by a change of the graph stay as they are. Not for components.
     seeding : {"star", "own"}, optional
         First communities: with ``star``, the default, a quarter of the nodes lead and the others follow; with ``own``
         every node starts alone, which is slower, and better where nodes are groups already. Not for cpm and components.
@@ -261,7 +261,7 @@ def cluster(
     max_visits : int or "root-degree", optional
         Maximum number of visits to a node; ``"root-degree"`` is the square root of the largest degree, but at least 5.
         Unlimited by default.
-    fixed : path, optional
+    fixed : Communities or path, optional
         File of ``node<TAB>community`` with labels that never change.
     like : {"exolabel"}, optional
         Start from the settings of another program; options given explicitly take precedence.
@@ -269,7 +269,7 @@ def cluster(
         Number of nodes below which a community is too small; see `small`.
     small : {"drop", "singletons"}
         Leave out the nodes of communities that are too small, or make each a community of its own.
-    match : path, optional
+    match : Communities or path, optional
         Earlier result whose numbers to keep: a community takes the number of the one with which it shares most nodes,
         and new ones get numbers above the largest.
     representatives : path, optional

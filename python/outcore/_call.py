@@ -10,6 +10,10 @@ from typing import Any
 from outcore import _outcore
 from outcore._progress import ProgressOption, listen
 from outcore._sources import Edges
+from outcore.errors import _made
+
+#: Keywords of files that are read.
+_FILES = ("fixed", "initial", "match", "nodes")
 
 
 def arguments(options: Mapping[str, Any]) -> list[str]:
@@ -22,8 +26,20 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
         if value is True:
             found.append(option)
         else:
-            found.append(f"{option}={text(value)}")
+            found.append(f"{option}={_path(keyword, value) if keyword in _FILES else text(value)}")
     return found
+
+
+def _path(keyword: str, value: object) -> str:
+    """Return the path of a file or of a result."""
+    from outcore._communities import Communities
+
+    if isinstance(value, Communities):
+        return value.path
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    message = f"`{keyword}` is the path of a file, not an object of type {type(value).__name__}"
+    raise _made({"kind": "usage", "message": message, "hint": "write it to a file first, with a node per line"})
 
 
 def text(value: object) -> str:

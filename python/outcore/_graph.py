@@ -216,8 +216,8 @@ class Graph:
     def to_igraph(self) -> ig.Graph:
         """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges.
 
-        Vertices are in the order of the rows that the graph was made of, which is that of `Communities.labels`; otherwise
-        in that of :meth:`degrees`.
+        Vertices have the order of the rows that the graph was made of, as `Communities.labels`; otherwise that of
+        :meth:`degrees`.
         """
         import igraph as ig
 
@@ -231,8 +231,8 @@ class Graph:
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Return the matrix of weights: entry (i, j) is the weight of the edge from node i to node j.
 
-        Nodes are in the order of the rows that the graph was made of, which is that of `Communities.labels`; otherwise in
-        that of :meth:`degrees`. The matrix of an undirected graph is symmetric.
+        Nodes have the order of the rows that the graph was made of, as `Communities.labels`; otherwise that of
+        :meth:`degrees`. The matrix of an undirected graph is symmetric.
 
         Examples
         --------

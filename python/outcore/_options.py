@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from outcore._api import Columns, CommunityFormat, EdgeFormat, Method
+from outcore._communities import Communities
 from outcore._progress import ProgressOption
 from outcore._sources import StrPath
 
@@ -19,7 +20,7 @@ class ClusterOptions(TypedDict, total=False):
     seed: int
     max_size: int | None
     well_connected: bool | str | int | None
-    initial: StrPath | None
+    initial: Communities | StrPath | None
     seeding: Literal["star", "own"] | None
     cycles: int | None
     trials: int | None
@@ -47,11 +48,11 @@ class ClusterOptions(TypedDict, total=False):
     attenuation_rule: Literal["hops", "change"] | None
     label_cutoff: float | None
     max_visits: int | Literal["root-degree"] | None
-    fixed: StrPath | None
+    fixed: Communities | StrPath | None
     like: Literal["exolabel"] | None
     min_size: int
     small: Literal["drop", "singletons"]
-    match: StrPath | None
+    match: Communities | StrPath | None
     representatives: StrPath | None
     summary: StrPath | bool | None
     community_columns: Columns | None

@@ -254,3 +254,8 @@ def test_results_with_stability_are_used_as_any_other(tmp_path: Path, karate: Pa
     outcore.export(graph, tmp_path / "k.graphml", communities=found, progress=False)
     assert dict(networkx.read_graphml(tmp_path / "k.graphml").nodes(data="community")) == dict(found)
     assert found.stability.shape == (34,) and len(found.summary()) == found.community_count
+    again = outcore.cluster(graph, method="modularity", initial=found, match=found, progress=False)
+    assert again.report["communities"]["presented"]["kept_number_count"] > 0
+    for nodes in (["a", "b"], pa.table({"id": ["a"]})):
+        with pytest.raises(outcore.UsageError, match="`nodes` is the path of a file, not an object of type"):
+            outcore.cluster(karate, nodes=nodes, progress=False)  # type: ignore[arg-type]
