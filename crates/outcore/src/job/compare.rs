@@ -28,8 +28,8 @@ use std::time::Instant;
 /// # let directory = temporary.path();
 ///
 /// let (files, a, b) = (Files::default(), directory.join("a.tsv"), directory.join("b.tsv"));
-/// files.write(&a, b"ann\t0\nbob\t0\ncarl\t0\ndora\t1\n")?;
-/// files.write(&b, b"ann\t5\nbob\t5\ncarl\t7\ndora\t7\n")?;
+/// files.write(&a, b"ann\t0\nbob\t0\ncarl\t0\ndora\t1\nerik\t1\n")?;
+/// files.write(&b, b"ann\t5\nbob\t5\ncarl\t7\ndora\t7\nerik\t7\n")?;
 /// let options = CompareOptions {
 ///     a,
 ///     b,
@@ -41,8 +41,8 @@ use std::time::Instant;
 ///     work_dir: directory.to_path_buf(),
 /// };
 /// let report = job::compare(&files, &options, &Silent)?;
-/// assert_eq!((report.node_count, report.moved_count), (4, 1));
-/// assert_eq!(files.read(&directory.join("moved.tsv"))?, b"dora\t1\t7\n");
+/// assert_eq!((report.node_count, report.moved_count), (5, 1));
+/// assert_eq!(files.read(&directory.join("moved.tsv"))?, b"carl\t0\t7\n");
 /// # Ok::<(), outcore::Error>(())
 /// ```
 pub fn compare(
