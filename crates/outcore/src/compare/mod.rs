@@ -45,21 +45,22 @@ pub use report::{
     SideReport,
 };
 
-pub(crate) use run::{Comparison, compare_nodes};
+pub(crate) use run::{Comparison, compare_with};
 
 use crate::budget::Limits;
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, CommunityInput};
 use crate::plan;
+use crate::present::Workbench;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{MIB, format_bytes, size_to_type};
 use std::path::{Path, PathBuf};
 
 /// No community.
-pub(crate) const NONE: u64 = u64::MAX;
+const NONE: u64 = u64::MAX;
 /// Number of sorts that exist at the same time, at most.
-pub(crate) const SORTS: u64 = 3;
+const SORTS: u64 = Workbench::SORTS;
 /// Memory in addition to sorts and batches: buffers of readers and writers, rows of a table that is written.
 const FIXED_BYTES: u64 = 16 * MIB;
 

@@ -37,10 +37,14 @@ pub struct CompareReport {
 impl CompareReport {
     /// Returns the main figures in a phrase.
     pub(crate) fn summary(&self) -> String {
-        let moved = format_count(self.moved_count);
-        let both = format_counted(self.node_count, "node", "nodes");
-        format!("{moved} of {both} moved, NMI {:.4}", self.agreement.nmi)
+        summary(self.moved_count, self.node_count, &self.agreement)
     }
+}
+
+/// Returns the main figures of a comparison in a phrase.
+pub(super) fn summary(moved: u64, both: u64, agreement: &Agreement) -> String {
+    let (moved, both) = (format_count(moved), format_counted(both, "node", "nodes"));
+    format!("{moved} of {both} moved, NMI {:.4}", agreement.nmi)
 }
 
 /// What the report says of one file.

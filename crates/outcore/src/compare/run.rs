@@ -6,6 +6,7 @@ use super::overlaps::{Compared, DRAWN, Kept, SideFacts, Top, compare};
 use super::record::Shared;
 use super::report::{
     Change, CommunityName, CompareReport, Drawn, DrawnFlow, DrawnSide, Fate, Part, SideReport,
+    summary,
 };
 use super::side::{Side, Source, pairs, read};
 use super::write::{OverlapWriter, write_moved};
@@ -14,7 +15,7 @@ use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Batch, EdgeReader, batch_chunks};
 use crate::io::{Files, peak_memory_bytes};
-use crate::present::Workbench;
+use crate::present::{Earlier, Presented, Workbench};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, agreement_of};
 use crate::sort::PUSHED;
@@ -116,9 +117,8 @@ impl<'a> Comparison<'a> {
             writer.finish(&self.bench, &self.names)?;
         }
         let agreement = agreement_of(&compared.joint, &compared.a.sizes, &compared.b.sizes);
-        let moved = format_count(compared.counts.both - compared.stayed);
-        let both = format_counted(compared.counts.both, "node", "nodes");
-        let summary = format!("{moved} of {both} moved, NMI {:.4}", agreement.nmi);
+        let counts = compared.counts;
+        let summary = summary(counts.both - compared.stayed, counts.both, &agreement);
         Ok((Found { compared, kept, agreement }, summary))
     }
 
@@ -234,22 +234,26 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Compares an earlier result with a new one, whose files are `paths`. `each_node` calls what it is given with both
-/// communities of each node, or [`NONE`] where there is none. Returns nothing if no node has both.
+/// Compares an earlier result with the new one of the same nodes, whose files are `paths`. Returns nothing if no node has
+/// a community in both.
 ///
 /// # Errors
-/// Those of `each_node`; `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
-pub(crate) fn compare_nodes(
+/// `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
+pub(crate) fn compare_with(
     bench: &Workbench<'_>,
+    presented: &Presented,
+    earlier: &Earlier,
     paths: [&Path; 2],
-    each_node: impl FnOnce(&mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()>,
 ) -> Result<Option<CompareReport>> {
+    let numbers = earlier.numbers()?;
     let mut sorter = bench.sorter::<Shared>(SORTS)?;
     let mut counts = NodeCounts::default();
     let mut nodes = Vec::with_capacity(PUSHED);
-    let mut done = 0;
-    each_node(&mut |a, b| {
-        done += 1;
+    let mut node = 0;
+    earlier.for_each_label(|old| {
+        let a = numbers.get(old as usize).copied().unwrap_or(NONE);
+        let b = presented.number(node).unwrap_or(NONE);
+        node += 1;
         *match (a, b) {
             (NONE, NONE) => return Ok(()),
             (_, NONE) => &mut counts.only_a,
@@ -260,7 +264,7 @@ pub(crate) fn compare_nodes(
         if nodes.len() == PUSHED {
             sorter.push(&nodes)?;
             nodes.clear();
-            notify(bench.observer, Event::Advance { done })?;
+            notify(bench.observer, Event::Advance { done: node as u64 })?;
         }
         Ok(())
     })?;

@@ -1,6 +1,6 @@
 //! Writer of rows as Arrow or Parquet. Rows are buffered and written several thousand at a time, or fewer if
-//! names are long, so memory is about 10 MiB, independent of the graph and its names. Encoding is by the Apache Arrow
-//! libraries.
+//! names are long, so memory is about 12 MiB, independent of the graph and its names. The Apache Arrow libraries encode
+//! them, on a thread of their own.
 
 use super::table::{OutputColumn, Value, ValueKind, text_of};
 use super::{Sink, six_digits};
@@ -144,9 +144,11 @@ impl Encoding {
             });
             self.busy = Some((sender, thread));
         }
-        let sent = self.busy.as_ref().is_some_and(|(sender, _)| sender.send(batch).is_ok());
+        if self.busy.as_ref().is_some_and(|(sender, _)| sender.send(batch).is_ok()) {
+            return Ok(());
+        }
         // The thread has ended after an error.
-        if sent { Ok(()) } else { self.wait().map(|encoder| self.idle = encoder) }
+        self.wait().and_then(|_| Err("a batch was not written".into()))
     }
 
     /// Waits for all batches.

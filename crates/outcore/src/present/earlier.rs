@@ -47,12 +47,12 @@ impl Earlier {
     }
 
     /// Reads the number of each label.
-    pub(super) fn numbers(&self) -> Result<Vec<u64>> {
+    pub(crate) fn numbers(&self) -> Result<Vec<u64>> {
         self.numbers.read_all(&self.files)
     }
 
     /// Calls `visit` with the label of each node, in node order.
-    pub(super) fn for_each_label(&self, mut visit: impl FnMut(u32) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_label(&self, mut visit: impl FnMut(u32) -> Result<()>) -> Result<()> {
         self.labels
             .for_each_block(&self.files, |block| block.iter().try_for_each(|&label| visit(label)))
     }

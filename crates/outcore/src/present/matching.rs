@@ -12,7 +12,6 @@
 
 use super::record::{Overlap, SharedNode};
 use super::{Earlier, Presented};
-use crate::compare::{self, CompareReport};
 use crate::error::Result;
 use crate::io::Files;
 use crate::progress::{Event, Observer, notify};
@@ -57,27 +56,6 @@ pub(crate) fn match_numbers(
     free.zip(first..).for_each(|(number, next)| *number = next);
     presented.numbers = found;
     Ok(kept)
-}
-
-/// Compares the earlier result with the new one, whose files are `paths`, if a node has a community in both.
-///
-/// # Errors
-/// `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
-pub(crate) fn compare_with(
-    bench: &Workbench<'_>,
-    presented: &Presented,
-    earlier: &Earlier,
-    paths: [&Path; 2],
-) -> Result<Option<CompareReport>> {
-    let numbers = earlier.numbers()?;
-    compare::compare_nodes(bench, paths, |visit| {
-        let mut node = 0;
-        earlier.for_each_label(|old| {
-            let old = numbers.get(old as usize).copied().unwrap_or(compare::NONE);
-            node += 1;
-            visit(old, presented.number(node - 1).unwrap_or(compare::NONE))
-        })
-    })
 }
 
 /// Sorts the nodes that have a community in both results by pair of communities.
@@ -159,6 +137,8 @@ fn give(
 }
 
 impl Workbench<'_> {
+    /// Number of sorts that exist at the same time, at most, while results are compared.
+    pub(crate) const SORTS: u64 = 3;
     /// Minimum budget of one sort.
     pub(crate) const BUDGET_MIN: u64 = Sorter::<SharedNode>::BUDGET_MIN;
 

@@ -26,14 +26,13 @@ mod tests;
 
 pub use earlier::Earlier;
 pub(crate) use levels::{Levels, divide};
-pub(crate) use matching::{Workbench, compare_with, match_numbers};
+pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 pub(crate) use summary::Sums;
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
-use crate::compare;
 use crate::error::Result;
 use crate::input::CommunityInput;
 use crate::io::Files;
@@ -316,7 +315,7 @@ pub(crate) fn memory_bytes_for(
     let labels = result_count * 4 * nodes + matched * 8 * nodes;
     let sorts = match look {
         // The report compares the results, which is optional, like all that it says of communities.
-        Look::Communities => compare::SORTS,
+        Look::Communities => Workbench::SORTS,
         _ => 2,
     } * Workbench::BUDGET_MIN;
     let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);

@@ -6,7 +6,7 @@ use super::context::Context;
 use super::{PresentReport, Source};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
-use crate::compare::{self, CompareReport};
+use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
     LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
     SUMMARY,
@@ -18,7 +18,7 @@ use crate::membership::{self, MembershipOptions};
 use crate::output::{self, NodeOutput, SummaryWriter, Written, write_paths};
 use crate::present::{
     Earlier, Inside, LargestReport, Levels, Look, PresentOptions, Presented, RowForm, Sums,
-    Workbench, compare_with, match_numbers, memory_bytes_for, write_members, write_representatives,
+    Workbench, match_numbers, memory_bytes_for, write_members, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -310,7 +310,7 @@ pub(crate) fn compare_earlier(
     context.stage(Stage::Compare, |context| {
         context.begin(Stage::Compare, Some(presented.node_count()), "nodes")?;
         let bytes = Workbench::matching_bytes(presented, earlier);
-        let budget = sort_budget(context, bytes, compare::SORTS * Workbench::BUDGET_MIN);
+        let budget = sort_budget(context, bytes, Workbench::SORTS * Workbench::BUDGET_MIN);
         let found = compare_with(&bench(context, budget), presented, earlier, [path, output])?;
         let summary =
             found.as_ref().map_or_else(|| "no node in common".to_owned(), CompareReport::summary);
