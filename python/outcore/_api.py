@@ -116,6 +116,7 @@ def cluster(
     cycles: int | None = None,
     trials: int | None = None,
     stability: bool = False,
+    levels: bool = False,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     converge: bool = False,
@@ -202,6 +203,9 @@ def cluster(
     stability : bool
         Compute for each node the share of the starts in which it stays with its community; see
         :attr:`Communities.stability`. Not for label propagation and components.
+    levels : bool
+        Also find the groups inside communities, and groups inside those; see :attr:`Communities.levels`. With the map
+        equation these are the modules of its hierarchical form. Not for label propagation and components.
     max_sweeps : int, optional
         Maximum number of sweeps: over the graph for label propagation (30 by default), on each level for other methods
         (50 by default).
@@ -357,7 +361,8 @@ def _cluster(
     if output is None:
         output = os.path.join(str(owned), "communities.tsv")
         # Other functions read the file: more than two columns need names.
-        options["output_header"] = options["output_header"] or options["stability"]
+        options["output_header"] = options["output_header"] or options["stability"] or options["levels"]
+    options["levels"] = "columns" if options["levels"] else None
     if options.get("summary") is True:
         options["summary"] = os.path.join(str(owned), "summary.arrow")
     try:

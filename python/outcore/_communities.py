@@ -33,6 +33,7 @@ _FORMATS = {
     ".csv": "CSV",
 }
 _NO_SUMMARY = "this result has no summary: use `outcore.cluster(..., summary=True)`"
+_NO_LEVELS = "this result has no levels: use `outcore.cluster(..., levels=True)`"
 _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
 
 
@@ -59,6 +60,17 @@ def _stability_of_table(path: str, is_parquet: bool) -> npt.NDArray[np.float64] 
             return None
         parts = [opened.get_batch(at)["stability"] for at in range(opened.num_record_batches)]
     return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
+
+
+def _groups_of_table(path: str, is_parquet: bool) -> list[npt.NDArray[np.int64]] | None:
+    """Return the columns `group1` and so on of a table."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path) if is_parquet else pa.ipc.open_file(path).read_all()
+    names = [name for name in table.column_names if name.startswith("group")]
+    return [table[name].to_numpy().astype(np.int64) for name in names] or None
 
 
 class Communities:
@@ -223,18 +235,115 @@ class Communities:
         found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
         return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
 
-    def _stability(self) -> npt.NDArray[np.float64]:
-        """Return the stability of every node in the order of the file."""
+    @property
+    def levels(self) -> pd.DataFrame:
+        """Groups of every node on each level, as a pandas data frame with a row per node, in the order of the file.
+
+        Columns are ``node``, ``community``, and ``group1`` and so on: the groups inside communities, those inside these
+        groups, and so on, numbered over all nodes. A node whose branch ends early has a group alike its parent. The
+        result must come from ``outcore.cluster(..., levels=True)``. With the map equation, communities are the top
+        modules of its hierarchical form.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `levels`, or was opened by its path: then read the file itself.
+
+        Examples
+        --------
+        >>> import outcore
+        >>> found = outcore.cluster("tests/graphs/football.tsv", method="modularity", levels=True)
+        >>> list(found.levels.columns), found.levels["community"].nunique() <= found.levels["group1"].nunique()
+        (['node', 'community', 'group1'], True)
+        """
         import numpy as np
 
+        found = self.to_pandas()
+        count = len(self._found.get("group_counts") or []) if self.report else 0
+        groups = self._groups(count) if count > 0 else None
+        if groups is None:
+            # A hierarchy may have no level below its communities.
+            if self.report and self._found.get("group_counts") is not None:
+                return found
+            raise ValueError(_NO_LEVELS)
+        for level, column in enumerate(groups, 1):
+            found[f"group{level}"] = np.asarray(column)
+        return found
+
+    def tree(self) -> pd.DataFrame:
+        """Return the modules of all levels as a pandas data frame, with a row per module, parents first.
+
+        Columns are ``path``, a tuple of numbers from the top: the community, then the number of each group inside the
+        one before it, from 0; ``level``, the length of the path; ``size``, the number of nodes. Modules that are like
+        their parent are left out.
+
+        Raises
+        ------
+        ValueError
+            As for `levels`.
+
+        Examples
+        --------
+        >>> import outcore
+        >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", levels=True)
+        >>> tree = found.tree()
+        >>> tree[tree["level"] == 1]["size"].tolist()
+        [12, 11, 6, 5]
+        """
+        import pandas as pd
+
+        frame = self.levels
+        columns = [name for name in frame.columns if name != "node"]
+        rows: list[tuple[tuple[int, ...], int, int]] = []
+        paths: dict[tuple[Any, ...], tuple[int, ...]] = {(): ()}
+        sizes: dict[tuple[Any, ...], int] = {(): -1}
+        children: dict[tuple[Any, ...], int] = {}
+        for depth in range(1, len(columns) + 1):
+            groups = frame.groupby(columns[:depth], sort=False).size()
+            for key, size in groups.items():
+                whole = key if isinstance(key, tuple) else (key,)
+                parent = whole[:-1]
+                sizes[whole] = int(size)
+                if sizes[parent] == size:
+                    paths[whole] = paths[parent]
+                    continue
+                number = int(whole[0]) if depth == 1 else children.get(parent, 0)
+                children[parent] = number + 1
+                paths[whole] = (*paths[parent], number)
+                rows.append((paths[whole], len(paths[whole]), int(size)))
+        rows.sort()
+        return pd.DataFrame(rows, columns=["path", "level", "size"])
+
+    def _groups(self, count: int) -> list[npt.NDArray[np.int64]] | None:
+        """Return the groups of every node in the order of the file, one array per level."""
+        import numpy as np
+
+        form = self._is_table()
+        if form is not None:
+            return _groups_of_table(self.path, form == "parquet")
+        found = _outcore.read_groups(self.path, count) if self._form == "node" else None
+        if found is None:
+            return None
+        return list(np.asarray(found).reshape(-1, count).T)
+
+    def _is_table(self) -> Literal["parquet", "arrow"] | None:
+        """Return the format of a table; None for text."""
         with open(self.path, "rb") as file:
             head = file.read(8)
             file.seek(max(os.path.getsize(self.path) - 6, 0))
             tail = file.read()
         # Text may begin with a node of this name.
-        is_parquet = head.startswith(b"PAR1") and tail.endswith(b"PAR1")
-        if is_parquet or (head == b"ARROW1\0\0" and tail == b"ARROW1"):
-            shares = _stability_of_table(self.path, is_parquet)
+        if head.startswith(b"PAR1") and tail.endswith(b"PAR1"):
+            return "parquet"
+        return "arrow" if head == b"ARROW1\0\0" and tail == b"ARROW1" else None
+
+    def _stability(self) -> npt.NDArray[np.float64]:
+        """Return the stability of every node in the order of the file."""
+        import numpy as np
+
+        form = self._is_table()
+        if form is not None:
+            shares = _stability_of_table(self.path, form == "parquet")
         else:
             found = _outcore.read_stability(self.path) if self._form == "node" else None
             shares = None if found is None else np.array(found)
@@ -467,25 +576,37 @@ class Communities:
         weakref.finalize(network, shutil.rmtree, directory, ignore_errors=True)
         return network
 
-    def to_networkx(self, graph: Any) -> list[set[Any]]:
+    def _on_level(self, level: int) -> Iterator[tuple[Any, int]]:
+        """Iterate over pairs of node and group on a level; 0 has the communities."""
+        if level == 0:
+            return iter(self)
+        frame = self.levels
+        if not 0 < level < len(frame.columns) - 1:
+            raise ValueError(f"`level` is from 0, the communities, to {len(frame.columns) - 2}, the finest groups")
+        return zip(frame["node"], frame[f"group{level}"].tolist(), strict=True)
+
+    def to_networkx(self, graph: Any, level: int = 0) -> list[set[Any]]:
         """Return the communities of a networkx graph as sets of its nodes, the largest first.
 
-        Functions of ``networkx.community`` use the same form.
+        Functions of ``networkx.community`` use the same form. `level` selects the groups of that level of `levels`.
         """
         nodes = {str(node): node for node in graph}
         groups: dict[int, set[Any]] = {}
-        for node, community in self:
+        for node, community in self._on_level(level):
             groups.setdefault(community, set()).add(nodes[str(node)])
         # Numbers taken from an earlier result by `match` may have gaps.
         return [groups[community] for community in sorted(groups)]
 
-    def to_igraph(self, graph: Any) -> Any:
-        """Return the communities of an igraph graph as a ``VertexClustering``."""
+    def to_igraph(self, graph: Any, level: int = 0) -> Any:
+        """Return the communities of an igraph graph as a ``VertexClustering``.
+
+        `level` selects the groups of that level of `levels`.
+        """
         import igraph
 
         has_names = "name" in graph.vs.attributes()
         names = graph.vs["name"] if has_names else range(graph.vcount())
-        found = self._by_text()
+        found = {str(node): group for node, group in self._on_level(level)}
         return igraph.VertexClustering(graph, [found[str(name)] for name in names])
 
     def __repr__(self) -> str:

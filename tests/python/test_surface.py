@@ -53,8 +53,8 @@ ELSEWHERE = {
     "export": {"graph", "communities", "quiet", "verbose", "progress", "color"},
     "compare": {"a", "b", "json", "quiet", "verbose", "progress", "color"},
 }
-#: Keywords that are not options of the command.
-OWN = {"edges", "graph", "communities", "a", "b", "progress"}
+#: Keywords that are not options of the command, or that have other values: levels are columns, or not wanted.
+OWN = {"edges", "graph", "communities", "a", "b", "progress", "levels"}
 
 
 def options(command: str) -> dict[str, dict[str, typing.Any]]:

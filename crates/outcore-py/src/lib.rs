@@ -107,7 +107,7 @@ mod _outcore {
     #[pymodule_export]
     use super::tables::{
         Batches, Numbers, Pairs, read_communities, read_labels, read_pairs, read_rows,
-        read_stability, table_batches,
+        read_groups, read_stability, table_batches,
     };
     #[pymodule_export]
     use super::{call, check_method, choose_columns, options, run, table_endings};

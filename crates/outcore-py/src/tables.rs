@@ -161,6 +161,28 @@ pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<N
     Ok(shares.map(|shares| Numbers { numbers: Array::Real(shares) }))
 }
 
+/// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: one array for numpy,
+/// those of a node one after the other. None if the file lacks them.
+#[pyfunction]
+pub(crate) fn read_groups(
+    py: Python<'_>,
+    path: PathBuf,
+    count: usize,
+) -> PyResult<Option<Numbers>> {
+    let groups = detached(py, || {
+        let mut written = WrittenFile::open(&Files::default(), &path, WrittenRows::Nodes)?;
+        let (mut batch, mut groups) = (WrittenBatch::default(), Vec::new());
+        if !written.with_levels(count) {
+            return Ok(None);
+        }
+        while written.next_batch(&mut batch)? {
+            groups.extend(batch.groups().iter().map(|&group| group as i64));
+        }
+        Ok(Some(groups))
+    })?;
+    Ok(groups.map(|numbers| Numbers { numbers: Array::Whole(numbers) }))
+}
+
 /// Returns the communities in a file, in its order, as an iterator over lists of (name, community); only those of
 /// `community`, if given. Names are bytes if `names` is `text`, otherwise numbers.
 #[pyfunction]

@@ -36,6 +36,7 @@ use crate::input::{Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputOptions, Ro
 use crate::io::{Files, Mode};
 use fields::FieldReader;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Bytes of names in a batch, and rows in one.
@@ -77,6 +78,8 @@ struct WrittenRow {
 pub struct WrittenBatch {
     names: Vec<u8>,
     rows: Vec<WrittenRow>,
+    /// Groups of each row, one for each level below the community; see [`WrittenFile::with_levels`].
+    groups: Vec<u64>,
 }
 
 impl WrittenBatch {
@@ -93,9 +96,16 @@ impl WrittenBatch {
         self.rows.iter().map(|row| row.stability)
     }
 
+    /// Returns the groups of the nodes, those of a node one after the other, coarsest first; see
+    /// [`WrittenFile::with_levels`].
+    pub fn groups(&self) -> &[u64] {
+        &self.groups
+    }
+
     fn clear(&mut self) {
         self.names.clear();
         self.rows.clear();
+        self.groups.clear();
     }
 
     fn is_full(&self) -> bool {
@@ -122,7 +132,8 @@ enum WrittenForm {
     Nodes(FieldReader, WrittenColumns),
     Communities(FieldReader, u64),
     Pairs(FieldReader, Pairs),
-    Objects(FieldReader),
+    /// Objects, and the number of levels that are read.
+    Objects(FieldReader, usize),
     WrittenTable(Box<WrittenTable>),
 }
 
@@ -147,7 +158,7 @@ impl WrittenFile {
         }
         let lines = || FieldReader::open(files, path, b'\n');
         if is_json {
-            return Ok(Self { form: WrittenForm::Objects(lines()?) });
+            return Ok(Self { form: WrittenForm::Objects(lines()?, 0) });
         }
         // With a tab in the first line, the file is tab-separated text despite its name.
         let has_tab = || -> Result<bool> {
@@ -169,12 +180,27 @@ impl WrittenFile {
         Ok(Self { form })
     }
 
+    /// Also reads the columns of this many levels below the communities, by their names `group1` and so on, or, in text
+    /// without a header, after the community. Returns whether the file has them; those of tables are not read.
+    pub fn with_levels(&mut self, count: usize) -> bool {
+        match &mut self.form {
+            WrittenForm::Nodes(_, columns) => columns.with_levels(count),
+            WrittenForm::Objects(_, levels) => {
+                *levels = count;
+                true
+            }
+            WrittenForm::Communities(..)
+            | WrittenForm::Pairs(..)
+            | WrittenForm::WrittenTable(_) => false,
+        }
+    }
+
     /// Returns whether the file may have the stability of nodes. That of tables is not read.
     pub fn has_stability(&self) -> bool {
         match &self.form {
             WrittenForm::Nodes(_, columns) => columns.count == 0 || columns.stability.is_some(),
             // Each object shows whether it has one.
-            WrittenForm::Objects(_) => true,
+            WrittenForm::Objects(..) => true,
             WrittenForm::Communities(..)
             | WrittenForm::Pairs(..)
             | WrittenForm::WrittenTable(_) => false,
@@ -191,7 +217,7 @@ impl WrittenFile {
             WrittenForm::Nodes(fields, columns) => columns.read(fields, batch)?,
             WrittenForm::Communities(fields, line) => read_lines(fields, line, batch)?,
             WrittenForm::Pairs(fields, pairs) => pairs.read(fields, batch)?,
-            WrittenForm::Objects(fields) => read_objects(fields, batch)?,
+            WrittenForm::Objects(fields, levels) => read_objects(fields, *levels, batch)?,
             WrittenForm::WrittenTable(table) => table.read(batch)?,
         }
         Ok(!batch.rows.is_empty())
@@ -203,7 +229,7 @@ impl WrittenFile {
             WrittenForm::Nodes(fields, _)
             | WrittenForm::Communities(fields, _)
             | WrittenForm::Pairs(fields, _)
-            | WrittenForm::Objects(fields) => fields.done_bytes(),
+            | WrittenForm::Objects(fields, _) => fields.done_bytes(),
             WrittenForm::WrittenTable(table) => table.reader.done_bytes(),
         }
     }
@@ -225,6 +251,10 @@ struct WrittenColumns {
     node: usize,
     community: usize,
     stability: Option<usize>,
+    /// Columns of groups, coarsest first, if they are read.
+    groups: Vec<usize>,
+    /// Names of all columns, if the first line has them.
+    names: Vec<Vec<u8>>,
     count: usize,
     /// Field that is read; kept for its buffer.
     scratch: Vec<u8>,
@@ -248,7 +278,8 @@ impl WrittenColumns {
         let (node, community) = (place(&[b"node"]), place(&[b"community", b"path"]));
         let count = first.len();
         if let (Some(node), Some(community)) = (node, community) {
-            return Ok(Self { node, community, stability: place(&[b"stability"]), count, scratch });
+            let (stability, groups) = (place(&[b"stability"]), Vec::new());
+            return Ok(Self { node, community, stability, groups, names: first, count, scratch });
         }
         if count == 1 {
             let error = fields.wrong(
@@ -264,7 +295,22 @@ impl WrittenColumns {
         let stability = (count > 2 && is_share(&first[count - 1])).then(|| count - 1);
         fields.rewind();
         fields.skip(MARK)?;
-        Ok(Self { node: 0, community: 1, stability, count, scratch })
+        let (groups, names) = (Vec::new(), Vec::new());
+        Ok(Self { node: 0, community: 1, stability, groups, names, count, scratch })
+    }
+
+    /// Reads the groups of this many levels, too; returns whether there are as many columns.
+    fn with_levels(&mut self, levels: usize) -> bool {
+        self.groups = if self.names.is_empty() {
+            (2..self.stability.unwrap_or(self.count)).take(levels).collect()
+        } else {
+            let place = |level| {
+                let wanted = group_name(level);
+                self.names.iter().position(|name| *name == wanted.as_bytes())
+            };
+            (1..=levels).map_while(place).collect()
+        };
+        self.groups.len() == levels && self.groups.is_sorted()
     }
 
     fn read(&mut self, fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()> {
@@ -289,6 +335,9 @@ impl WrittenColumns {
                     community_of(&self.scratch).ok_or_else(|| self.not_a_community(fields))?;
             } else if Some(column) == self.stability {
                 stability = share(fields, &self.scratch)?;
+            } else if self.groups.contains(&column) {
+                let group = community_of(&self.scratch);
+                batch.groups.push(group.ok_or_else(|| self.not_a_community(fields))?);
             }
             column += 1;
             if column > self.count || is_last && column < self.count {
@@ -341,6 +390,11 @@ fn refuse_empty(fields: &FieldReader, batch: &WrittenBatch) -> Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Returns the name of the column of a level, from 1.
+fn group_name(level: usize) -> String {
+    format!("group{level}")
 }
 
 /// Returns the number of a community, or the first one of a path.
@@ -451,7 +505,7 @@ struct Object<'a> {
     stability: Option<f64>,
 }
 
-fn read_objects(fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()> {
+fn read_objects(fields: &mut FieldReader, levels: usize, batch: &mut WrittenBatch) -> Result<()> {
     let mut line = Vec::new();
     while !batch.is_full() {
         line.clear();
@@ -473,6 +527,16 @@ fn read_objects(fields: &mut FieldReader, batch: &mut WrittenBatch) -> Result<()
         let community = community.ok_or_else(|| wrong("this node has no community".into()))?;
         if object.node.is_empty() {
             return Err(wrong("a name is missing".into()));
+        }
+        if levels > 0 {
+            let all: BTreeMap<Cow<'_, str>, serde_json::Value> = serde_json::from_slice(&line)
+                .map_err(|error| wrong(format!("this is not an object: {error}")))?;
+            for name in (1..=levels).map(group_name) {
+                let group = all.get(name.as_str()).and_then(serde_json::Value::as_u64);
+                batch.groups.push(
+                    group.ok_or_else(|| wrong(format!("this node has no number `{name}`")))?,
+                );
+            }
         }
         batch.names.extend_from_slice(object.node.as_bytes());
         batch.push(community, object.stability.unwrap_or(f64::NAN));

@@ -136,6 +136,37 @@ fn a_field_without_an_end_is_an_error_not_all_of_memory() {
 }
 
 #[test]
+fn groups_are_columns_after_the_community_or_named() {
+    for (path, text, expected) in [
+        ("c", &b"a\t0\t4\t9\nb\t0\t5\t8\n"[..], Some(vec![4, 9, 5, 8])),
+        ("c", b"a\t0\t4\t9\t0.500\n", Some(vec![4, 9])),
+        ("c", b"a\t0\t4\t0.500\n", None),
+        ("c", b"a\t0\n", None),
+        ("c.csv", b"node,weight,community,group1,group2\na,3,0,7,8\n", Some(vec![7, 8])),
+        ("c.csv", b"node,community,group1,weight\na,0,1,3\n", None),
+        (
+            "c.jsonl",
+            b"{\"node\":\"a\",\"community\":3,\"group1\":1,\"group2\":6}\n",
+            Some(vec![1, 6]),
+        ),
+    ] {
+        let (_, files) = disk(path, text);
+        let mut written = WrittenFile::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
+        let has_levels = written.with_levels(2);
+        let (mut batch, mut groups) = (WrittenBatch::default(), Vec::new());
+        while has_levels && written.next_batch(&mut batch).unwrap() {
+            groups.extend_from_slice(batch.groups());
+        }
+        assert_eq!(has_levels.then_some(groups), expected, "{}", text.escape_ascii());
+    }
+    let (_, files) = disk("c", b"a\t0\t1\t1\nb\t0\t1\tx\n");
+    let mut written = WrittenFile::open(&files, Path::new("c"), WrittenRows::Nodes).unwrap();
+    assert!(written.with_levels(2));
+    let error = written.next_batch(&mut WrittenBatch::default()).unwrap_err();
+    assert!(error.to_string().contains("`x`"), "{error}");
+}
+
+#[test]
 fn stability_is_the_last_column_with_shares() {
     for (path, text, expected) in [
         ("c", &b"a\t0\t0.500\nb\t0\t1.000\n"[..], Some(vec![0.5, 1.0])),

@@ -1,0 +1,61 @@
+"""Levels of a result: a frame, a tree of modules, and partitions of other libraries on each level."""
+
+from pathlib import Path
+
+import outcore
+import pytest
+
+GRAPH = Path(__file__).resolve().parents[2] / "tests/graphs/football.tsv"
+
+
+@pytest.fixture(scope="module", params=["modularity", "map-equation"])
+def found(request: pytest.FixtureRequest) -> outcore.Communities:
+    return outcore.cluster(GRAPH, method=request.param, levels=True, progress=False)
+
+
+def test_each_level_divides_the_one_before_it(found: outcore.Communities) -> None:
+    frame = found.levels
+    columns = [name for name in frame.columns if name != "node"]
+    assert columns[0] == "community" and len(columns) == 1 + len(found.report["communities"]["group_counts"])
+    assert dict(zip(frame["node"], frame["community"], strict=True)) == dict(found)
+    for parent, child in zip(columns, columns[1:], strict=False):
+        assert (frame.groupby(child)[parent].nunique() == 1).all()
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv", "jsonl", "parquet", "arrow"])
+def test_all_formats_give_the_same_levels(ending: str, tmp_path: Path) -> None:
+    options = {"method": "modularity", "levels": True, "progress": False}
+    expected = outcore.cluster(GRAPH, **options).levels  # type: ignore[arg-type]
+    written = outcore.cluster(GRAPH, output=tmp_path / f"c.{ending}", **options)  # type: ignore[arg-type]
+    assert written.levels.equals(expected)
+
+
+def test_sizes_of_children_add_up(found: outcore.Communities) -> None:
+    tree = found.tree()
+    sizes = dict(zip(tree["path"], tree["size"], strict=True))
+    assert sum(size for path, size in sizes.items() if len(path) == 1) == found.node_count
+    for path, size in sizes.items():
+        children = [sizes[other] for other in sizes if other[:-1] == path]
+        assert not children or sum(children) == size and len(children) > 1
+
+
+def test_libraries_get_each_level() -> None:
+    networkx, igraph = pytest.importorskip("networkx"), pytest.importorskip("igraph")
+    graph = networkx.ring_of_cliques(8, 5)
+    found = outcore.cluster(graph, method="modularity", levels=True, progress=False)
+    deepest = len(found.levels.columns) - 2
+    for level in range(deepest + 1):
+        column = "community" if level == 0 else f"group{level}"
+        groups = found.levels.groupby(column)["node"].agg(set).tolist()
+        assert sorted(map(sorted, found.to_networkx(graph, level))) == sorted(map(sorted, groups))
+        clustering = found.to_igraph(igraph.Graph.from_networkx(graph), level)
+        assert len(clustering) == len(groups)
+    with pytest.raises(ValueError, match="`level` is from 0"):
+        found.to_networkx(graph, deepest + 1)
+
+
+def test_without_levels_is_an_error_that_says_what_to_type(tmp_path: Path) -> None:
+    plain = outcore.cluster(GRAPH, method="modularity", output=tmp_path / "c.tsv", progress=False)
+    for result in (plain, outcore.Communities(tmp_path / "c.tsv")):
+        with pytest.raises(ValueError, match="levels=True"):
+            _ = result.levels
