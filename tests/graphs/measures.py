@@ -28,11 +28,9 @@ def read(name):
 
 
 def code_lengths(graph, labels):
-    """A loop of weight w counts 2w in the strength of its node, as in igraph; in Infomap, w."""
     walk = infomap.Infomap("--silent --two-level --no-infomap")
     for edge in graph.es:
-        ends = 2 if edge.source == edge.target else 1
-        walk.add_link(edge.source, edge.target, edge["weight"] * ends)
+        walk.add_link(edge.source, edge.target, edge["weight"])
     walk.initial_partition = {node: label + 1 for node, label in enumerate(labels)}
     walk.run()
     return walk.codelength, walk.one_level_codelength

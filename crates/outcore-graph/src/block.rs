@@ -305,7 +305,7 @@ impl Block {
     /// # Errors
     /// `CorruptFile`.
     pub fn decoded(&self, lists_weights: bool) -> Result<Option<Self>> {
-        let (BlockBody::Plain(plain), None) = (&self.body, &self.shared.view) else {
+        let (BlockBody::Plain(plain), None) = (&self.body, self.arc_view()) else {
             return Ok(None);
         };
         let arc_count = self.entry.arc_count as usize;
@@ -350,19 +350,40 @@ impl Block {
         }
     }
 
-    /// Returns the weight of the node's loop; 0 if it has none.
+    /// Returns the weight of the node's loop, 0 if it has none; half of it if the [`View`] counts loops once. Twice
+    /// this is what the loop adds to the strength of its node.
     #[inline]
     pub fn self_loop(&self, local: usize) -> f64 {
+        match (self.loop_code(local), &self.shared.view) {
+            (None, _) => 0.0,
+            (Some(code), None) => Weight::from_code(code).value(),
+            (Some(code), Some(view)) => view.loop_of(code),
+        }
+    }
+
+    /// Returns the weight of the node's loop, 0 if it has none, however often loops count.
+    #[inline]
+    pub fn loop_weight(&self, local: usize) -> f64 {
+        match (self.loop_code(local), &self.shared.view) {
+            (None, _) => 0.0,
+            (Some(code), None) => Weight::from_code(code).value(),
+            (Some(code), Some(view)) => view.weight_of(code),
+        }
+    }
+
+    #[inline]
+    fn loop_code(&self, local: usize) -> Option<u32> {
         if self.loops.is_empty() {
-            return 0.0;
+            return None;
         }
-        match self.loops.binary_search_by_key(&local, |&(node, _)| node as usize) {
-            Ok(at) => match &self.shared.view {
-                Some(view) => view.weight_of(self.loops[at].1),
-                None => Weight::from_code(self.loops[at].1).value(),
-            },
-            Err(_) => 0.0,
-        }
+        let at = self.loops.binary_search_by_key(&local, |&(node, _)| node as usize).ok()?;
+        Some(self.loops[at].1)
+    }
+
+    /// Returns the view, if it changes arcs.
+    #[inline]
+    fn arc_view(&self) -> Option<&View> {
+        self.shared.view.as_ref().filter(|view| view.changes_arcs())
     }
 
     /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]:
@@ -522,7 +543,7 @@ impl Block {
         let weighted = if self.is_weighted { count } else { 0 };
         let (targets, weights) = (&mut scratch.targets[..count], &mut scratch.weights[..weighted]);
         self.decode(plain, local, cursor, targets, weights)?;
-        Ok(match &self.shared.view {
+        Ok(match self.arc_view() {
             None => (count, weighted),
             Some(view) => {
                 let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
@@ -556,7 +577,7 @@ impl Block {
             rest -= count as u64;
             self.hub_segment(&padded, count, scratch).ok_or_else(|| self.corrupt())?;
             let (targets, weights) = (&mut scratch.targets, &mut scratch.weights);
-            let (count, weighted) = match &self.shared.view {
+            let (count, weighted) = match self.arc_view() {
                 Some(view) => view.apply(count, self.is_weighted, targets, weights),
                 None => (count, if self.is_weighted { count } else { 0 }),
             };

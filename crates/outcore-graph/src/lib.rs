@@ -87,7 +87,7 @@ pub use outcore_io as io;
 pub use reader::{BlockScan, Graph};
 pub use rows::{Degrees, Row, Rows};
 pub use size::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize, merge_bytes, merge_bytes_beside};
-pub use view::View;
+pub use view::{LoopWeight, View};
 pub use weight::Weight;
 pub use writer::GraphWriter;
 pub use writer::extend;

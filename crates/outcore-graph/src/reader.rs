@@ -98,7 +98,7 @@ impl Graph {
 
     /// Returns whether arcs are changed as they are decoded.
     pub fn has_view(&self) -> bool {
-        self.shared.view.is_some()
+        self.shared.view.is_some_and(|view| view.changes_arcs())
     }
 
     /// Returns the storage that the graph is read from.

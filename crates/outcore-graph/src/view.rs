@@ -1,5 +1,5 @@
 //! Views of a graph for a clustering method, without another file: light arcs omitted, weights multiplied by a power
-//! of two.
+//! of two, loops that count once.
 //!
 //! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
 //! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
@@ -11,12 +11,24 @@
 
 use crate::weight::Weight;
 
+/// How often the loop of a node adds its weight to the strength of the node, in an undirected graph.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoopWeight {
+    /// Twice, like an edge with both ends at the node: the convention of modularity, and of the weight inside a
+    /// contracted community.
+    #[default]
+    Twice,
+    /// Once, like a step that stays: the convention of random walks, in which a loop is one of the ways to go on.
+    Once,
+}
+
 /// Transformation of a graph; by default none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct View {
     min_code: u32,
     /// Exponent of the power of two that weights are multiplied by.
     shift: i32,
+    loops: LoopWeight,
 }
 
 impl View {
@@ -34,6 +46,14 @@ impl View {
         self
     }
 
+    /// Sets how often loops count. [`Block::self_loop`](super::Block::self_loop), which callers count twice, is half of
+    /// the weight of a loop that counts once.
+    #[must_use]
+    pub fn with_loops(mut self, loops: LoopWeight) -> Self {
+        self.loops = loops;
+        self
+    }
+
     /// Maximum exponent of the sum of all weights for which products of two sums, one of them a small share of all
     /// weights, and the reciprocals of such products are in the range of `f64`.
     pub const PRODUCT_EXPONENT_MAX: i32 = 300;
@@ -42,7 +62,21 @@ impl View {
 
     /// Returns whether the view changes nothing.
     pub fn is_plain(&self) -> bool {
-        self.min_code == 0 && self.shift == 0
+        !self.changes_arcs() && self.loops == LoopWeight::Twice
+    }
+
+    /// Returns whether the view changes arcs, not only loops.
+    pub(crate) fn changes_arcs(&self) -> bool {
+        self.min_code != 0 || self.shift != 0
+    }
+
+    /// Returns half of what a loop adds to the strength of its node.
+    pub(crate) fn loop_of(&self, code: u32) -> f64 {
+        let weight = self.weight_of(code);
+        match self.loops {
+            LoopWeight::Twice => weight,
+            LoopWeight::Once => weight / 2.0,
+        }
     }
 
     /// Returns the weight of a loop or an arc; 0 if it is omitted.
@@ -136,6 +170,16 @@ mod tests {
         assert_eq!(view.weight_of(Weight::new(0.25).code()), 0.0);
         assert_eq!(view.weight_of(Weight::new(3.0).code()), 3.0);
         assert!(View::default().with_least_weight(0.0).shifted(0).is_plain());
+    }
+
+    #[test]
+    fn a_view_of_loops_leaves_arcs_alone() {
+        let once = View::default().with_loops(LoopWeight::Once);
+        assert!(!once.is_plain() && !once.changes_arcs());
+        let code = Weight::new(3.0).code();
+        assert_eq!((once.loop_of(code), once.weight_of(code)), (1.5, 3.0));
+        let heavy = once.with_least_weight(4.0);
+        assert_eq!((heavy.loop_of(code), heavy.changes_arcs()), (0.0, true));
     }
 
     #[test]

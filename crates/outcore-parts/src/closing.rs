@@ -17,7 +17,7 @@ use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
 use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
 use outcore_cluster::store::by_node::KnownLabels;
-use outcore_graph::{ArcScratch, Block};
+use outcore_graph::{ArcScratch, Block, LoopWeight};
 use outcore_io::Result;
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,6 +34,8 @@ pub struct CommunitySums {
     pub strengths: Vec<f64>,
     /// Portions of these weights inside the communities.
     pub insides: Vec<f64>,
+    /// Weights of the arcs of these nodes, loops counted as set by [`Part::with_loops`].
+    pub visits: Vec<f64>,
 }
 
 /// Labels or numbers of a part's own nodes and of the nodes outside to which it has arcs.
@@ -284,6 +286,7 @@ impl Part {
             counts: vec![0; count],
             strengths: vec![0.0; count],
             insides: vec![0.0; count],
+            visits: vec![0.0; count],
         };
         let scratch = PerThread::new(Closing::default);
         let mut of_nodes: Vec<NodeSums> = Vec::new();
@@ -299,6 +302,7 @@ impl Part {
                     sums.counts[at] += 1;
                     sums.strengths[at] += node.strength;
                     sums.insides[at] += node.inside;
+                    sums.visits[at] += node.visits;
                 }
                 Ok(())
             },
@@ -340,7 +344,8 @@ impl Part {
     }
 
     /// Returns the weights between communities, each edge counted at its later node: pairs of numbers, ascending, the
-    /// smaller first, with the weight of each. The weight of a community with itself is its weight inside.
+    /// smaller first, with the weight of each. The weight of a community with itself is its weight inside; if loops
+    /// count once it is what a loop must weigh to stand for it, which is twice the edges inside and once the loops.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -353,7 +358,14 @@ impl Part {
         let mut weights: HashMap<[u32; 2], f64> = HashMap::new();
         let mut arcs = ArcScratch::default();
         self.for_blocks(|_| true, |block| weigh(block, &numbers, &mut arcs, &mut weights))?;
-        let mut weights: Vec<_> = weights.into_iter().collect();
+        let inside = match self.loops {
+            LoopWeight::Twice => 1.0,
+            LoopWeight::Once => 2.0,
+        };
+        let scaled = |(pair, weight): ([u32; 2], f64)| {
+            (pair, if pair[0] == pair[1] { inside * weight } else { weight })
+        };
+        let mut weights: Vec<_> = weights.into_iter().map(scaled).collect();
         weights.sort_unstable_by_key(|(pair, _)| *pair);
         Ok(weights)
     }

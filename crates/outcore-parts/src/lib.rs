@@ -46,7 +46,9 @@ pub use words::{Message, bytes_of, numbers_of};
 use outcore_cluster::base::bits::Bits;
 use outcore_cluster::kernel::cache::BlockSource;
 use outcore_cluster::store::ranked::Ranked;
-use outcore_graph::{ArcScratch, Block, Graph};
+#[cfg(doc)]
+use outcore_cluster::LevelSpec;
+use outcore_graph::{ArcScratch, Block, Graph, LoopWeight, View};
 use outcore_io::{Error, ErrorKind, Result};
 use outcore_io::{Files, Ram};
 use std::ops::Range;
@@ -61,6 +63,8 @@ pub struct Part {
     bounds: Vec<u32>,
     /// Index of the part among all parts.
     index: usize,
+    /// How often loops count.
+    loops: LoopWeight,
 }
 
 impl Part {
@@ -77,7 +81,7 @@ impl Part {
             files.write_own(&directory.join(name), from.bytes()?)?;
         }
         let graph = Graph::open(&files, directory)?;
-        let part = Self { graph, bounds, index };
+        let part = Self { graph, bounds, index, loops: LoopWeight::default() };
         let entries = part.graph.blocks();
         let first = entries.first().map_or(0, |entry| entry.first_node);
         let fits = part.bounds.get(index) == Some(&first)
@@ -87,6 +91,14 @@ impl Part {
                 .get(index + 1)
                 .is_some_and(|&end| u64::from(end) == u64::from(first) + part.graph.node_count());
         if fits { Ok(part) } else { Err(damaged("a part does not match the bounds of parts")) }
+    }
+
+    /// Sets how often loops count in moves and in the graph of communities: [`LevelSpec::loops`] of the method.
+    #[must_use]
+    pub fn with_loops(mut self, loops: LoopWeight) -> Self {
+        self.loops = loops;
+        self.graph = self.graph.seen_as(&View::default().with_loops(loops));
+        self
     }
 
     /// Returns the number of its arcs, loops not counted.

@@ -142,7 +142,7 @@ impl Part {
         Ok((messages, all))
     }
 
-    /// Calls `add` with the strength of each node and the weight of its arcs that leave its community.
+    /// Calls `add` with the strength of each node, loops counted as set, and the weight of its arcs that leave its community.
     fn node_sums<S: Sum>(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
         let scratch = PerThread::new(Closing::default);
         let mut found: Vec<NodeSums> = Vec::new();
@@ -152,7 +152,7 @@ impl Part {
                 let pieces = None::<&Pieces>;
                 block_sums::<S>(block, false, labels, pieces, &scratch, &mut found)?;
                 for (node, sums) in (block.first_node()..).zip(&found) {
-                    add(node, [sums.strength, sums.strength - sums.inside]);
+                    add(node, [sums.visits, sums.cut]);
                 }
                 Ok(())
             },

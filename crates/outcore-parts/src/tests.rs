@@ -3,8 +3,10 @@
 use super::*;
 use crate::oracle_levels::OracleLevels;
 use crate::oracle_levels::level;
-use outcore_cluster::{ClusterOptions, Communities, GivenLabels, Method, cluster_from};
-use outcore_graph::Weight;
+use outcore_cluster::{
+    ClusterOptions, Communities, GivenLabels, LevelSpec, Method, cluster_from,
+};
+use outcore_graph::{LoopWeight, Weight};
 use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore_io::progress::Silent;
 use outcore_testkit::{Edges, some_edges};
@@ -66,6 +68,13 @@ impl Divided {
         });
         let parts = parts.collect();
         Self { parts, whole: whole(edges) }
+    }
+
+    /// Counts loops as a method does.
+    fn with_loops(self, method: Method) -> Self {
+        let loops = method.levels().map_or(LoopWeight::Twice, LevelSpec::loops);
+        let parts = self.parts.into_iter().map(|part| part.with_loops(loops)).collect();
+        Self { parts, ..self }
     }
 
     fn inboxes(&self) -> Inboxes {
@@ -275,7 +284,7 @@ proptest! {
         let nodes = edges.node_count.min(250);
         let within = edges.edges.into_iter().filter(|&(a, b, _)| a.max(b) < nodes).collect();
         let edges = Edges { directed: false, node_count: nodes, edges: within };
-        let divided = Divided::new(&edges, part_arcs, 50);
+        let divided = Divided::new(&edges, part_arcs, 50).with_loops(method);
         let mut labels: Vec<u32> = (0..nodes).collect();
         for (label, first) in labels.iter_mut().zip(first) {
             *label = first.index(nodes as usize) as u32;
@@ -283,7 +292,7 @@ proptest! {
         let bounds: Vec<_> = divided.parts.iter().map(Part::nodes).collect();
         let own = bounds.iter().map(|b| labels[b.start as usize..b.end as usize].to_vec());
         let found = divided.shift(aim, seed, own.collect(), 3);
-        let level = level(&edges);
+        let level = level(&edges, method);
         let resolution = if let Aim::Modularity(resolution) = aim { resolution } else { 1.0 };
         for (number, found) in found.iter().enumerate() {
             let mut next = labels.clone();
@@ -352,6 +361,21 @@ proptest! {
         prop_assert_eq!(&numbers[..], expected.labels.in_memory().unwrap());
         prop_assert_eq!(split, expected.split_count);
         prop_assert!((modularity - expected.modularity).abs() < 1e-9);
+        // In the graph of communities for a method that counts loops once, a loop is the whole weight inside.
+        let once = Divided::new(&edges, part_arcs, piece).with_loops(Method::MapEquation);
+        let (labels, ..) = once.propagate(seed, enough, options.most_sweeps());
+        let (same, _, _, walked) = once.close(&labels);
+        prop_assert_eq!(&same, &numbers);
+        let mut steps = BTreeMap::new();
+        for ((a, b), code) in edges.arcs() {
+            let (a, b) = (numbers[a as usize], numbers[b as usize]);
+            let half = if a == b { 1.0 } else { 0.5 };
+            *steps.entry([a.min(b), a.max(b)]).or_insert(0.0) += half * Weight::from_code(code).value();
+        }
+        prop_assert_eq!(walked.len(), steps.len());
+        for (pair, weight) in &steps {
+            prop_assert!((walked[pair] / weight - 1.0).abs() < 1e-9);
+        }
         // The graph of communities has the weight of the graph.
         let mut expected = BTreeMap::new();
         for ((a, b), code) in edges.arcs().into_iter().filter(|((a, b), _)| a <= b) {

@@ -2,7 +2,8 @@
 //! little-endian 32-bit integers and 64-bit weights.
 
 use crate::errors::detached;
-use outcore::graph::Duplicates;
+use outcore::cluster::{LevelSpec, METHODS};
+use outcore::graph::{Duplicates, LoopWeight};
 use outcore::plan::{Cluster, Here, SparkPlan};
 use outcore::units::parse_bytes;
 use outcore::{Error, ErrorKind, Result};
@@ -30,8 +31,8 @@ impl<'py> IntoPyObject<'py> for Bytes {
 type Messages = Vec<(u32, Bytes)>;
 /// Labels of the part's nodes; neighbors in other parts; labels of these.
 type Labels<T> = (T, T, T);
-/// Roots, labels, node counts, strengths and inside weights of communities.
-type Sums = (Bytes, Bytes, Bytes, Bytes, Bytes);
+/// Roots, labels, node counts, strengths, inside weights and visits of communities.
+type Sums = (Bytes, Bytes, Bytes, Bytes, Bytes, Bytes);
 
 fn words(numbers: &[u32]) -> Bytes {
     Bytes(bytes_of(numbers))
@@ -231,9 +232,19 @@ fn arrays(labels: Labeled) -> Labels<Bytes> {
 
 #[pymethods]
 impl PyPart {
+    /// Opens a part. Loops count as for a method.
     #[new]
-    fn new(py: Python<'_>, bytes: &[u8], bounds: &[u8], index: usize) -> PyResult<Self> {
-        detached(py, || Ok(Self(Part::open(bytes, numbers_of(bounds)?, index)?)))
+    fn new(
+        py: Python<'_>,
+        bytes: &[u8],
+        bounds: &[u8],
+        index: usize,
+        method: &str,
+    ) -> PyResult<Self> {
+        let spec = METHODS.iter().find(|spec| spec.name == method);
+        let levels = spec.and_then(|spec| spec.method.levels());
+        let loops = levels.map_or(LoopWeight::Twice, LevelSpec::loops);
+        detached(py, || Ok(Self(Part::open(bytes, numbers_of(bounds)?, index)?.with_loops(loops))))
     }
 
     /// Assigns the initial labels; returns the state of the rounds, and messages.
@@ -366,7 +377,7 @@ impl PyPart {
         })
     }
 
-    /// Returns the final roots; and for each community root, label, node count, strength and inside weight.
+    /// Returns the final roots; and for each community root, label, node count, strength, inside weight and visits.
     fn settle(
         &self,
         py: Python<'_>,
@@ -379,7 +390,8 @@ impl PyPart {
             let (roots, sums) = part.settle(&labels, numbers_of(roots)?, &forest)?;
             let (strengths, insides) = (doubles(&sums.strengths), doubles(&sums.insides));
             let counts = (words(&sums.roots), words(&sums.labels), words(&sums.counts));
-            Ok((words(&roots), (counts.0, counts.1, counts.2, strengths, insides)))
+            let visits = doubles(&sums.visits);
+            Ok((words(&roots), (counts.0, counts.1, counts.2, strengths, insides, visits)))
         })
     }
 

@@ -27,8 +27,8 @@ from outcore.spark._work import Work
 
 #: Number of forests that a task merges.
 _MERGED = 8
-_SUMS = ("root", "label", "count", "strength", "inside")
-_SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64())
+_SUMS = ("root", "label", "count", "strength", "inside", "visits")
+_SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64(), pa.float64())
 
 
 def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes], Messages], Labels]) -> None:
@@ -71,7 +71,7 @@ def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
 
 
 def sums_of(work: Work, parts: Parts) -> DataFrame:
-    """Return the sums of communities in each part (part, root, label, count, strength, inside).
+    """Return the sums of communities in each part (part, root, label, count, strength, inside, visits).
 
     Afterwards each part keeps the final ``roots``.
     """
@@ -84,7 +84,7 @@ def sums_of(work: Work, parts: Parts) -> DataFrame:
     parts.run(settle)
     rows = parts.packed(_SUMS)
     packed = work.spark.createDataFrame(rows, "part int, " + ", ".join(f"{name} binary" for name in _SUMS))
-    schema = "part int, root long, label long, count long, strength double, inside double"
+    schema = "part int, root long, label long, count long, strength double, inside double, visits double"
     return packed.mapInArrow(partial(_unpack, names=_SUMS, kinds=_SUM_TYPES), schema)
 
 
@@ -103,9 +103,9 @@ def _unpack(
 def count(work: Work, name: str, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities as the engine does, and measure their quality.
 
-    Returns a table (label, root, count, strength, inside, number) and the counts and measures of all communities.
+    Returns a table (label, root, count, strength, inside, visits, number) and the counts and measures of all communities.
     """
-    totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside")]
+    totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside", "visits")]
     whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
     numbers, counts = numbered_by_size(work, name, whole)
     return numbers, {**counts, **_quality(work.read(name))}
@@ -119,8 +119,8 @@ def split_count(work: Work, name: str) -> int:
 def code_length(work: Work, name: str, strength_logs: float) -> float:
     """Return the bits per step of a random walk, by the map equation; see `map_equation` of the engine."""
     exits = F.col("strength") - F.col("inside")
-    logs = [F.sum(_log(column)) for column in (exits, exits + F.col("strength"))]
-    found = work.read(name).agg(F.sum("strength"), F.sum(exits), *logs).first()
+    logs = [F.sum(_log(column)) for column in (exits, exits + F.col("visits"))]
+    found = work.read(name).agg(F.sum("visits"), F.sum(exits), *logs).first()
     assert found is not None, "a sum is a row"
     total, cut, of_exits, of_both = map(float, found)
     if total == 0:
@@ -235,7 +235,7 @@ def nodes_of(work: Work, parts: Parts) -> DataFrame:
 
 
 def contracted(work: Work, parts: Parts) -> DataFrame:
-    """Return the graph of communities (source, target, weight): each pair once, the weight inside as a loop."""
+    """Return the graph of communities (source, target, weight): each pair once, the weight inside as a loop; see `contract`."""
 
     def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.announce(kept["numbers"]), None

@@ -245,7 +245,7 @@ class _Job:
             bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
             self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
             work.remove("chunks")
-        parts = Parts.of(work, _index.known_bounds(work))
+        parts = Parts.of(work, _index.known_bounds(work), self.options["method"])
         try:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].cast(node_type).alias("node"), "community")

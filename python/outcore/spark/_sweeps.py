@@ -40,7 +40,7 @@ _LAST_SWEEPS = 2
 _LABELS = ("own", "outside", "around")
 
 
-def _each(bounds: bytes, step: Step, index: int, items: Iterable[Item]) -> Iterator[Item]:
+def _each(bounds: bytes, method: str, step: Step, index: int, items: Iterable[Item]) -> Iterator[Item]:
     """Run a step on the part of a partition."""
     arcs: list[tuple[int, bytes]] = []
     kept: dict[str, bytes] = {}
@@ -52,7 +52,7 @@ def _each(bounds: bytes, step: Step, index: int, items: Iterable[Item]) -> Itera
             kept[key] = data
         else:
             messages.append((key, data))
-    part = _outcore.Part(b"".join(data for _, data in sorted(arcs)), bounds, index)
+    part = _outcore.Part(b"".join(data for _, data in sorted(arcs)), bounds, index, method)
     del arcs
     # Messages are sorted, so that the result is independent of their order of arrival.
     kept, sent, report = step(part, kept, sorted(messages))
@@ -79,6 +79,8 @@ class Parts:
     work: Work
     arcs: RDD[Item]
     bounds: bytes
+    #: Method, which decides how often loops count.
+    method: str
     kept: RDD[Item] | None = None
     messages: RDD[Item] | None = None
     #: Total bytes of messages.
@@ -89,12 +91,12 @@ class Parts:
     _written: int = 0
 
     @classmethod
-    def of(cls, work: Work, bounds: bytes) -> Parts:
+    def of(cls, work: Work, bounds: bytes, method: str) -> Parts:
         """Return the parts of a job, without kept bytes."""
         table = work.read("parts")
         rows = table.rdd.map(lambda row: (row["part"], (ARCS, row["place"], bytes(row["data"]))))
         arcs = rows.partitionBy(len(bounds) // 4 - 1, own).persist(StorageLevel.MEMORY_AND_DISK)
-        return cls(work, arcs, bounds)
+        return cls(work, arcs, bounds, method)
 
     @property
     def count(self) -> int:
@@ -112,7 +114,7 @@ class Parts:
         for more in (self.kept, self.messages):
             if more is not None:
                 inputs = inputs.union(more)
-        each = partial(_each, self.bounds, step)
+        each = partial(_each, self.bounds, self.method, step)
         done = inputs.mapPartitionsWithIndex(each, preservesPartitioning=True).persist(StorageLevel.MEMORY_AND_DISK)
         reports = done.filter(partial(_is, REPORT)).values().collect()
         self.kept = done.filter(partial(_is, KEPT))

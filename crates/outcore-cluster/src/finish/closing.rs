@@ -73,11 +73,13 @@ impl Finish<'_> {
         let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
         let scratch = PerThread::new(Closing::default);
         let Self { is_remembered, counts_cuts, .. } = *self;
+        // A random walk counts loops once, the modularity of its communities twice: it takes another scan.
+        let is_rated = is_remembered && !(counts_cuts && self.graph.loop_count() > 0);
         let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
-        let scans = if is_remembered { 1 } else { 1 + outcomes.len() as u64 };
+        let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut insides = vec![0.0; outcomes.len()];
-        let mut inside_by_node = counts_cuts.then(|| Vec::with_capacity(count));
+        let mut cuts = counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {
             notify(self.observer, Event::Advance { done })?;
@@ -87,10 +89,10 @@ impl Finish<'_> {
                 // One by one, in the same order as in a separate scan, so that rounding is the same.
                 sums.iter().for_each(|s| insides[at] += s.inside_at_later);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
-                    strengths.extend(sums.iter().map(|s| s.strength));
+                    strengths.extend(sums.iter().map(|s| s.visits));
                 }
-                if let Some(inside) = &mut inside_by_node {
-                    inside.extend(sums.iter().map(|s| s.inside));
+                if let Some(cuts) = &mut cuts {
+                    cuts.extend(sums.iter().map(|s| s.cut));
                 }
             }
             Ok(())
@@ -107,11 +109,13 @@ impl Finish<'_> {
             let tallied = numbered.tallied(directed);
             let mut tally = Tally::new(tallied, directed);
             if let Some(strengths) = &mut strengths {
-                tally.add_inside(inside);
-                let nodes = numbered.labels.iter().zip(strengths.iter());
-                nodes.for_each(|(&label, &strength)| tally.add(label, strength));
-                if let Some(inside) = inside_by_node.take() {
-                    let (found, undivided) = numbered.code_lengths(strengths, &inside);
+                if is_rated {
+                    tally.add_inside(inside);
+                    let nodes = numbered.labels.iter().zip(strengths.iter());
+                    nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                }
+                if let Some(cuts) = cuts.take() {
+                    let (found, undivided) = numbered.code_lengths(strengths, &cuts);
                     (code_length, undivided_length) = (Some(found), Some(undivided));
                 }
                 if self.expects_chance && !self.graph.is_weighted() {
@@ -120,7 +124,8 @@ impl Finish<'_> {
                 if of_one {
                     *strengths = Vec::new();
                 }
-            } else {
+            }
+            if !is_rated {
                 let tick = |_: &_| notify(self.observer, Event::Advance { done });
                 tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
             }
@@ -129,7 +134,7 @@ impl Finish<'_> {
             Ok((divisions, rated))
         };
         let rated: Result<Vec<_>> = numbered.into_iter().zip(insides).map(rate).collect();
-        drop((strengths, inside_by_node));
+        drop((strengths, cuts));
         rated?
             .into_iter()
             .map(|(divisions, rated)| self.with_stability(&divisions, rated))
@@ -192,13 +197,13 @@ impl FinalCommunities {
     }
 
     /// Computes the code length of the map equation, and that of all nodes together; see `map_equation`. Pieces of a
-    /// split community have no arcs between them, so the inside weights of nodes remain valid.
-    fn code_lengths(&self, strengths: &[f64], inside: &[f64]) -> (f64, f64) {
+    /// split community have no arcs between them, so the cuts of nodes remain valid.
+    fn code_lengths(&self, strengths: &[f64], cuts: &[f64]) -> (f64, f64) {
         let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
-        for ((&label, &strength), &inside) in self.labels.iter().zip(strengths).zip(inside) {
-            let (mass, cut): &mut (f64, f64) = &mut communities[label as usize];
+        for ((&label, &strength), &cut) in self.labels.iter().zip(strengths).zip(cuts) {
+            let (mass, of_community): &mut (f64, f64) = &mut communities[label as usize];
             *mass += strength;
-            *cut += strength - inside;
+            *of_community += cut;
         }
         let total: f64 = strengths.iter().sum();
         if total <= 0.0 {

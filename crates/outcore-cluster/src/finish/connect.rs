@@ -117,6 +117,10 @@ pub struct NodeSums {
     pub inside: f64,
     /// Like `inside`, but in undirected graphs both ends of an edge count at its later node.
     pub inside_at_later: f64,
+    /// Strength in which loops count as in the view of the graph: once for a random walk.
+    pub visits: f64,
+    /// Weight of its arcs to other communities.
+    pub cut: f64,
 }
 
 /// Working memory of one thread for the closing scan.
@@ -223,7 +227,9 @@ pub fn block_sums<S: Sum>(
                     Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
                     None => node_sums::<S>(block, local, directed, labels, &mut closing.arcs),
                 }?;
-                let at_loop = loop_ends * block.self_loop(local);
+                sums.cut = sums.strength - sums.inside;
+                sums.visits = sums.strength + loop_ends * block.self_loop(local);
+                let at_loop = loop_ends * block.loop_weight(local);
                 sums.strength += at_loop;
                 sums.inside += at_loop;
                 sums.inside_at_later = loop_ends * sums.inside_at_later + at_loop;
@@ -311,6 +317,7 @@ impl<S: Sum> RunningSums<S> {
             strength: self.strength.value(),
             inside: self.inside.value(),
             inside_at_later: self.inside_before.value(),
+            ..NodeSums::default()
         }
     }
 }

@@ -176,7 +176,7 @@ fn add_opposite(
 ) -> Result<()> {
     for local in 0..block.node_count() {
         let node = block.first_node() as usize + local;
-        opposite[labels[node] as usize] += block.self_loop(local);
+        opposite[labels[node] as usize] += block.loop_weight(local);
         block.for_each_segment(local, scratch, |targets, codes| {
             f64::for_each(targets, codes, |target, weight| {
                 opposite[labels[target as usize] as usize] += weight;

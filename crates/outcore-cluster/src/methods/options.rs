@@ -1,8 +1,8 @@
 //! Options of a clustering, and the values that are refused.
 
 use super::connected::WellConnected;
-use super::table::{Method, MethodOption};
-use outcore_graph::{Graph, View};
+use super::table::{LevelSpec, Method, MethodOption};
+use outcore_graph::{Graph, LoopWeight, View};
 use outcore_io::error::opt::{
     ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
     METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE, TRIALS, WELL_CONNECTED,
@@ -334,7 +334,9 @@ impl ClusterOptions {
             true => View::PRODUCT_EXPONENT_MAX,
             false => View::SUM_EXPONENT_MAX,
         };
-        Ok(self.view().shifted(graph.shift_within(most)?))
+        let levels = self.method.levels().filter(|_| graph.loop_count() > 0);
+        let loops = levels.map_or(LoopWeight::Twice, LevelSpec::loops);
+        Ok(self.view().shifted(graph.shift_within(most)?).with_loops(loops))
     }
 
     /// Returns the options with sums of weights in the unit of a view.

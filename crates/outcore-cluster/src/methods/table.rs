@@ -10,6 +10,7 @@ use MethodOption::{
     Converge, Cycles, Directed, Initial, Levels, MaxSize, MaxSweeps, Propagation, Resolution,
     Seeding, Tolerance, Trials,
 };
+use outcore_graph::LoopWeight;
 use outcore_io::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
 use outcore_io::error::{Error, Opt, Result};
 
@@ -198,6 +199,14 @@ impl LevelSpec {
     /// Returns whether the result has a code length.
     pub(crate) fn has_code_length(&self) -> bool {
         matches!(self.objective, LevelObjective::CodeLength)
+    }
+
+    /// Returns how often loops of the input count: once for a random walk, as in Infomap.
+    pub fn loops(&self) -> LoopWeight {
+        match self.objective {
+            LevelObjective::CodeLength => LoopWeight::Once,
+            LevelObjective::Density { .. } => LoopWeight::Twice,
+        }
     }
 }
 

@@ -2,19 +2,22 @@
 //!
 //! The scan yields each node's strength and the part of it that is inside its community; all measures follow from sums
 //! by community. Memory in addition to the labels: 4 bytes per node, to find communities that are not connected, and 20
-//! per community (directed: 28). A loop of weight w adds 2w to the strength of its node and to the part inside
-//! (directed: w).
+//! per community (directed, or with loops: 28). A loop of weight w adds 2w to the strength of its node and to the part
+//! inside (directed: w). A random walk that is at the node takes it with probability w / strength, as in Infomap: for
+//! the code length, it adds w.
 //!
 //! ```text
 //!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
 //!  modularity     sum in_c / s - r sum (s_c / s)^2                               (directed: s_c out times s_c in)
-//!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x
+//!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x,
+//!                                                                                     loops once in s, s_c and p_v
 //!  CPM            sum in_c / 2 - r m n_c (n_c - 1) / 2            (directed: twice)  with m the mean arc weight
 //!  conductance    (s_c - in_c) / min(s_c, s - s_c)
 //! ```
 
+use crate::finish::connect::NodeSums;
 use crate::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
-use outcore_graph::{Block, Graph, View};
+use outcore_graph::{Block, Graph, LoopWeight, View};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
 
@@ -89,8 +92,9 @@ pub fn quality_at(
     let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let pieces = Pieces::new(labels.len(), graph.is_directed());
     let shift = graph.shift_within(View::PRODUCT_EXPONENT_MAX)?;
-    let shifted = (shift != 0).then(|| graph.seen_as(&View::default().shifted(shift)));
-    let graph = shifted.as_ref().unwrap_or(graph);
+    let has_loops = graph.loop_count() > 0 && !graph.is_directed();
+    let loops = if has_loops { LoopWeight::Once } else { LoopWeight::Twice };
+    let graph = &graph.seen_as(&View::default().shifted(shift).with_loops(loops));
     let mut sums = QualitySums::new(graph, label_count);
     sums.scan(graph, labels, &pieces, observer)?;
     let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
@@ -103,7 +107,7 @@ pub fn quality_at(
 /// Returns the memory of [`quality`] in addition to the labels.
 pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
     let cluster = ClusterMemory::of_scans(graph, threads);
-    let label = if graph.is_directed() { 28 } else { 20 };
+    let label = if graph.is_directed() || graph.loop_count() > 0 { 28 } else { 20 };
     4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
 }
 
@@ -115,10 +119,14 @@ struct QualitySums {
     sizes: Vec<u32>,
     /// Arc weight by community of the arcs' other ends; empty if undirected.
     opposite: Vec<f64>,
+    /// Like `strengths`, with loops counted once; empty if there are none, or if directed.
+    visits: Vec<f64>,
     total: f64,
+    /// Sum of `visits`, or of `strengths`.
+    visit_total: f64,
     /// Unit of weight that keeps `node_information` in range.
     unit: f64,
-    /// Sum of x log2 x over the strengths x of all nodes, in units.
+    /// Sum of x log2 x over the strengths x of all nodes, loops counted once, in units.
     node_information: f64,
     mean_arc: f64,
 }
@@ -126,12 +134,15 @@ struct QualitySums {
 impl QualitySums {
     fn new(graph: &Graph, label_count: usize) -> Self {
         let arcs_total = graph.weight_total();
+        let has_loops = graph.loop_count() > 0 && !graph.is_directed();
         Self {
             strengths: vec![0.0; label_count],
             inside: vec![0.0; label_count],
             sizes: vec![0; label_count],
             opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
+            visits: vec![0.0; if has_loops { label_count } else { 0 }],
             total: 0.0,
+            visit_total: 0.0,
             unit: arcs_total,
             node_information: 0.0,
             mean_arc: arcs_total / graph.arc_count().max(1) as f64,
@@ -154,23 +165,28 @@ impl QualitySums {
         };
         let pieces = Some(pieces);
         Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {
-            self.add(labels[node as usize] as usize, sums.strength, sums.inside);
+            self.add(labels[node as usize] as usize, &sums);
         })?;
         self.opposite = opposite;
         Ok(())
     }
 
-    fn add(&mut self, label: usize, strength: f64, inside: f64) {
+    fn add(&mut self, label: usize, of_node: &NodeSums) {
+        let &NodeSums { strength, inside, visits, .. } = of_node;
         self.sizes[label] += 1;
         self.strengths[label] += strength;
         self.inside[label] += inside;
+        if let Some(sum) = self.visits.get_mut(label) {
+            *sum += visits;
+        }
         self.total += strength;
+        self.visit_total += visits;
         if self.unit == 0.0 {
             // The graph has only loops.
-            self.unit = strength;
+            self.unit = visits;
         }
-        if strength > 0.0 {
-            self.node_information += x_log_x(strength / self.unit);
+        if visits > 0.0 {
+            self.node_information += x_log_x(visits / self.unit);
         }
     }
 
@@ -237,15 +253,17 @@ impl QualitySums {
         if self.total <= 0.0 {
             return (0.0, 0.0);
         }
-        let scale = self.unit / self.total;
+        let total = self.visit_total;
+        let visits = if self.visits.is_empty() { &self.strengths } else { &self.visits };
+        let scale = self.unit / total;
         // Sum of x log x of the strengths as fractions of the total, converted from `unit`.
         let nodes = scale * self.node_information + scale.log2();
         let (mut exits, mut exit_information, mut module_information) = (0.0, 0.0, 0.0);
-        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
-            let exit = ((strength - inside) / self.total).max(0.0);
+        for ((&strength, &inside), &visits) in self.strengths.iter().zip(&self.inside).zip(visits) {
+            let exit = ((strength - inside) / total).max(0.0);
             exits += exit;
             exit_information += x_log_x(exit);
-            module_information += x_log_x(exit + strength / self.total);
+            module_information += x_log_x(exit + visits / total);
         }
         let length = x_log_x(exits) - 2.0 * exit_information + module_information - nodes;
         (length.max(0.0), (0.0 - nodes).max(0.0))

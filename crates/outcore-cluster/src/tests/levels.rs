@@ -55,7 +55,7 @@ proptest! {
         let graph = edges.graph();
         let mut oracle = OracleLevels::new((method, resolution), cycles, seed);
         oracle.trials = trials;
-        oracle.cluster(&level(&edges));
+        oracle.cluster(&level(&edges, method));
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, cycles, trials: Some(trials), ..ClusterOptions::default() };
         let plain = one(POOLS[1].install(|| {
@@ -99,7 +99,7 @@ proptest! {
         };
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
-        let labels = oracle.cluster(&level(&edges));
+        let labels = oracle.cluster(&level(&edges, method));
         let expected = edges.oracle(&graph, &options).finish(&labels);
         let limits = as_size(size);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..limits };
@@ -157,7 +157,7 @@ proptest! {
         let mut oracle = OracleLevels::new((method, 1.0), options.cycles, seed);
         oracle.waiting = vec![0.4, 0.1];
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
-        let first = (oracle.cluster(&level(&edges)), oracle.groupings.clone());
+        let first = (oracle.cluster(&level(&edges, method)), oracle.groupings.clone());
         let expected = [&oracle.found[1], &first, &oracle.found[0]];
         let finish = edges.oracle(&graph, &options);
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
@@ -210,7 +210,7 @@ proptest! {
                 continue;
             }
             let mut oracle = OracleLevels::new((method, options.resolution[0]), options.cycles, seed);
-            oracle.cluster(&level(&edges));
+            oracle.cluster(&level(&edges, method));
             prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
         }
     }
@@ -271,7 +271,7 @@ fn each_result_has_its_own_groups() {
     assert_eq!(all.len(), 2);
     let mut oracle = OracleLevels::new((options.method, 1.0), options.cycles, options.seed);
     oracle.waiting = vec![0.2];
-    oracle.cluster(&level(&edges));
+    oracle.cluster(&level(&edges, options.method));
     let (_, others) = &oracle.found[0];
     assert!(oracle.groupings.len() > 1 && others.len() > 1);
     assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);

@@ -23,13 +23,15 @@ pub(crate) struct OracleLevel {
     pub(crate) counts: Vec<u32>,
 }
 
-/// Converts edges to a level.
-pub(crate) fn level(edges: &Edges) -> OracleLevel {
+/// Converts edges to a level. A random walk counts loops of the input once, so half of their weight takes part: the
+/// weight of a loop counts twice.
+pub(crate) fn level(edges: &Edges, method: Method) -> OracleLevel {
+    let share = if method == Method::MapEquation { 0.5 } else { 1.0 };
     let count = edges.node_count as usize;
     let (mut arcs, mut loops) = (vec![Vec::new(); count], vec![0.0; count]);
     for ((a, b), weight) in edges.arcs() {
         let weight = Weight::from_code(weight).value();
-        if a == b { loops[a as usize] = weight } else { arcs[a as usize].push((b, weight)) }
+        if a == b { loops[a as usize] = share * weight } else { arcs[a as usize].push((b, weight)) }
     }
     OracleLevel { arcs, loops, counts: vec![1; count] }
 }
