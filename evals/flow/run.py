@@ -102,7 +102,13 @@ def directed(runs: Runs, result: results.Result, smoke: bool) -> None:
 def two_modes(runs: Runs, result: results.Result, smoke: bool) -> None:
     """Compare Barber's modularity."""
     scale = 300 if smoke else 3000
-    for users, items, groups in ((scale, scale // 3, 6), (scale, scale, 20), (2 * scale, 200, 10), (400, 300, 4), (900, 90, 3)):
+    for users, items, groups in (
+        (scale, scale // 3, 6),
+        (scale, scale, 20),
+        (2 * scale, 200, 10),
+        (400, 300, 4),
+        (900, 90, 3),
+    ):
         name = f"two modes {users} x {items}"
         path = runs.generated(name, networks.two_modes(users, items, groups, users))
         output, _ = runs.cluster(path, "two.tsv", "--two-mode", "--method", "modularity")
@@ -122,7 +128,9 @@ def scale(runs: Runs, result: results.Result, smoke: bool) -> None:
             all_sizes = [*sizes, nodes]
             path = runs.generated("scale", networks.nested(nodes, degree, all_sizes, shares, nodes))
             graph = runs.folder / f"scale-{nodes}-{shares[0]}.graph"
-            built = running.run_once(Command("build", [str(subject.outcore()), "build", str(path), "-o", str(graph), "-q"]))
+            built = running.run_once(
+                Command("build", [str(subject.outcore()), "build", str(path), "-o", str(graph), "-q"])
+            )
             if not built.ok:
                 places.cannot_run(built.error)
             _, found = runs.cluster(graph, "scale.tsv")

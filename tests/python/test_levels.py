@@ -1,5 +1,6 @@
 """Levels of a result: a frame, a tree of modules, and partitions of other libraries on each level."""
 
+import itertools
 from pathlib import Path
 
 import outcore
@@ -18,7 +19,7 @@ def test_each_level_divides_the_one_before_it(found: outcore.Communities) -> Non
     columns = [name for name in frame.columns if name != "node"]
     assert columns[0] == "community" and len(columns) == 1 + len(found.report["communities"]["group_counts"])
     assert dict(zip(frame["node"], frame["community"], strict=True)) == dict(found)
-    for parent, child in zip(columns, columns[1:], strict=False):
+    for parent, child in itertools.pairwise(columns):
         assert (frame.groupby(child)[parent].nunique() == 1).all()
 
 
@@ -36,7 +37,7 @@ def test_sizes_of_children_add_up(found: outcore.Communities) -> None:
     assert sum(size for path, size in sizes.items() if len(path) == 1) == found.node_count
     for path, size in sizes.items():
         children = [sizes[other] for other in sizes if other[:-1] == path]
-        assert not children or sum(children) == size and len(children) > 1
+        assert not children or (sum(children) == size and len(children) > 1)
 
 
 def test_libraries_get_each_level() -> None:
