@@ -34,6 +34,7 @@ _FORMATS = {
 }
 _NO_SUMMARY = "this result has no summary: use `outcore.cluster(..., summary=True)`"
 _NO_LEVELS = "this result has no levels: use `outcore.cluster(..., levels=True)`"
+_NO_KINDS = "nodes of this result are of one kind"
 _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
 
 
@@ -234,6 +235,25 @@ class Communities:
             return shares
         found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
         return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
+
+    @property
+    def kinds(self) -> npt.NDArray[np.object_]:
+        """Kind of every node of a graph of two kinds, such as ``user_id`` and ``item_id``, in the order of the file.
+
+        Raises
+        ------
+        ValueError
+            If nodes are of one kind, or the result was opened by its path.
+        """
+        import numpy as np
+
+        kinds = (self.report.get("graph") or {}).get("kinds")
+        if kinds is None:
+            raise ValueError(_NO_KINDS)
+        first, second = kinds["names"]
+        prefix = f"{second}:"
+        found = (second if str(node).startswith(prefix) else first for node, _ in self)
+        return np.array(list(found), dtype=object)
 
     @property
     def levels(self) -> pd.DataFrame:

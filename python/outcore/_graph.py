@@ -103,6 +103,21 @@ class Graph:
         """Whether any weight differs from 1."""
         return self._file.is_weighted
 
+    @property
+    def kinds(self) -> dict[str, int] | None:
+        """Number of nodes of each kind, that of the sources of edges first; None unless nodes are of two kinds."""
+        recorded = self._recorded("kinds")
+        return None if recorded is None else dict(zip(recorded["names"], recorded["counts"], strict=True))
+
+    def _recorded(self, field: str) -> Any:
+        with open(os.path.join(self.path, "graph.json"), "rb") as file:
+            return json.load(file).get(field)
+
+    def _is_second(self, names: list[str]) -> list[bool]:
+        """Return whether each node is of the second kind, with which its name then begins."""
+        prefix = f"{list(self.kinds or {})[1]}:"
+        return [name.startswith(prefix) for name in names]
+
     def neighbors(self, node: object) -> dict[str, float]:
         """Return the neighbors of a node with the weights of the edges to them.
 
@@ -178,8 +193,7 @@ class Graph:
         """Return the row of each node, if all nodes are rows of what the graph was made of."""
         import numpy as np
 
-        with open(os.path.join(self.path, "graph.json"), "rb") as file:
-            recorded = json.load(file).get("names")
+        recorded = self._recorded("names")
         is_of_rows = isinstance(recorded, dict) and recorded.get("rows") == len(names)
         return np.array(names, dtype=np.int64) if is_of_rows else None
 
@@ -199,7 +213,8 @@ class Graph:
         """Return the graph as one of networkx, with the weights of edges as ``weight``.
 
         Nodes are the names as text, in the order of the rows that the graph was made of; otherwise that of
-        :meth:`degrees`. It takes about a kilobyte of memory per edge.
+        :meth:`degrees`. It takes about a kilobyte of memory per edge. If nodes are of two kinds, they have the attributes
+        ``kind``, and ``bipartite``, which is 0 or 1, as the bipartite functions of networkx expect.
         """
         import networkx as nx
         import pyarrow as pa
@@ -207,6 +222,9 @@ class Graph:
         graph = nx.DiGraph() if self.is_directed else nx.Graph()
         names = self._names()
         graph.add_nodes_from(names if self._rows(names) is None else sorted(names, key=int))
+        if kinds := list(self.kinds or ()):
+            for name, is_second in zip(names, self._is_second(names), strict=True):
+                graph.nodes[name].update(kind=kinds[is_second], bipartite=int(is_second))
         for batch in pa.RecordBatchReader.from_stream(self._file.numbered_edges()):
             sources, targets, weights = (column.to_pylist() for column in batch.columns)
             ends = ((names[source], names[target]) for source, target in zip(sources, targets, strict=True))
@@ -217,7 +235,8 @@ class Graph:
         """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges.
 
         Vertices have the order of the rows that the graph was made of, as `Communities.labels`; otherwise that of
-        :meth:`degrees`.
+        :meth:`degrees`. If nodes are of two kinds, vertices have the attributes `kind`, and `type`, which is true for the
+        second, as the bipartite functions of igraph expect.
         """
         import igraph as ig
 
@@ -226,6 +245,9 @@ class Graph:
         graph = ig.Graph(n=len(names), edges=pairs, directed=self.is_directed)
         graph.vs["name"] = names
         graph.es["weight"] = weight.tolist()
+        if kinds := list(self.kinds or ()):
+            graph.vs["type"] = self._is_second(names)
+            graph.vs["kind"] = [kinds[is_second] for is_second in graph.vs["type"]]
         return graph
 
     def to_scipy(self) -> scipy.sparse.csr_array:

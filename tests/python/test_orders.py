@@ -134,6 +134,29 @@ def test_rows_and_columns_of_a_matrix_may_be_nodes_of_two_kinds(kind: Any) -> No
     }
 
 
+def test_the_kind_of_a_node_is_in_the_graph_and_in_results(own_directory: Path) -> None:
+    matrix = np.array([[1.0, 0, 2], [0, 0, 3]])
+    graph = outcore.build(matrix, "kinds.graph", two_mode=True)
+    assert graph.kinds == {"source": 2, "target": 3}
+    assert outcore.build([("a", "b")], "one.graph").kinds is None
+    found = outcore.cluster(graph, method="modularity")
+    assert found.report["communities"]["two_mode_modularity"] <= 1
+    kinds = dict(zip((node for node, _ in found), found.kinds, strict=True))
+    assert all(node.startswith(f"{kind}:") for node, kind in kinds.items())
+    with pytest.raises(ValueError, match="of one kind"):
+        _ = outcore.cluster([("a", "b")]).kinds
+    table = outcore.cluster(graph, method="components", output="kinds.csv")
+    assert Path(table.path).read_text().splitlines()[0] == "node,community,kind"
+    drawn = graph.to_networkx()
+    assert nx.is_bipartite(drawn)
+    assert {node: data["kind"] for node, data in drawn.nodes(data=True)} == kinds
+    assert {data["bipartite"] for _, data in drawn.nodes(data=True)} == {0, 1}
+    assert graph.to_igraph().is_bipartite()
+    exported = outcore.export(graph, "kinds.graphml")
+    assert exported["node_count"] == 5
+    assert dict(nx.read_graphml("kinds.graphml").nodes(data="kind")) == kinds
+
+
 @pytest.mark.parametrize("values", [[0.25, 1], (1, 0.25), np.array([0.25, 2.0]), "generator", [0.5]])
 @pytest.mark.parametrize("option", ["resolution", "attenuation"])
 @pytest.mark.parametrize("output", [None, "c.tsv", "c.parquet"])

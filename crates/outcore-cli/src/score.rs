@@ -93,6 +93,9 @@ fn table(report: &ScoreReport) -> String {
         other => format!(" with resolution {other}"),
     };
     row("modularity", &format!("{:.6}{resolution}", quality.modularity));
+    if let Some(of_two) = quality.two_mode_modularity {
+        row("of two kinds", &format!("{of_two:.6}{resolution}"));
+    }
     let undirected = "for undirected graphs only".to_owned();
     let lengths = quality.code_length.zip(quality.code_length_undivided);
     let bits = |(length, undivided): (f64, f64)| {

@@ -5,6 +5,7 @@
 //!    graph.json   counts, options, checksums; written last                     (manifest)
 //!    arcs         the blocks: each node's targets and weights; an index        (index, block, codec)
 //!    names        the nodes' names in index order; an index                    (names)
+//!    kinds        of nodes of two kinds, a bit per node; an index              (kinds)
 //!
 //!  ArcRecord --writer--> raw blocks --encoder--> arcs --reader--> Block --for_each_segment--> targets, weights
 //! ```
@@ -61,6 +62,7 @@ mod codec;
 mod histogram;
 pub mod ids;
 mod index;
+mod kinds;
 mod manifest;
 mod names;
 pub mod pack;
@@ -80,6 +82,9 @@ pub use block::{ArcScratch, Block};
 pub use codec::GROUP;
 pub use histogram::{Bin, bins};
 pub use index::BlockEntry;
+pub use kinds::{
+    KINDS_WRITER_BYTES, KindBits, KindNames, KindScan, Kinds, KindsSummary, KindsWriter, NodeKinds,
+};
 pub use manifest::EdgeRules;
 pub use manifest::{Duplicates, GraphOptions, GraphSummary, NodeNames};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
@@ -96,6 +101,7 @@ use std::path::{Path, PathBuf};
 
 const ARCS_MAGIC: [u8; 8] = *b"OUTCarcs";
 const NAMES_MAGIC: [u8; 8] = *b"OUTCname";
+const KINDS_MAGIC: [u8; 8] = *b"OUTCkind";
 /// Maximum number of nodes in a block.
 pub const BLOCK_NODES: u64 = 1 << 16;
 /// Maximum number of arcs in a block that is not a hub block.
@@ -116,6 +122,10 @@ fn arcs_path(directory: &Path) -> PathBuf {
 
 fn names_path(directory: &Path) -> PathBuf {
     directory.join("names")
+}
+
+fn kinds_path(directory: &Path) -> PathBuf {
+    directory.join("kinds")
 }
 
 /// Limits that determine the blocks.

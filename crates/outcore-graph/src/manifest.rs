@@ -3,6 +3,7 @@
 use super::BlockLimits;
 use super::histogram::{Bin, Histograms, degree_bins, weight_bins};
 use super::index::{Sealed, VERSION, other_version};
+use super::kinds::{KindsSummary, NodeKinds};
 use crate::weight::Weight;
 use crate::weight::WeightTransform;
 use outcore_io::Files;
@@ -175,6 +176,9 @@ pub struct GraphSummary {
     /// Meaning of the names, if the graph was made of an object in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NodeNames>,
+    /// Kinds of nodes, if there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<NodeKinds>,
     /// Bytes of `arcs` and `graph.json`.
     pub bytes: u64,
 }
@@ -248,6 +252,9 @@ pub(super) struct GraphManifest {
     /// Meaning of the names. Absent in graphs of files, and in older ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     names: Option<NodeNames>,
+    /// Kinds of nodes and the file that holds them, if there are two. Older graphs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) kinds: Option<KindsSummary>,
     block_nodes: u64,
     pub(super) block_arcs: u64,
     pub(super) segment_arcs: u64,
@@ -268,7 +275,7 @@ pub(super) struct GraphManifest {
 impl GraphManifest {
     pub(super) fn new(
         options: &GraphOptions,
-        (rules, names): (Option<EdgeRules>, Option<NodeNames>),
+        (rules, names, kinds): (Option<EdgeRules>, Option<NodeNames>, Option<KindsSummary>),
         limits: &BlockLimits,
         totals: &BlockTotals,
         combined_count: u64,
@@ -294,6 +301,7 @@ impl GraphManifest {
             loops_kept: options.keep_loops,
             rules,
             names,
+            kinds,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
             segment_arcs: limits.segment_arcs as u64,
@@ -338,6 +346,7 @@ impl GraphManifest {
             degrees: degree_bins(&self.degrees),
             weights: weight_bins(&self.weight_powers),
             names: self.names,
+            kinds: self.kinds.as_ref().map(KindsSummary::kinds),
             bytes,
         }
     }

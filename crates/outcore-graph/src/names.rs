@@ -14,7 +14,8 @@
 //! so that an output that cannot hold them is refused before the work. Older graphs count none.
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
-use super::{NAMES_MAGIC, names_path};
+use super::kinds::{KindNames, KindsSummary, KindsWriter};
+use super::{NAMES_MAGIC, kinds_path, names_path};
 use crate::pack::{get_varint, put_varint};
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::{Error, Result};
@@ -39,6 +40,8 @@ pub struct NamesSummary {
     pub bytes: u64,
     /// Checksum of its index, which includes the checksums of its blocks.
     pub checksum: u64,
+    /// Summary of the file of kinds, if nodes are of two.
+    pub kinds: Option<KindsSummary>,
 }
 
 impl NamesSummary {
@@ -61,13 +64,16 @@ pub struct NamesWriter {
     previous: Vec<u8>,
     block_bytes: usize,
     summary: NamesSummary,
+    /// Writer of the kinds, with which the names begin.
+    kinds: Option<KindsWriter>,
 }
 
 /// The state is length and checksum of the file so far. On resume, each existing name is passed to the
-/// function.
+/// function, and kinds are written anew from the names.
 impl Checkpoint for NamesWriter {
     type State = Sealed;
-    type Place<'a> = (&'a Files, &'a Path, &'a mut dyn FnMut(&[u8]) -> Result<()>);
+    type Place<'a> =
+        (&'a Files, &'a Path, Option<&'a KindNames>, &'a mut dyn FnMut(&[u8]) -> Result<()>);
 
     fn save(&mut self, to: &mut StateWriter) -> Result<Sealed> {
         let saved = self.checkpoint()?;
@@ -78,9 +84,10 @@ impl Checkpoint for NamesWriter {
     fn resume(
         state: &Sealed,
         _: &mut StateReader,
-        (files, directory, each): Self::Place<'_>,
+        (files, directory, kinds, each): Self::Place<'_>,
     ) -> Result<Self> {
-        Self::resume_with(files, directory, *state, BLOCK_BYTES, each)
+        let kinds = kinds.map(|kinds| KindsWriter::create(files, directory, kinds)).transpose()?;
+        Self::resume_with((files, directory), *state, BLOCK_BYTES, kinds, each)
     }
 }
 
@@ -91,6 +98,16 @@ impl NamesWriter {
     /// `Io`, `DiskFull`.
     pub fn create(files: &Files, directory: &Path) -> Result<Self> {
         Self::create_with(files, directory, BLOCK_BYTES)
+    }
+
+    /// Like [`NamesWriter::create`], for nodes of two kinds, with which their names begin: writes these, too.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn create_of(files: &Files, directory: &Path, kinds: Option<&KindNames>) -> Result<Self> {
+        let names = Self::create(files, directory)?;
+        let kinds = kinds.map(|kinds| KindsWriter::create(files, directory, kinds)).transpose()?;
+        Ok(Self { kinds, ..names })
     }
 
     pub(super) fn create_with(files: &Files, directory: &Path, block_bytes: usize) -> Result<Self> {
@@ -109,7 +126,14 @@ impl NamesWriter {
             other_count: 0,
             previous: Vec::new(),
             block_bytes,
-            summary: NamesSummary { name_count: 0, name_bytes: 0, bytes: 0, checksum: 0 },
+            summary: NamesSummary {
+                name_count: 0,
+                name_bytes: 0,
+                bytes: 0,
+                checksum: 0,
+                kinds: None,
+            },
+            kinds: None,
         }
     }
 
@@ -118,9 +142,17 @@ impl NamesWriter {
         Grows::Apart.path_now(files, &names_path(directory))
     }
 
-    /// Adds the file of `directory`, finished or not, to the needs of a checkpoint.
-    pub fn need(to: &mut StateWriter, directory: &Path, saved: Sealed) {
+    /// Adds the files of `directory`, finished or not, to the needs of a checkpoint.
+    pub fn need(
+        to: &mut StateWriter,
+        directory: &Path,
+        saved: Sealed,
+        kinds: Option<&KindsSummary>,
+    ) {
         to.need_growing(&names_path(directory), Grows::Apart, saved.bytes);
+        if let Some(kinds) = kinds {
+            to.need_growing(&kinds_path(directory), Grows::Apart, kinds.bytes());
+        }
     }
 
     /// Like [`Writer::checkpoint`](outcore_io::Writer::checkpoint).
@@ -130,17 +162,17 @@ impl NamesWriter {
     }
 
     pub(super) fn resume_with(
-        files: &Files,
-        directory: &Path,
+        (files, directory): (&Files, &Path),
         saved: Sealed,
         block_bytes: usize,
+        kinds: Option<KindsWriter>,
         each: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Self> {
         let path = names_path(directory);
         let stored = files.open(&Self::path_now(files, directory), Mode::Read)?;
         let of_small = of_small_buffers(files);
         let file = IndexedWriter::resume(&of_small, &path, NAMES_MAGIC, saved.bytes)?;
-        let mut names = Self::new(file, block_bytes);
+        let mut names = Self { kinds, ..Self::new(file, block_bytes) };
         let (mut offset, mut bytes, mut at) = (HEADER_BYTES as u64, Vec::new(), 0);
         loop {
             let begin = at;
@@ -187,6 +219,9 @@ impl NamesWriter {
         self.other_count += u64::from(std::str::from_utf8(&self.previous).is_err());
         self.summary.name_count += 1;
         self.summary.name_bytes += self.previous.len() as u64;
+        if let Some(kinds) = &mut self.kinds {
+            kinds.push_name(&self.previous)?;
+        }
         if self.block.len() >= self.block_bytes { self.end_block() } else { Ok(()) }
     }
 
@@ -217,7 +252,8 @@ impl NamesWriter {
             self.end_block()?;
         }
         let Sealed { bytes, checksum } = self.file.finish()?;
-        Ok(NamesSummary { bytes, checksum, ..self.summary })
+        let kinds = self.kinds.map(KindsWriter::finish).transpose()?;
+        Ok(NamesSummary { bytes, checksum, kinds, ..self.summary })
     }
 }
 

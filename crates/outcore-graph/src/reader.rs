@@ -5,10 +5,11 @@
 
 use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
+use super::kinds::{Kinds, KindsSummary, NodeKinds};
 use super::manifest::{EdgeRules, GraphManifest, GraphSummary, SUM_EXPONENT_MAX, too_heavy};
 use super::names::{NameScan, Names};
 use super::view::View;
-use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, manifest_path, names_path};
+use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, kinds_path, manifest_path, names_path};
 use crossbeam_channel::{Receiver, bounded, unbounded};
 use outcore_io::error::{Error, Result};
 use outcore_io::{Files, Mode, ReadAhead};
@@ -71,7 +72,8 @@ impl Graph {
             view: None,
         });
         let arc_bytes = manifest_bytes + sealed.bytes;
-        let bytes_on_disk = arc_bytes + names;
+        let kinds = manifest.kinds.as_ref().map_or(0, KindsSummary::bytes);
+        let bytes_on_disk = arc_bytes + names + kinds;
         let directory = directory.to_path_buf();
         Ok(Self { files: files.clone(), directory, manifest, shared, arc_bytes, bytes_on_disk })
     }
@@ -277,6 +279,30 @@ impl Graph {
     /// `CorruptFile`, `Io`.
     pub fn names(&self) -> Result<NameScan> {
         Ok(self.open_names()?.scan())
+    }
+
+    /// Returns the kinds of nodes, if there are two.
+    pub fn kinds(&self) -> Option<NodeKinds> {
+        self.manifest.kinds.as_ref().map(KindsSummary::kinds)
+    }
+
+    /// Returns whether nodes are of two kinds.
+    pub fn has_kinds(&self) -> bool {
+        self.manifest.kinds.is_some()
+    }
+
+    /// Opens the kinds of the nodes, if there are two.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `Io`.
+    pub fn open_kinds(&self) -> Result<Option<Kinds>> {
+        let Some(recorded) = &self.manifest.kinds else { return Ok(None) };
+        let found = recorded.open(&self.files, &self.directory)?;
+        if found.count() != self.node_count() {
+            let message = format!("it has {} kinds for {} nodes", found.count(), self.node_count());
+            return Err(Error::corrupt(&kinds_path(&self.directory), message));
+        }
+        Ok(Some(found))
     }
 
     /// Returns whether the graph has names, which are optional.

@@ -666,7 +666,7 @@ fn resumed_names_produce_the_same_file() {
             }
             let mut again = Vec::new();
             let reopen = |again: &mut Vec<Vec<u8>>| {
-                NamesWriter::resume_with(&files, Path::new(PATH), kept, 500, &mut |name| {
+                NamesWriter::resume_with((&files, Path::new(PATH)), kept, 500, None, &mut |name| {
                     again.push(name.to_vec());
                     Ok(())
                 })

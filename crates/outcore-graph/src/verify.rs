@@ -62,6 +62,9 @@ impl Graph {
             }
             assert_eq!(count, self.node_count(), "names read and in the index");
         }
+        if let Some(kinds) = self.open_kinds()? {
+            kinds.read_each(|| notify(observer, Event::Detail { text: "kinds" }))?;
+        }
         let arcs = format_counted(self.arc_count(), "arc is", "arcs are");
         notify(observer, Event::End { summary: &format!("{arcs} intact") })
     }

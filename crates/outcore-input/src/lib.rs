@@ -76,12 +76,15 @@ use format::matrix_market;
 pub use format::names::choose_columns;
 pub use memory::*;
 pub use open::examine;
-use open::{common_weights, describe, kinds_bytes, open_files, total_bytes, unweighted};
+use open::{
+    common_weights, describe, kinds_bytes, kinds_of_files, open_files, total_bytes, unweighted,
+};
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,
     InputOptions, OnBadLine, Rows,
 };
 pub use options::{contradicts_ignore_weights, has_no_weights};
+pub use outcore_graph::KindNames;
 pub use outcore_graph::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef};
 pub use outcore_graph::weight::WeightTransform;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
@@ -319,6 +322,21 @@ impl EdgeReader {
     /// Describes how the files were understood: one line for each kind of file, with its first path.
     pub fn describe(&self) -> Vec<String> {
         describe(&self.formats)
+    }
+
+    /// Returns the two kinds of nodes, if all files of edges have the same.
+    pub fn kinds(&self) -> Option<KindNames> {
+        let mut all = kinds_of_files(&self.formats);
+        let first = all.next()??;
+        all.all(|kinds| kinds == Some(first)).then(|| {
+            let name = |prefix: &String| prefix.trim_end_matches(':').to_owned();
+            KindNames(first.each_ref().map(name))
+        })
+    }
+
+    /// Returns whether some nodes have a kind, but are not of the same two kinds in all files of edges.
+    pub fn has_other_kinds(&self) -> bool {
+        self.kinds().is_none() && kinds_of_files(&self.formats).any(|kinds| kinds.is_some())
     }
 
     /// Returns whether any file holds hits of a search, as BLAST and its relatives list them, with scores as weights.

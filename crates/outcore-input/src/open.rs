@@ -12,6 +12,7 @@ use super::source::{ColumnUse, OpenFile};
 use super::stream::TableStream;
 use super::table;
 use super::{BatchMemory, Header, InputOptions, WeightTransform};
+use outcore_graph::KINDS_WRITER_BYTES;
 use outcore_io::Files;
 use outcore_io::error::opt::{COLUMNS, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM};
 use outcore_io::error::{Error, ErrorKind, Result};
@@ -180,10 +181,17 @@ pub(super) fn common_weights(files: &[OpenFile], options: &InputOptions) -> Resu
     .hint(format_args!("use {} to read both without weights", COLUMNS.of("1,2"))))
 }
 
-/// Returns the memory for names that begin with their kind: the text once more, and a kind for each name.
+/// Returns the memory for names that begin with their kind: the text once more, a kind for each name, and the writer of
+/// the kinds.
 pub(super) fn kinds_bytes(memory: BatchMemory) -> u64 {
     let names = 2 * memory.chunk_bytes.div_ceil(BYTES_PER_LINE);
-    2 * (memory.chunks * (memory.chunk_bytes + names * (KIND_LIMIT + 1))) as u64
+    let text = 2 * (memory.chunks * (memory.chunk_bytes + names * (KIND_LIMIT + 1))) as u64;
+    text + KINDS_WRITER_BYTES
+}
+
+/// Iterates over the files of edges: what the names of their sources and targets begin with, if these are of two kinds.
+pub(super) fn kinds_of_files(files: &[OpenFile]) -> impl Iterator<Item = Option<&[String; 2]>> {
+    files.iter().filter(|file| file.facts.is_weighted.is_some()).map(|file| file.source.kinds())
 }
 
 /// Returns the first file with edges, if it has no weights.

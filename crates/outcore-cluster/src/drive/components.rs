@@ -74,6 +74,7 @@ impl ClusterJob<'_> {
             split_count: 0,
             separated: None,
             modularity,
+            two_mode_modularity: None,
             coverage: 1.0,
             groupings: Vec::new(),
             code_length: None,

@@ -56,6 +56,7 @@ impl ClusterJob<'_> {
             is_remembered: levels.is_some() || self.strength_bytes() > 0,
             expects_chance: levels.is_some(),
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
+            rates_kinds: levels.is_some_and(LevelSpec::is_modularity),
         };
         finish.all::<S>(source, outcomes, held)
     }

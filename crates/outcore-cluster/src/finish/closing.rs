@@ -55,6 +55,8 @@ pub(crate) struct Finish<'a> {
     pub(crate) counts_cuts: bool,
     /// Whether to compute the modularity expected by chance, for which all degrees must be in memory.
     pub(crate) expects_chance: bool,
+    /// Whether to compute the modularity of two kinds of nodes, if there are two: takes a bit per node.
+    pub(crate) rates_kinds: bool,
 }
 
 impl Finish<'_> {
@@ -107,12 +109,14 @@ impl Finish<'_> {
         let rate = |(numbered, inside): (FinalCommunities, f64)| {
             let (mut code_length, mut undivided_length, mut chance_modularity) = (None, None, None);
             let tallied = numbered.tallied(directed);
-            let mut tally = Tally::new(tallied, directed);
+            let kinds = if self.rates_kinds { self.graph.open_kinds()? } else { None };
+            let kinds = kinds.map(|kinds| kinds.read()).transpose()?;
+            let mut tally = Tally::new(tallied, directed).of_kinds(kinds);
             if let Some(strengths) = &mut strengths {
                 if is_rated {
                     tally.add_inside(inside);
-                    let nodes = numbered.labels.iter().zip(strengths.iter());
-                    nodes.for_each(|(&label, &strength)| tally.add(label, strength));
+                    let nodes = (0..).zip(&numbered.labels).zip(strengths.iter());
+                    nodes.for_each(|((node, &label), &strength)| tally.add(node, label, strength));
                 }
                 if let Some(cuts) = cuts.take() {
                     let (found, undivided) = numbered.code_lengths(strengths, &cuts);
@@ -225,6 +229,7 @@ impl FinalCommunities {
             split_count: self.split_count,
             separated: self.separated,
             modularity: tally.modularity(),
+            two_mode_modularity: tally.two_mode_modularity(),
             coverage: tally.coverage(),
             groupings: self.groupings,
             code_length: None,

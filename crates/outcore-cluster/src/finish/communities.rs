@@ -31,6 +31,8 @@ pub struct Communities {
     pub separated: Option<Separated>,
     /// Modularity of the result.
     pub modularity: f64,
+    /// Modularity of a graph of two kinds of nodes (Barber 2007), if that was the objective.
+    pub two_mode_modularity: Option<f64>,
     /// Share of the weight inside communities.
     pub coverage: f64,
     /// Bits per step of a random walk by the map equation, if that was the objective.

@@ -4,7 +4,7 @@ use super::connect::{Closing, NodeSums, Pieces, scan_communities};
 use crate::base::parallel::PerThread;
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
-use outcore_graph::{ArcScratch, Block};
+use outcore_graph::{ArcScratch, Block, KindBits};
 use outcore_io::error::Result;
 
 /// Strengths of communities, added up in node order.
@@ -14,6 +14,9 @@ pub struct Tally {
     strengths: Vec<f64>,
     /// Weight of the incoming arcs of each community; only in directed graphs.
     opposite: Vec<f64>,
+    /// Kinds of the nodes, if there are two and their modularity is wanted, and the strength of the second kind in each
+    /// community of `strengths`.
+    kinds: Option<(KindBits, Vec<f64>)>,
     totals: WeightTotals,
 }
 
@@ -73,8 +76,17 @@ impl Tally {
         Self {
             strengths: vec![0.0; shared],
             opposite: vec![0.0; if directed { shared } else { 0 }],
+            kinds: None,
             totals: WeightTotals::default(),
         }
+    }
+
+    /// Counts the strength of the second kind of nodes, if there are two: a bit per node, and 8 bytes per community of
+    /// several.
+    pub(crate) fn of_kinds(mut self, kinds: Option<KindBits>) -> Self {
+        let count = self.strengths.len();
+        self.kinds = kinds.map(|kinds| (kinds, vec![0.0; count]));
+        self
     }
 
     /// Adds a whole graph in a scan, and connects neighbors with the same label in `pieces`.
@@ -99,7 +111,7 @@ impl Tally {
             Ok(())
         };
         scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
-            self.add(labels[node as usize], sums.strength);
+            self.add(node, labels[node as usize], sums.strength);
             self.add_inside(sums.inside_at_later);
         })?;
         self.opposite = std::mem::take(opposite);
@@ -137,10 +149,16 @@ impl Tally {
 
     /// Adds the strength of the next node.
     #[inline]
-    pub(crate) fn add(&mut self, community: u32, strength: f64) {
+    pub(crate) fn add(&mut self, node: u32, community: u32, strength: f64) {
         let sum = self.strengths.get_mut(community as usize);
         self.totals.add(sum.is_none(), strength);
         if let Some(sum) = sum {
+            *sum += strength;
+        }
+        if let Some((kinds, second)) = &mut self.kinds
+            && let Some(sum) = second.get_mut(community as usize)
+            && kinds.is_second(node)
+        {
             *sum += strength;
         }
     }
@@ -165,6 +183,22 @@ impl Tally {
         let expected: f64 =
             self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
         self.totals.modularity(expected)
+    }
+
+    /// Returns the modularity of two kinds of nodes, if these were counted: edges by chance join nodes of different kinds
+    /// only (Barber, "Modularity and community detection in bipartite networks", 2007).
+    pub(crate) fn two_mode_modularity(&self) -> Option<f64> {
+        let (_, second) = self.kinds.as_ref()?;
+        if !self.opposite.is_empty() {
+            // All edges lead from one kind to the other, so the null model is that of directed edges.
+            return Some(self.modularity());
+        }
+        let share = |strength: f64| self.totals.share(strength);
+        let sums = self.strengths.iter().zip(second);
+        let expected: f64 =
+            sums.map(|(&all, &second)| 4.0 * share(all - second) * share(second)).sum();
+        // A single node has no edge by chance.
+        Some(if self.totals.total > 0.0 { self.coverage() - expected } else { 0.0 })
     }
 }
 

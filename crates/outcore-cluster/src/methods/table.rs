@@ -208,6 +208,14 @@ impl LevelSpec {
             LevelObjective::Density { .. } => LoopWeight::Twice,
         }
     }
+
+    /// Returns whether the null model is that of modularity, which depends on the kinds of nodes.
+    pub(crate) fn is_modularity(&self) -> bool {
+        match self.objective {
+            LevelObjective::Density { null, .. } => matches!(null(1.0), Null::Strength(_)),
+            LevelObjective::CodeLength => false,
+        }
+    }
 }
 
 /// Objective of a multilevel method.

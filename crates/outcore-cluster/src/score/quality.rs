@@ -2,13 +2,14 @@
 //!
 //! The scan yields each node's strength and the part of it that is inside its community; all measures follow from sums
 //! by community. Memory in addition to the labels: 4 bytes per node, to find communities that are not connected, and 20
-//! per community (directed, or with loops: 28). A loop of weight w adds 2w to the strength of its node and to the part
-//! inside (directed: w). A random walk that is at the node takes it with probability w / strength, as in Infomap: for
-//! the code length, it adds w.
+//! per community (directed, or with loops: 28); for nodes of two kinds also a bit per node, and 8 bytes per community. A
+//! loop of weight w adds 2w to the strength of its node and to the part inside (directed: w). A random walk that is at
+//! the node takes it with probability w / strength, as in Infomap: for the code length, it adds w.
 //!
 //! ```text
 //!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
 //!  modularity     sum in_c / s - r sum (s_c / s)^2                               (directed: s_c out times s_c in)
+//!  of two kinds   sum in_c / s - r sum 4 a_c b_c / s^2          with a_c, b_c the strength of each kind (Barber 2007)
 //!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x,
 //!                                                                                     loops once in s, s_c and p_v
 //!  CPM            sum in_c / 2 - r m n_c (n_c - 1) / 2            (directed: twice)  with m the mean arc weight
@@ -17,7 +18,7 @@
 
 use crate::finish::connect::NodeSums;
 use crate::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
-use outcore_graph::{Block, Graph, LoopWeight, View};
+use outcore_graph::{Block, Graph, KindBits, LoopWeight, View};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
 
@@ -30,6 +31,10 @@ pub struct Quality {
     /// with a resolution: Reichardt and Bornholdt, "Statistical mechanics of community detection",
     /// 2006; directed: Leicht and Newman, "Community structure in directed networks", 2008).
     pub modularity: f64,
+    /// Modularity of a graph of two kinds of nodes, whose null model has edges between kinds only (Barber, "Modularity
+    /// and community detection in bipartite networks", 2007). Absent if nodes are of one kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_mode_modularity: Option<f64>,
     /// Code length of the two-level map equation in bits per step of a random walk (Rosvall, Axelsson and Bergstrom,
     /// "The map equation", 2009). Smaller is better. `None` for directed graphs, where it would depend on how the walk
     /// leaves dead ends.
@@ -96,6 +101,9 @@ pub fn quality_at(
     let loops = if has_loops { LoopWeight::Once } else { LoopWeight::Twice };
     let graph = &graph.seen_as(&View::default().shifted(shift).with_loops(loops));
     let mut sums = QualitySums::new(graph, label_count);
+    if let Some(kinds) = graph.open_kinds()? {
+        sums.kinds = Some((kinds.read()?, vec![0.0; label_count]));
+    }
     sums.scan(graph, labels, &pieces, observer)?;
     let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
     let quality = sums.quality(resolution, disconnected_count);
@@ -108,7 +116,13 @@ pub fn quality_at(
 pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
     let cluster = ClusterMemory::of_scans(graph, threads);
     let label = if graph.is_directed() || graph.loop_count() > 0 { 28 } else { 20 };
-    4 * graph.node_count() + (label + 1) * label_count + cluster.scratch_bytes + cluster.block_bytes
+    let nodes = graph.node_count();
+    let kinds = match graph.has_kinds() {
+        true => KindBits::bytes_of(nodes) + 8 * label_count,
+        false => 0,
+    };
+    let labels = (label + 1) * label_count;
+    4 * nodes + kinds + labels + cluster.scratch_bytes + cluster.block_bytes
 }
 
 /// Sums over a scan.
@@ -121,6 +135,8 @@ struct QualitySums {
     opposite: Vec<f64>,
     /// Like `strengths`, with loops counted once; empty if there are none, or if directed.
     visits: Vec<f64>,
+    /// Kinds of the nodes, if there are two, and the arc weight of the second by community.
+    kinds: Option<(KindBits, Vec<f64>)>,
     total: f64,
     /// Sum of `visits`, or of `strengths`.
     visit_total: f64,
@@ -141,6 +157,7 @@ impl QualitySums {
             sizes: vec![0; label_count],
             opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
             visits: vec![0.0; if has_loops { label_count } else { 0 }],
+            kinds: None,
             total: 0.0,
             visit_total: 0.0,
             unit: arcs_total,
@@ -165,7 +182,13 @@ impl QualitySums {
         };
         let pieces = Some(pieces);
         Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {
-            self.add(labels[node as usize] as usize, &sums);
+            let label = labels[node as usize] as usize;
+            self.add(label, &sums);
+            if let Some((kinds, second)) = &mut self.kinds
+                && kinds.is_second(node)
+            {
+                second[label] += sums.strength;
+            }
         })?;
         self.opposite = opposite;
         Ok(())
@@ -206,6 +229,7 @@ impl QualitySums {
         Quality {
             resolution,
             modularity,
+            two_mode_modularity: self.two_mode_modularity(resolution),
             code_length: code_lengths.map(|(length, _)| length),
             code_length_undivided: code_lengths.map(|(_, undivided)| undivided),
             cpm,
@@ -235,6 +259,23 @@ impl QualitySums {
         let expected: f64 =
             self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
         self.coverage() - resolution * expected
+    }
+
+    /// Returns the modularity of two kinds of nodes. Directed edges lead from the first to the second, and then it is the
+    /// modularity of directed graphs.
+    fn two_mode_modularity(&self, resolution: f64) -> Option<f64> {
+        let (_, second) = self.kinds.as_ref()?;
+        if self.is_directed() || self.total <= 0.0 {
+            return Some(self.modularity(resolution));
+        }
+        let share = |strength: f64| strength / self.total;
+        let expected: f64 = self
+            .strengths
+            .iter()
+            .zip(second)
+            .map(|(&all, &second)| 4.0 * share(all - second) * share(second))
+            .sum();
+        Some(self.coverage() - resolution * expected)
     }
 
     fn cpm(&self, resolution: f64) -> f64 {

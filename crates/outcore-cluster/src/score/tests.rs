@@ -2,7 +2,9 @@
 
 use super::*;
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
+use outcore_graph::{
+    ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, KindNames, KindsWriter,
+};
 use outcore_io::Files;
 use outcore_io::progress::Silent;
 use outcore_io::sim::Sim;
@@ -23,6 +25,11 @@ struct ScoredEdges {
 
 impl ScoredEdges {
     fn graph(&self) -> Graph {
+        self.graph_of_kinds(None)
+    }
+
+    /// Returns the graph, with the kind of each node if there are two.
+    fn graph_of_kinds(&self, kinds: Option<&[bool]>) -> Graph {
         let files = Files::new(Arc::new(Sim::new()));
         let directory = Path::new("graph");
         let options = GraphOptions {
@@ -44,7 +51,14 @@ impl ScoredEdges {
             weight: Weight::new(weight).code(),
         };
         let records: Vec<ArcRecord> = arcs.into_iter().map(record).collect();
-        let mut writer = GraphWriter::create(&files, directory, &options).unwrap();
+        let writer = GraphWriter::create(&files, directory, &options).unwrap();
+        let kinds = kinds.map(|kinds| {
+            let names = KindNames(["user".into(), "item".into()]);
+            let mut writer = KindsWriter::create(&files, directory, &names).unwrap();
+            kinds.iter().for_each(|&is_second| writer.push(is_second).unwrap());
+            writer.finish().unwrap()
+        });
+        let mut writer = writer.of_kinds(kinds);
         writer.push(&records).unwrap();
         writer.finish().unwrap();
         Graph::open(&files, directory).unwrap()
@@ -459,5 +473,52 @@ proptest! {
         for value in [compared.nmi, compared.ami, compared.ari] {
             prop_assert!(value.is_finite() && value < 1.0 + 1e-9, "{value}");
         }
+    }
+}
+
+/// Returns Barber's modularity from its definition: the sum over all pairs of a node of each kind in one community.
+fn barber(edges: &ScoredEdges, kinds: &[bool], labels: &[u32], resolution: f64) -> f64 {
+    let count = edges.node_count as usize;
+    let mut matrix = vec![vec![0.0; count]; count];
+    for &(a, b, weight) in &edges.edges {
+        (matrix[a as usize][b as usize], matrix[b as usize][a as usize]) = (weight, weight);
+    }
+    let strengths: Vec<f64> = matrix.iter().map(|row| row.iter().sum()).collect();
+    let total = strengths.iter().sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    for first in (0..count).filter(|&node| !kinds[node]) {
+        for second in (0..count).filter(|&node| kinds[node] && labels[node] == labels[first]) {
+            let expected = strengths[first] * strengths[second] / total;
+            sum += matrix[first][second] - resolution * expected;
+        }
+    }
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #[test]
+    fn modularity_of_two_kinds_is_that_of_barber(
+        kinds in prop::collection::vec(any::<bool>(), 1..24),
+        pairs in prop::collection::btree_map((0u32..24, 0u32..24), 1u32..9, 0..60),
+        labels in prop::collection::vec(0u32..5, 24),
+        resolution in 0.25f64..2.0,
+        directed: bool,
+    ) {
+        let count = kinds.len() as u32;
+        let between = pairs.into_iter().filter_map(|((a, b), weight)| {
+            let (a, b) = (a % count, b % count);
+            // Directed edges lead from the first kind to the second.
+            (!kinds[a as usize] && kinds[b as usize]).then_some(((a, b), f64::from(weight) / 2.0))
+        });
+        let edges = between.collect::<BTreeMap<_, _>>();
+        let edges = edges.into_iter().map(|((a, b), weight)| (a, b, weight)).collect();
+        let edges = ScoredEdges { node_count: count, directed, edges };
+        let labels = &labels[..count as usize];
+        let found = quality_at(&edges.graph_of_kinds(Some(&kinds)), labels, resolution, &Silent);
+        let found = found.unwrap().two_mode_modularity.unwrap();
+        let expected = barber(&edges, &kinds, labels, resolution);
+        prop_assert!((found - expected).abs() < 1e-12, "{} is not {}", found, expected);
+        prop_assert_eq!(edges.quality(labels, resolution).two_mode_modularity, None);
     }
 }

@@ -15,6 +15,7 @@ mod extend;
 
 use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
+use super::kinds::KindsSummary;
 use super::manifest::{
     BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, too_heavy,
 };
@@ -37,6 +38,7 @@ pub struct GraphWriter {
     options: GraphOptions,
     rules: Option<EdgeRules>,
     names: Option<NodeNames>,
+    kinds: Option<KindsSummary>,
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
@@ -130,6 +132,7 @@ impl GraphWriter {
             options: options.clone(),
             rules: None,
             names: None,
+            kinds: None,
             limits,
             pending: None,
             pending_sum: 0.0,
@@ -150,6 +153,13 @@ impl GraphWriter {
     #[must_use]
     pub fn recording(mut self, rules: EdgeRules, names: Option<NodeNames>) -> Self {
         (self.rules, self.names) = (Some(rules), names);
+        self
+    }
+
+    /// Records the kinds of nodes, whose file is complete.
+    #[must_use]
+    pub fn of_kinds(mut self, kinds: Option<KindsSummary>) -> Self {
+        self.kinds = kinds;
         self
     }
 
@@ -334,7 +344,7 @@ impl GraphWriter {
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(
             &self.options,
-            (self.rules, self.names),
+            (self.rules, self.names, self.kinds.take()),
             &self.limits,
             &totals,
             self.combined_count,

@@ -280,14 +280,16 @@ fn is_edge(layout: &Layout, line: &[u8]) -> bool {
     matches!(found, super::text::LineKind::Edge(_))
 }
 
-/// Returns the prefixes of names of two kinds: the names of their columns, if these are short.
+/// Returns the prefixes of names of two kinds: the names of their columns, if these are short, and neither prefix begins
+/// with the other, so that no name could be of both kinds.
 pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
     let prefix = |name: &[u8]| {
         let name = std::str::from_utf8(name.trim_ascii()).ok()?;
         (1..=KIND_LIMIT).contains(&name.len()).then(|| format!("{name}:"))
     };
+    let begins = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
     match names.map(prefix) {
-        [Some(source), Some(target)] if source != target => [source, target],
+        [Some(source), Some(target)] if !begins(&source, &target) => [source, target],
         _ => ["source:".into(), "target:".into()],
     }
 }

@@ -117,6 +117,8 @@ pub(crate) fn write(
     observer: &dyn Observer,
 ) -> Result<Exported> {
     let &Target { format, output, nodes, data, memory_bytes, threads } = target;
+    let kinds = graph.kinds().map(|kinds| kinds.names);
+    let data = NodeData { kinds: kinds.as_ref(), ..data };
     let (name_bytes, threads) =
         shares(graph, memory_bytes, threads).expect("the memory was checked");
     let list = nodes.map(|path| NodeList::write(files, path, graph, data, observer)).transpose()?;
@@ -128,6 +130,8 @@ pub(crate) fn write(
         list.map(NodeList::finish).transpose()?;
         return Ok(Exported { bytes, lone_count: edges.lone_count.get() });
     }
+    let encoded = kinds.as_ref().map(|names| encoded(names, format, output)).transpose()?;
+    let data = NodeData { kinds: encoded.as_ref(), ..data };
     let frame = Frame { graph, format, output, data, observer };
     let mut sink = Sink::create(files, output)?;
     frame.begin(&mut sink)?;
@@ -137,6 +141,16 @@ pub(crate) fn write(
     frame.end(&mut sink)?;
     list.map(NodeList::finish).transpose()?;
     Ok(Exported { bytes: sink.finish()?, lone_count: edges.lone_count.get() })
+}
+
+/// Returns the names of both kinds as the nodes of a format have them.
+fn encoded(names: &[String; 2], format: ExportFormat, output: &Path) -> Result<[String; 2]> {
+    let put = |name: &String| {
+        let mut text = Vec::new();
+        edges::encoding(format).put(name.as_bytes(), output, &mut text)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    };
+    Ok([put(&names[0])?, put(&names[1])?])
 }
 
 /// Function that takes the names of source and target, and the weight of an edge.

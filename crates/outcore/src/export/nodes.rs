@@ -5,7 +5,7 @@ use super::edges::encoding;
 use super::encode::Encoding;
 use super::format::ExportFormat;
 use crate::error::Result;
-use crate::graph::Graph;
+use crate::graph::{Graph, KindScan};
 use crate::io::Files;
 use crate::membership::Membership;
 use crate::output::{LineWriter, OutputColumn, Sink, TableWriter, Value, ValueKind};
@@ -23,9 +23,24 @@ pub(crate) struct NodeData<'a> {
     pub(crate) communities: Option<(&'a [u32], &'a [u64])>,
     /// Number of nodes of the original graph in each node.
     pub(crate) sizes: Option<&'a [u64]>,
+    /// Names of the two kinds of nodes, encoded where they are written between the edges.
+    pub(crate) kinds: Option<&'a [String; 2]>,
 }
 
-impl NodeData<'_> {
+/// Attribute of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Attribute {
+    name: &'static str,
+    is_text: bool,
+}
+
+/// Value of a node in an attribute.
+enum AttributeValue<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl<'a> NodeData<'a> {
     fn community(&self, node: usize) -> Option<u64> {
         let (labels, numbers) = self.communities?;
         let label = labels[node];
@@ -36,25 +51,40 @@ impl NodeData<'_> {
         self.sizes.map(|sizes| sizes[node])
     }
 
-    /// Returns the names of the attributes that nodes have.
-    fn attributes(&self) -> Vec<&'static str> {
-        let given = [("community", self.communities.is_some()), ("size", self.sizes.is_some())];
-        given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name)).collect()
+    /// Returns the attributes that nodes have.
+    fn attributes(&self) -> Vec<Attribute> {
+        let given = [
+            ("community", false, self.communities.is_some()),
+            ("size", false, self.sizes.is_some()),
+            ("kind", true, self.kinds.is_some()),
+        ];
+        let given = given.into_iter().filter(|(.., is_given)| *is_given);
+        given.map(|(name, is_text, _)| Attribute { name, is_text }).collect()
     }
 
-    /// Returns the values of the attributes of a node.
-    fn values(&self, node: usize) -> impl Iterator<Item = Option<u64>> {
+    /// Returns the values of the attributes of a node, which is of the second kind or the first, if there are two.
+    fn values(
+        &self,
+        node: usize,
+        is_second: Option<bool>,
+    ) -> impl Iterator<Item = Option<AttributeValue<'a>>> {
         let community = self.communities.map(|_| self.community(node));
-        community.into_iter().chain(self.sizes.map(|_| self.size(node)))
+        let numbers = community.into_iter().chain(self.sizes.map(|_| self.size(node)));
+        let kind = self.kinds.map(|names| {
+            is_second.map(|is_second| AttributeValue::Text(&names[usize::from(is_second)]))
+        });
+        numbers.map(|number| number.map(AttributeValue::Number)).chain(kind)
     }
 }
 
-/// Calls `take` with each node and its name; its number, if the graph has no names.
+/// Calls `take` with each node, its name (its number, if the graph has no names), and whether it is of the second kind,
+/// if there are two.
 fn for_each_node(
     graph: &Graph,
     observer: &dyn Observer,
-    mut take: impl FnMut(usize, &[u8]) -> Result<()>,
+    mut take: impl FnMut(usize, &[u8], Option<bool>) -> Result<()>,
 ) -> Result<()> {
+    let mut kinds = graph.open_kinds()?.map(|kinds| kinds.scan());
     let mut names = if graph.has_names() { Some(graph.names()?) } else { None };
     let mut digits = itoa::Buffer::new();
     for node in 0..graph.node_count() {
@@ -62,7 +92,8 @@ fn for_each_node(
             None => digits.format(node).as_bytes(),
             Some(names) => names.next_name()?.unwrap_or_default(),
         };
-        take(node as usize, name)?;
+        let kind = kinds.as_mut().map_or(Ok(None), KindScan::next_kind)?;
+        take(node as usize, name, kind)?;
         if node.is_multiple_of(REPORT_NODES) {
             notify(observer, Event::Detail { text: "writing the nodes" })?;
         }
@@ -90,10 +121,10 @@ impl Frame<'_> {
         let _ = self.put_head(&mut text);
         if matches!(self.format, ExportFormat::Pajek | ExportFormat::Graphml | ExportFormat::Gexf) {
             let mut name_text = Vec::new();
-            for_each_node(self.graph, self.observer, |node, name| {
+            for_each_node(self.graph, self.observer, |node, name, kind| {
                 name_text.clear();
                 encoding(self.format).put(name, self.output, &mut name_text)?;
-                let _ = self.put_node(node, &name_text, &mut text);
+                let _ = self.put_node((node, kind), &name_text, &mut text);
                 if text.len() >= TEXT_BYTES {
                     sink.write(&text)?;
                     text.clear();
@@ -152,7 +183,9 @@ impl Frame<'_> {
                 const NAMESPACE: &str = "http://graphml.graphdrawing.org/xmlns";
                 writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
                 writeln!(out, "<graphml xmlns=\"{NAMESPACE}\">")?;
-                let keys = self.data.attributes().into_iter().map(|name| (name, "node", "long"));
+                let keys = self.data.attributes().into_iter().map(|attribute| {
+                    (attribute.name, "node", if attribute.is_text { "string" } else { "long" })
+                });
                 for (name, of, kind) in
                     keys.chain(is_weighted.then_some(("weight", "edge", "double")))
                 {
@@ -170,8 +203,12 @@ impl Frame<'_> {
                 let attributes = self.data.attributes();
                 if !attributes.is_empty() {
                     writeln!(out, "<attributes class=\"node\">")?;
-                    for name in attributes {
-                        writeln!(out, "<attribute id=\"{name}\" title=\"{name}\" type=\"long\"/>")?;
+                    for Attribute { name, is_text } in attributes {
+                        let kind = if is_text { "string" } else { "long" };
+                        writeln!(
+                            out,
+                            "<attribute id=\"{name}\" title=\"{name}\" type=\"{kind}\"/>"
+                        )?;
                     }
                     writeln!(out, "</attributes>")?;
                 }
@@ -185,9 +222,14 @@ impl Frame<'_> {
     }
 
     /// Appends a node, whose name is encoded.
-    fn put_node(&self, node: usize, name: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
-        let attributes = self.data.attributes().into_iter().zip(self.data.values(node));
-        let attributes = attributes.filter_map(|(name, value)| Some((name, value?)));
+    fn put_node(
+        &self,
+        (node, kind): (usize, Option<bool>),
+        name: &[u8],
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        let attributes = self.data.attributes().into_iter().zip(self.data.values(node, kind));
+        let attributes = attributes.filter_map(|(attribute, value)| Some((attribute.name, value?)));
         match self.format {
             ExportFormat::Pajek => {
                 write!(out, "{} ", node + 1)?;
@@ -200,7 +242,9 @@ impl Frame<'_> {
                 let mut is_empty = true;
                 for (name, value) in attributes {
                     let before = if std::mem::take(&mut is_empty) { "\">" } else { "" };
-                    write!(out, "{before}<data key=\"{name}\">{value}</data>")?;
+                    write!(out, "{before}<data key=\"{name}\">")?;
+                    put_value(&value, out)?;
+                    out.extend_from_slice(b"</data>");
                 }
                 writeln!(out, "{}", if is_empty { "\"/>" } else { "</node>" })
             }
@@ -212,11 +256,21 @@ impl Frame<'_> {
                 let mut is_empty = true;
                 for (name, value) in attributes {
                     let before = if std::mem::take(&mut is_empty) { "\"><attvalues>" } else { "" };
-                    write!(out, "{before}<attvalue for=\"{name}\" value=\"{value}\"/>")?;
+                    write!(out, "{before}<attvalue for=\"{name}\" value=\"")?;
+                    put_value(&value, out)?;
+                    out.extend_from_slice(b"\"/>");
                 }
                 writeln!(out, "{}", if is_empty { "\"/>" } else { "</attvalues></node>" })
             }
         }
+    }
+}
+
+/// Appends the value of an attribute; text is encoded.
+fn put_value(value: &AttributeValue<'_>, out: &mut Vec<u8>) -> std::io::Result<()> {
+    match value {
+        AttributeValue::Number(number) => write!(out, "{number}"),
+        AttributeValue::Text(text) => out.write_all(text.as_bytes()),
     }
 }
 
@@ -242,9 +296,12 @@ impl NodeList {
         let attributes = data.attributes();
         let columns = std::iter::once(OutputColumn::new("node", ValueKind::Name));
         let columns: Vec<_> = columns
-            .chain(attributes.iter().map(|name| OutputColumn {
+            .chain(attributes.iter().map(|attribute| OutputColumn {
                 is_optional: true,
-                ..OutputColumn::new(*name, ValueKind::Number)
+                ..OutputColumn::new(
+                    attribute.name,
+                    if attribute.is_text { ValueKind::Text } else { ValueKind::Number },
+                )
             }))
             .collect();
         let mut rows = match TableWriter::create(files, path, &columns)? {
@@ -254,28 +311,37 @@ impl NodeList {
         if let Self::Text(lines) = &mut rows {
             // Without a header, names with commas could be taken for columns.
             lines.bytes(b"node");
-            for name in attributes {
-                lines.bytes(b"\t").bytes(name.as_bytes());
+            for attribute in attributes {
+                lines.bytes(b"\t").bytes(attribute.name.as_bytes());
             }
             lines.end()?;
         }
         let mut text = Vec::new();
-        for_each_node(graph, observer, |node, name| match &mut rows {
+        for_each_node(graph, observer, |node, name, kind| match &mut rows {
             Self::Text(lines) => {
                 text.clear();
                 Encoding::Text.put(name, path, &mut text)?;
                 lines.bytes(&text);
-                for value in data.values(node) {
+                for value in data.values(node, kind) {
                     lines.bytes(b"\t");
-                    if let Some(value) = value {
-                        lines.number(value);
+                    match value {
+                        Some(AttributeValue::Number(number)) => drop(lines.number(number)),
+                        Some(AttributeValue::Text(value)) => {
+                            text.clear();
+                            Encoding::Text.put(value.as_bytes(), path, &mut text)?;
+                            lines.bytes(&text);
+                        }
+                        None => {}
                     }
                 }
                 lines.end()
             }
             Self::Table(table) => {
-                let values =
-                    data.values(node).map(|value| value.map_or(Value::None, Value::Number));
+                let values = data.values(node, kind).map(|value| match value {
+                    Some(AttributeValue::Number(number)) => Value::Number(number),
+                    Some(AttributeValue::Text(text)) => Value::Name(text.as_bytes()),
+                    None => Value::None,
+                });
                 table.push(std::iter::once(Value::Name(name)).chain(values))
             }
         })?;

@@ -5,7 +5,8 @@
 
 use crate::error::Result;
 use crate::graph::{
-    ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
+    ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter, KindNames, Kinds,
+    KindsSummary, KindsWriter, NamesWriter,
 };
 use crate::io::Files;
 use crate::membership::Membership;
@@ -39,14 +40,14 @@ pub(crate) fn write_part(
         kept.push(std::mem::replace(label, index));
     }
     let indexes = labels;
-    write_names(files, directory, graph, &indexes)?;
+    let kinds = write_names(files, directory, graph, &indexes)?;
     let options = GraphOptions {
         node_count: kept.len() as u64,
         directed: graph.is_directed(),
         duplicates: Duplicates::Sum,
         keep_loops: true,
     };
-    let mut writer = GraphWriter::create(files, directory, &options)?;
+    let mut writer = GraphWriter::create(files, directory, &options)?.of_kinds(kinds);
     let (mut scratch, mut records, mut done) = (ArcScratch::default(), Vec::new(), 0);
     let mut scan = graph.scan(0..graph.blocks().len(), READ_AHEAD);
     while let Some(block) = scan.next()? {
@@ -60,9 +61,20 @@ pub(crate) fn write_part(
     Ok(Part { graph: Graph::open(files, directory)?, labels: kept })
 }
 
-/// Writes the names of the nodes that have an index in the part; the numbers of nodes without names.
-fn write_names(files: &Files, directory: &Path, graph: &Graph, indexes: &[u32]) -> Result<()> {
+/// Writes the names of the nodes that have an index in the part, the numbers of nodes without names; and their kinds.
+fn write_names(
+    files: &Files,
+    directory: &Path,
+    graph: &Graph,
+    indexes: &[u32],
+) -> Result<Option<KindsSummary>> {
     let mut writer = NamesWriter::create(files, directory)?;
+    let kinds = graph.open_kinds()?;
+    let create = |kinds: &Kinds| {
+        let names = KindNames(kinds.names().clone());
+        Ok((kinds.scan(), KindsWriter::create(files, directory, &names)?))
+    };
+    let mut kinds = kinds.as_ref().map(create).transpose()?;
     let mut names = if graph.has_names() { Some(graph.names()?) } else { None };
     let mut digits = itoa::Buffer::new();
     for (node, &index) in indexes.iter().enumerate() {
@@ -73,8 +85,15 @@ fn write_names(files: &Files, directory: &Path, graph: &Graph, indexes: &[u32]) 
         if index != Membership::NONE {
             writer.push(name)?;
         }
+        if let Some((scan, writer)) = &mut kinds
+            && let Some(is_second) = scan.next_kind()?
+            && index != Membership::NONE
+        {
+            writer.push(is_second)?;
+        }
     }
-    writer.finish().map(drop)
+    writer.finish()?;
+    kinds.map(|(_, writer)| writer.finish()).transpose()
 }
 
 fn write_row(

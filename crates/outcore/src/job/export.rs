@@ -183,6 +183,7 @@ impl ExportJob<'_> {
         let data = NodeData {
             communities: chosen.labels.as_deref().map(|labels| (labels, &chosen.numbers[..])),
             sizes: chosen.sizes.as_deref(),
+            ..NodeData::default()
         };
         let write_bytes = context.stage(Stage::Write, |context| {
             context.begin(Stage::Write, Some(graph.arc_count()), "arcs")?;

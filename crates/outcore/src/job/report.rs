@@ -158,6 +158,9 @@ pub struct CommunitiesReport {
     pub split_count: u64,
     /// Modularity (Newman 2004) at resolution 1.
     pub modularity: f64,
+    /// Modularity of a graph of two kinds of nodes (Barber 2007) at resolution 1, if that was the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_mode_modularity: Option<f64>,
     /// Fraction of the total weight that is inside communities.
     pub coverage: f64,
     /// Code length of the map equation in bits per step of a random walk, if that was the objective.
@@ -233,6 +236,7 @@ impl CommunitiesReport {
             sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
             split_count: found.split_count,
             modularity: found.modularity,
+            two_mode_modularity: found.two_mode_modularity,
             coverage: found.coverage,
             code_length: found.code_length,
             converged: found.converged,

@@ -1,5 +1,5 @@
 //! Writer of communities as text: `node<TAB>community`, one line per node, through large buffers. Groups inside the
-//! community may follow, coarsest first. Some file extensions select [tables](table) instead.
+//! community may follow, coarsest first; the kind of the node, where columns have names and nodes are of two kinds. Some file extensions select [tables](table) instead.
 //!
 //! The file appears under its name only when it is complete. Standard output (`-`), pipes and devices cannot be renamed
 //! at the end, so they are written as a stream.
@@ -19,6 +19,7 @@ mod table;
 
 use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::KindScan;
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
@@ -323,6 +324,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) weights: &'a [f64],
     /// Stability of each node, if it is written.
     pub(crate) stability: Option<StabilityScan<'a>>,
+    /// Kind of each node, and the names of both, if nodes are of two.
+    pub(crate) kinds: Option<(KindScan, [String; 2])>,
     /// Appends the groups of the next node to an empty list; called for each node in order.
     pub(crate) groups: G,
     /// Maximum number of groups of a node.
@@ -356,12 +359,16 @@ pub(crate) fn write_paths(
         number: mut next_number,
         weights,
         mut stability,
+        kinds,
         groups: mut next_groups,
         ..
     } = nodes;
+    // Text without names of columns stays a node and its community, whose name begins with the kind.
+    let mut kinds = kinds.filter(|_| nodes.has_header || is_table(output));
     let shape = OutputShape {
         has_weights: !weights.is_empty(),
         has_stability: stability.is_some(),
+        has_kinds: kinds.is_some(),
         groups: nodes.group_count,
         is_path: separator != b'\t',
         has_header: nodes.has_header,
@@ -376,10 +383,16 @@ pub(crate) fn write_paths(
             Some(scan) => scan.next()?,
             None => None,
         };
+        let kind = match &mut kinds {
+            Some((scan, names)) => {
+                scan.next_kind()?.map(|second| names[usize::from(second)].as_str())
+            }
+            None => None,
+        };
         if let Some(number) = next_number()? {
             let weight = weights.get(done as usize).copied();
             writer.push(
-                Row { name, community: number, weight, stability, groups: &groups },
+                Row { name, community: number, weight, stability, kind, groups: &groups },
                 separator,
             )?;
         }
@@ -413,6 +426,7 @@ mod tests {
             number: || Ok(numbers.next().flatten()),
             weights: &[],
             stability: None,
+            kinds: None,
             groups: |_: &mut Vec<u32>| Ok(()),
             group_count: 0,
             has_header: false,
@@ -486,12 +500,20 @@ mod tests {
         let shape = OutputShape {
             has_weights: false,
             has_stability: false,
+            has_kinds: false,
             groups: 0,
             is_path: false,
             has_header: false,
         };
         let mut writer = OutputRows::create(&files, Path::new("out"), shape).unwrap();
-        let row = Row { name: b"a", community: 1, weight: None, stability: None, groups: &[] };
+        let row = Row {
+            name: b"a",
+            community: 1,
+            weight: None,
+            stability: None,
+            kind: None,
+            groups: &[],
+        };
         writer.push(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());

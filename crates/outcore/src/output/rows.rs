@@ -16,6 +16,8 @@ pub(super) struct Row<'a> {
     pub(super) weight: Option<f64>,
     /// Share of the starts in which it stays with its community.
     pub(super) stability: Option<f64>,
+    /// Name of its kind, if nodes are of two and columns have names.
+    pub(super) kind: Option<&'a str>,
     /// Groups inside the community.
     pub(super) groups: &'a [u32],
 }
@@ -25,6 +27,7 @@ pub(super) struct Row<'a> {
 pub(super) struct OutputShape {
     pub(super) has_weights: bool,
     pub(super) has_stability: bool,
+    pub(super) has_kinds: bool,
     pub(super) groups: usize,
     /// Whether community and groups are written as one path.
     pub(super) is_path: bool,
@@ -35,12 +38,13 @@ pub(super) struct OutputShape {
 impl OutputShape {
     /// Returns the columns of a table.
     fn columns(self) -> Vec<OutputColumn> {
-        let Self { has_weights, has_stability, is_path, .. } = self;
+        let Self { has_weights, has_stability, has_kinds, is_path, .. } = self;
         let given = [
             (true, "node", ValueKind::Name),
             (true, "community", ValueKind::Number),
             (has_weights, "weight", ValueKind::Real),
             (has_stability, "stability", ValueKind::Real),
+            (has_kinds, "kind", ValueKind::Text),
             (is_path, "path", ValueKind::Text),
         ];
         let given = given.into_iter().filter(|(is_written, ..)| *is_written);
@@ -66,17 +70,19 @@ impl OutputShape {
         names.extend(self.group_columns().map(|column| column.name));
         names.extend(self.has_weights.then(|| "weight".to_owned()));
         names.extend(self.has_stability.then(|| "stability".to_owned()));
+        names.extend(self.has_kinds.then(|| "kind".to_owned()));
         names
     }
 
     /// Returns the values of a row of a table.
     fn values(self, row: Row<'_>) -> impl Iterator<Item = Value<'_>> {
-        let Row { name, community, weight, stability, groups } = row;
+        let Row { name, community, weight, stability, kind, groups } = row;
         let path = self.is_path.then(|| Value::Path(path_of(community, groups)));
         let count = if self.is_path { 0 } else { self.groups };
         let group = move |at: usize| groups.get(at).map(|&group| Value::Number(group.into()));
         let first = [Value::Name(name), Value::Number(community)];
-        let rest = [weight.map(Value::Weight), stability.map(Value::Share), path];
+        let kind = kind.map(|kind| Value::Name(kind.as_bytes()));
+        let rest = [weight.map(Value::Weight), stability.map(Value::Share), kind, path];
         first
             .into_iter()
             .chain(rest.into_iter().flatten())
@@ -154,6 +160,9 @@ impl CommunityWriter {
         }
         if let Some(stability) = row.stability {
             self.lines.bytes(b"\t").thousandths(stability);
+        }
+        if let Some(kind) = row.kind {
+            self.lines.bytes(b"\t").name(kind.as_bytes());
         }
         self.lines.end()
     }
@@ -241,6 +250,7 @@ mod tests {
     const PLAIN: OutputShape = OutputShape {
         has_weights: false,
         has_stability: false,
+        has_kinds: false,
         groups: 0,
         is_path: false,
         has_header: false,
@@ -256,6 +266,7 @@ mod tests {
                 community: 7,
                 weight: shape.has_weights.then_some(0.1 + 0.2),
                 stability: shape.has_stability.then_some(0.5),
+                kind: shape.has_kinds.then_some("user"),
                 groups: &groups[..groups.len().min(shape.groups)],
             };
             rows.push(row, if shape.is_path { b':' } else { b'\t' }).unwrap();
@@ -276,6 +287,11 @@ mod tests {
         assert_eq!(written("c", all), text);
         let csv = "node,community,stability,group1,group2\n\"a,\"\"b\"\"\",7,0.500,3,5\n\"#c\",7,0.500,3,\n";
         assert_eq!(written("c.csv", all), csv);
+        let kinds = OutputShape { has_kinds: true, ..named };
+        let text = "node\tcommunity\tkind\na,\"b\"\t7\tuser\n#c\t7\tuser\n";
+        assert_eq!(written("c", kinds), text);
+        let json = "{\"node\":\"a,\\\"b\\\"\",\"community\":7,\"kind\":\"user\"}\n{\"node\":\"#c\",\"community\":7,\"kind\":\"user\"}\n";
+        assert_eq!(written("c.jsonl", kinds), json);
         let path = OutputShape { groups: 2, is_path: true, ..named };
         assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n#c\t7:3\n");
         let weights = OutputShape { has_weights: true, ..PLAIN };

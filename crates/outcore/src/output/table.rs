@@ -1,7 +1,7 @@
 //! Writer of rows as a table: CSV, JSON Lines, Parquet or Arrow IPC, selected by the ending of the file's name.
 //!
-//! Columns of communities are `node`, `community` and, if they are written, `weight`, `stability`, `group1`, `group2` and so
-//! on, or `path`; those of representatives `community`, `node` and `size`.
+//! Columns of communities are `node`, `community` and, if they are written, `weight`, `stability`, `kind`, `group1`,
+//! `group2` and so on, or `path`; those of representatives `community`, `node` and `size`.
 
 #[cfg(feature = "tables")]
 use super::columns::ColumnsWriter;

@@ -11,6 +11,7 @@ mod formats;
 mod fuzz_corpus;
 mod halfway;
 mod job;
+mod kinds;
 mod labels;
 mod levels;
 mod lists;

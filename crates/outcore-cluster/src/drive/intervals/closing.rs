@@ -110,6 +110,7 @@ impl IntervalRun<'_, '_, '_> {
             split_count,
             separated: None,
             modularity: totals.modularity(expected),
+            two_mode_modularity: None,
             coverage: totals.coverage(),
             groupings: Vec::new(),
             code_length: None,

@@ -437,6 +437,7 @@ pub(crate) fn write(
             number: || numbers.next_number(),
             weights: &inside.weights,
             stability: stability.map(|stability| stability.scan(context.files)).transpose()?,
+            kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
             groups: |groups: &mut Vec<u32>| match &mut lines {
                 Some(lines) => lines.next(groups),
                 None => Ok(()),

@@ -12,7 +12,7 @@ use crate::budget::Limits;
 use crate::checkpoint::{Checkpoint, StateReader};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::NamesWriter;
+use crate::graph::{KindNames, NamesWriter};
 use crate::ids::{NodeIndex, SpillState};
 use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
@@ -80,7 +80,7 @@ impl ReadState {
         &self,
         context: &Context<'_>,
         from: &mut StateReader,
-        graph: &Path,
+        (graph, kinds): (&Path, Option<&KindNames>),
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
         let Context { files, observer, limits, .. } = *context;
@@ -96,7 +96,7 @@ impl ReadState {
             notify(observer, Event::Advance { done })
         };
         let mut each = |name: &[u8]| if names.push(name) { number(&mut names) } else { Ok(()) };
-        let written = NamesWriter::resume(&self.names, from, (files, graph, &mut each))?;
+        let written = NamesWriter::resume(&self.names, from, (files, graph, kinds, &mut each))?;
         number(&mut names)?;
         if index.node_count() == self.node_count {
             return Ok(written);

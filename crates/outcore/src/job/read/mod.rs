@@ -107,9 +107,9 @@ fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
         let graph_room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
-        let (node_count, scores) = (read.node_count, read.scores);
+        let (nodes, scores) = ((read.node_count, read.kinds), read.scores);
         let arcs = (sorted, scores, reads_ahead);
-        let graph = merge(context, journal, edges, node_count, arcs, graph_room)?;
+        let graph = merge(context, journal, edges, nodes, arcs, graph_room)?;
         let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
         let (input, warnings) = (read.input, read.warnings);
         let state = GraphState { checksum, input: input.clone(), warnings };
@@ -179,7 +179,8 @@ fn read_all<R: Record + From<ArcRecord>>(
     })
 }
 
-/// Parses, numbers and sorts the input into runs; writes names to the graph's directory.
+/// Parses, numbers and sorts the input into runs; writes names and kinds to the graph's
+/// directory.
 fn read<R: Record + From<ArcRecord>>(
     context: &Context<'_>,
     journal: &mut JobJournal,

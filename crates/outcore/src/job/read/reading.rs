@@ -8,6 +8,7 @@
 use super::Edges;
 use super::append::{NameBatch, Old};
 use super::halfway::{DroppedEdges, ReadState};
+use super::rules;
 use super::runs::{ReadResult, made_with};
 use super::summaries::report_formats;
 use super::weights::{Normalize, SelfScores, Side, Thresholds};
@@ -109,12 +110,17 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         files.create_directory(runs)?;
         let read_bytes = input::read_bytes(&limits);
         let mut index = NodeIndex::new(limits.threads, read_bytes);
+        let kinds = reader.kinds();
+        if let Some(old) = edges.old {
+            rules::check_kinds(&old.graph, kinds.as_ref())?;
+        }
         let (names, sorter, scores) = match &mut found {
             None => {
                 let is_scored = edges.options.normalize == Normalize::SelfScore;
                 let scores = is_scored.then(|| SelfScores::new(read_bytes));
                 let sorter = Sorter::with_directory(files, runs, sort_bytes, limits.threads)?;
-                (NamesWriter::create(files, edges.directory)?, sorter, scores)
+                let names = NamesWriter::create_of(files, edges.directory, kinds.as_ref())?;
+                (names, sorter, scores)
             }
             Some((state, from)) => {
                 state.report(observer, &reader)?;
@@ -123,7 +129,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                 let place = (files, runs.as_path(), sort_bytes, limits.threads);
                 let sorter = Sorter::resume(&state.runs, from, place);
                 let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
-                let names = state.resume_names(context, from, edges.directory, &mut index)?;
+                let place = (edges.directory, kinds.as_ref());
+                let names = state.resume_names(context, from, place, &mut index)?;
                 (names, sorter, scores)
             }
         };
@@ -451,8 +458,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     /// Finishes reading, and emits warnings.
     pub(super) fn finish(self) -> Result<ReadResult<R>> {
         let is_summed_search = self.reader.is_search() && self.edges.options.sums_directions();
+        let has_other_kinds = self.reader.has_other_kinds();
         let summary = self.reader.finish()?;
-        let names = self.names.finish()?.sealed();
+        let names = self.names.finish()?;
         let mut warnings = Vec::new();
         let mut warn = |text: String| {
             self.context.warn(&text)?;
@@ -465,6 +473,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             warn(format!(
                 "a search finds most hits in both directions, and their scores are summed: for families use {wanted}"
             ))?;
+        }
+        if has_other_kinds {
+            warn(
+                "nodes are not of two kinds in all files, so the graph does not record kinds"
+                    .into(),
+            )?;
         }
         if self.edges.old.is_none() {
             check_edges(&summary, self.dropped, self.edges.options)?;
@@ -496,7 +510,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             formats: self.formats,
         };
         let (sorter, scores) = (self.sorter, self.scores);
-        Ok(ReadResult { sorter, node_count, scores, names, input, warnings })
+        let (names, kinds) = (names.sealed(), names.kinds);
+        Ok(ReadResult { sorter, node_count, scores, names, kinds, input, warnings })
     }
 }
 

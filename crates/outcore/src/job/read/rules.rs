@@ -7,7 +7,7 @@ use crate::error::opt::{
     WEIGHT_TRANSFORM,
 };
 use crate::error::{Error, ErrorKind, Opt, Result, Text};
-use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary};
+use crate::graph::{Duplicates, EdgeRules, Graph, GraphSummary, KindNames};
 use crate::input::WeightTransform;
 use crate::io::Files;
 use crate::job::JobOptions;
@@ -83,6 +83,29 @@ pub(super) fn check(graph: &Graph, options: &JobOptions) -> Result<()> {
             .hint(FROM_EDGES));
     }
     Ok(())
+}
+
+/// Refuses to add edges between nodes of other kinds than those of the graph.
+pub(super) fn check_kinds(graph: &Graph, new: Option<&KindNames>) -> Result<()> {
+    let old = graph.kinds().map(|kinds| KindNames(kinds.names));
+    if old.as_ref() == new {
+        return Ok(());
+    }
+    let text = |kinds: Option<&KindNames>| match kinds {
+        Some(KindNames([first, second])) => format!("of the kinds `{first}` and `{second}`"),
+        None => "without kinds".to_owned(),
+    };
+    let path = graph.directory().display();
+    let (was, is) = (text(old.as_ref()), text(new));
+    let message = format!("`{path}` has nodes {was}, but edges are to be added between nodes {is}");
+    let hint: Text = match old {
+        Some(KindNames([first, second])) => format_args!(
+            "name the columns of the edges `{first}` and `{second}` in a header, or {FROM_EDGES}"
+        )
+        .into(),
+        None => FROM_EDGES.into(),
+    };
+    Err(Error::new(ErrorKind::Usage, message).hint(hint))
 }
 
 /// Opens the graph that edges are added to.

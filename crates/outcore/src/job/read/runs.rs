@@ -8,7 +8,8 @@ use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{
-    self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, NamesWriter, NodeNames, extend,
+    self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, KindsSummary, NamesWriter, NodeNames,
+    extend,
 };
 use crate::io::Sealed;
 use crate::job::InputReport;
@@ -26,8 +27,9 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunsState {
     pub(crate) node_count: u64,
-    /// File of names, in the graph's directory.
+    /// Files of names and of kinds, in the graph's directory.
     pub(crate) names: Sealed,
+    pub(crate) kinds: Option<KindsSummary>,
     pub(crate) runs: SortState,
     /// Number of nodes with self scores, if weights are divided by them.
     scores: Option<u64>,
@@ -43,8 +45,9 @@ pub(crate) struct ReadResult<R: Record> {
     pub(crate) node_count: u64,
     /// Self scores, if weights are divided by them.
     pub(crate) scores: Option<SelfScores>,
-    /// Seal of the file of names.
+    /// Seals of the files of names and of kinds.
     pub(crate) names: Sealed,
+    pub(crate) kinds: Option<KindsSummary>,
     pub(crate) input: InputReport,
     /// Warnings so far.
     pub(crate) warnings: Vec<String>,
@@ -58,10 +61,11 @@ impl<R: Record> ReadResult<R> {
         directory: &Path,
         memory_bytes: u64,
     ) -> Result<RunsState> {
-        NamesWriter::need(to, directory, self.names);
+        NamesWriter::need(to, directory, self.names, self.kinds.as_ref());
         Ok(RunsState {
             node_count: self.node_count,
             names: self.names,
+            kinds: self.kinds.clone(),
             scores: self.scores.save(to)?,
             runs: self.sorter.save(to)?,
             memory_bytes,
@@ -111,7 +115,7 @@ pub(crate) fn resume_runs<R: Record>(
     context.stage(Stage::Read, |context| {
         context.begin(Stage::Read, None, "bytes")?;
         let directory = context.work.path().join(RUNS);
-        let RunsState { node_count, names, input, warnings, .. } = state;
+        let RunsState { node_count, names, kinds, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
         let budget = merge_bytes(context, scores.as_ref(), node_count)?;
         let place = (context.files, directory.as_path(), budget, context.limits.threads);
@@ -119,7 +123,7 @@ pub(crate) fn resume_runs<R: Record>(
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
         report_again(context.observer, &input, &warnings)?;
-        let read = ReadResult { sorter, node_count, scores, names, input, warnings };
+        let read = ReadResult { sorter, node_count, scores, names, kinds, input, warnings };
         Ok((read, "reused the runs of an earlier job".into()))
     })
 }
@@ -160,7 +164,11 @@ pub(crate) fn hold_runs<R: Record>(
 }
 
 /// Starts the graph.
-fn graph_writer(context: &Context<'_>, edges: Edges<'_>, node_count: u64) -> Result<GraphWriter> {
+fn graph_writer(
+    context: &Context<'_>,
+    edges: Edges<'_>,
+    (node_count, kinds): (u64, Option<KindsSummary>),
+) -> Result<GraphWriter> {
     let options = edges.options;
     let graph_options = GraphOptions {
         node_count,
@@ -173,7 +181,7 @@ fn graph_writer(context: &Context<'_>, edges: Edges<'_>, node_count: u64) -> Res
         Some(old) => NodeNames::together(old.graph.summary().names, options.names),
         None => options.names,
     };
-    Ok(writer.recording(options.rules(), names))
+    Ok(writer.recording(options.rules(), names).of_kinds(kinds))
 }
 
 /// Fills `arcs` with the next sorted arcs; returns `false` if there are none left.
@@ -193,12 +201,12 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     context: &Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
-    node_count: u64,
+    nodes: (u64, Option<KindsSummary>),
     (mut sorted, scores, reads_ahead): (Sorted<R>, Option<SelfScores>, bool),
     mut room: Option<u64>,
 ) -> Result<GraphSummary> {
     let Context { files, observer, .. } = *context;
-    let mut writer = graph_writer(context, edges, node_count)?;
+    let mut writer = graph_writer(context, edges, nodes)?;
     let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
     let total = Some(sorted.summary().record_count + old_count);
     context.begin(Stage::Merge, total, "arcs")?;

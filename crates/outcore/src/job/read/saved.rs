@@ -73,7 +73,11 @@ impl SavedState for Saved {
                     while scan.next_name()?.is_some() {}
                     Ok(names.sealed())
                 };
-                match read() {
+                let check = || {
+                    let kinds = state.kinds.as_ref();
+                    kinds.map_or(Ok(()), |kinds| kinds.check(files, directory))
+                };
+                match read().and_then(|names| check().map(|()| names)) {
                     Ok(names) if names == state.names => None,
                     Err(error) if error.kind() == ErrorKind::CorruptFile => {
                         Some(error.message().to_owned())

@@ -23,6 +23,8 @@ use std::time::Duration;
 /// Edges in parts: one is text, one is compressed, and one does not end with a line end.
 const SEVERAL: [&str; 3] = ["/in/first.tsv", "/in/second.tsv.gz", "/in/third.tsv"];
 const NODES: &str = "/in/nodes.txt";
+/// The same edges, between nodes of two kinds.
+const OF_KINDS: &str = "/in/kinds.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
 const LATER: &str = "/in/later.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
@@ -51,11 +53,12 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 12] = [
+pub(crate) const CASES: [Case; 13] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
     Case { name: "build by adding edges to a graph", run: append },
+    Case { name: "build of two kinds of nodes", run: build_of_kinds },
     Case { name: "cluster by label propagation", run: propagate },
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
@@ -149,6 +152,7 @@ fn inputs() -> Contents {
     }
     let nodes = (NODE_COUNT - 50..NODE_COUNT + 50).map(|node| name(node) + "\n");
     sim.put(NODES, nodes.collect::<String>().as_bytes());
+    sim.put(OF_KINDS, format!("user_id\titem_id\tweight\n{edges}").as_bytes());
     sim.put(EARLIER, earlier.as_bytes());
     sim.put(LATER, later.as_bytes());
     assert!(sim.paths().iter().all(|path| path.starts_with("/in")), "{:?}", sim.paths());
@@ -201,6 +205,18 @@ fn append(files: &Files) -> Result<Warnings> {
     options.input.paths = vec![SEVERAL[2].into()];
     options.input.rejects = Some(REJECTS.into());
     Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?.warnings)
+}
+
+/// Spills names of two kinds to disk, late.
+fn build_of_kinds(files: &Files) -> Result<Warnings> {
+    let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
+    let mut options = JobOptions { work_dir: "/out".into(), ..plain() };
+    options.input.paths = vec![OF_KINDS.into()];
+    options.input.rejects = Some(REJECTS.into());
+    let report = job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?;
+    let input = report.input.as_ref();
+    assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
+    Ok(report.warnings)
 }
 
 fn cluster(files: &Files, method: &ClusterOptions, reported: &PresentOptions) -> Result<Warnings> {
