@@ -20,9 +20,10 @@ mod table;
 use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
+use crate::present::FlowScan;
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
-pub(crate) use endings::packed_by;
+pub(crate) use endings::{ModuleForm, modules_by, packed_by};
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
 pub(crate) use plain::PlainWriter;
@@ -321,6 +322,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) number: N,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
+    /// Flow of the next node, if it is written.
+    pub(crate) flow: Option<FlowScan>,
     /// Stability of each node, if it is written.
     pub(crate) stability: Option<StabilityScan<'a>>,
     /// Appends the groups of the next node to an empty list; called for each node in order.
@@ -355,12 +358,14 @@ pub(crate) fn write_paths(
         count: total,
         number: mut next_number,
         weights,
+        mut flow,
         mut stability,
         groups: mut next_groups,
         ..
     } = nodes;
     let shape = OutputShape {
         has_weights: !weights.is_empty(),
+        has_flow: flow.is_some(),
         has_stability: stability.is_some(),
         groups: nodes.group_count,
         is_path: separator != b'\t',
@@ -372,6 +377,7 @@ pub(crate) fn write_paths(
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
+        let flow = flow.as_mut().map(FlowScan::next).transpose()?;
         let stability = match &mut stability {
             Some(scan) => scan.next()?,
             None => None,
@@ -379,7 +385,7 @@ pub(crate) fn write_paths(
         if let Some(number) = next_number()? {
             let weight = weights.get(done as usize).copied();
             writer.push(
-                Row { name, community: number, weight, stability, groups: &groups },
+                Row { name, community: number, weight, flow, stability, groups: &groups },
                 separator,
             )?;
         }
@@ -412,6 +418,7 @@ mod tests {
             count: labels.len() as u64,
             number: || Ok(numbers.next().flatten()),
             weights: &[],
+            flow: None,
             stability: None,
             groups: |_: &mut Vec<u32>| Ok(()),
             group_count: 0,
