@@ -197,6 +197,7 @@ pub(crate) struct Build {
     mut_arg("levels", |arg| arg.conflicts_with("build")),
     mut_arg("rows", |arg| arg.conflicts_with("build")),
     mut_arg("member_weights", |arg| arg.conflicts_with("build")),
+    mut_arg("flow", |arg| arg.conflicts_with("build")),
     mut_arg("community_columns", |arg| arg.conflicts_with("build")),
     mut_arg("community_format", |arg| arg.conflicts_with("build")),
     mut_arg("output_header", |arg| arg.conflicts_with("build")),
@@ -539,6 +540,9 @@ pub(crate) struct Present {
     /// Also write the weight of each node's edges inside its community, in an additional column
     #[arg(long)]
     pub(crate) member_weights: bool,
+    /// Also write the flow of each node, in an additional column: the share of the steps of a random walk that end there
+    #[arg(long)]
+    pub(crate) flow: bool,
     /// Begin text with a line of the names of its columns, as CSV and tables always have
     #[arg(long)]
     pub(crate) output_header: bool,

@@ -357,6 +357,7 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         levels: present.levels.unwrap_or_default(),
         rows: present.rows,
         member_weights: present.member_weights,
+        flow: present.flow,
         output_header: present.output_header,
     }
 }

@@ -19,6 +19,7 @@ mod connected;
 mod quality;
 #[cfg(test)]
 mod tests;
+mod visits;
 
 pub use agreement::compare_bytes;
 pub use agreement::{Agreement, SizeCounts, agreement_of, ami, ari, compare, nmi};
@@ -26,3 +27,4 @@ pub use connected::Connectedness;
 pub use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub use quality::quality_bytes;
 pub use quality::{Quality, quality, quality_at};
+pub use visits::visits;

@@ -38,6 +38,7 @@ options! {
     EDGES = "edges",
     ENGINE = "engine",
     FIXED = "fixed",
+    FLOW = "flow",
     FORMAT = "format",
     FULL = "full",
     HEADER = "header",

@@ -3,7 +3,7 @@
 use super::context::{Clustered, Context};
 use super::doubt::doubts;
 use super::given;
-use super::present::{self, Targets};
+use super::present::{self, OfNodes, Targets};
 use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
 use crate::cluster::{self, ClusterOptions, Communities, GivenLabels, Method};
@@ -24,10 +24,12 @@ pub(super) fn find_and_write(
     targets: &Targets<'_>,
 ) -> Result<Clustered> {
     check_names(graph, targets.all_outputs())?;
+    targets.check_flow(context, graph)?;
     let earlier = present::read_earlier(context, graph, targets)?;
     let look = targets.look(graph, context.limits, &earlier);
     let given = given::read(context, graph, options, &targets.options.communities)?;
     let all = find(context, graph, options, given)?;
+    let flow = present::find_flow(context, graph, targets)?;
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
     let mut results = Vec::new();
     for (at, mut found) in all.into_iter().enumerate() {
@@ -36,6 +38,7 @@ pub(super) fn find_and_write(
         doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
         let stability = found.stability.take();
+        let code_length = found.code_length;
         let (reported, presented) =
             present::present(context, graph, targets, found, (&earlier, look))?;
         communities.presented = presented;
@@ -54,8 +57,9 @@ pub(super) fn find_and_write(
         communities.summary = targets.summaries.get(at).map(|path| path.display().to_string());
         results.push(ResultReport { output: output.display().to_string(), communities });
         let output = (options, output);
-        let of_nodes = (&inside, stability.as_ref());
-        present::write(context, graph, &reported, of_nodes, levels, output)?;
+        let (inside, stability, flow) = (&inside, stability.as_ref(), flow.as_ref());
+        let of_nodes = OfNodes { inside, stability, flow, levels, code_length };
+        present::write(context, graph, &reported, of_nodes, output)?;
     }
     Ok(Clustered { resumed, graph: Some(graph.summary()), results })
 }

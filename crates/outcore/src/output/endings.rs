@@ -1,7 +1,7 @@
 //! Endings of the names of outputs: each selects a format, or is refused with a hint. A name without an ending, or with
 //! an unknown one, selects the output's text or JSON.
 
-use crate::error::opt::{LEVELS, REPORT};
+use crate::error::opt::REPORT;
 use crate::error::{Error, Opt, Result, Text};
 use std::path::Path;
 
@@ -16,19 +16,21 @@ pub(super) enum Ending {
     Arrow,
     Json,
     Html,
-    /// Tree of Infomap.
+    /// Tree of Infomap: the path of each node.
     Tree,
+    /// Top module of each node, as Infomap writes it.
+    Clu,
     /// Text compressed by this program.
     Packed(&'static str),
     /// Unsupported format: its name, and what to do instead.
     Other(&'static str, &'static str),
 }
-use Ending::{Arrow, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};
+use Ending::{Arrow, Clu, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};
 
 const TABLE: &str = "use a name that ends in .parquet, .arrow or .csv, and convert that";
 
 /// All endings, the usual one of each format first.
-const ENDINGS: [(Ending, &[&str]); 26] = [
+const ENDINGS: [(Ending, &[&str]); 27] = [
     (Parquet, &["parquet"]),
     (Arrow, &["arrow", "feather", "ipc"]),
     (JsonLines, &["jsonl", "ndjson"]),
@@ -43,10 +45,11 @@ const ENDINGS: [(Ending, &[&str]); 26] = [
     (Packed("zstd"), &["zst", "zstd"]),
     (Packed("lz4"), &["lz4"]),
     (Packed("zip"), &["zip"]),
-    (Tree, &["tree", "ftree"]),
+    (Tree, &["tree"]),
+    (Clu, &["clu"]),
     (
-        Other("a file of Infomap", "use a name that ends in .tsv: `node<TAB>community`"),
-        &["clu", "map"],
+        Other("a file of Infomap with links", "use a name that ends in .tree, which has the nodes"),
+        &["ftree", "map"],
     ),
     (
         Other("a spreadsheet", "use a name that ends in .csv, which spreadsheets open"),
@@ -109,6 +112,12 @@ impl Written {
         what: "text or a table",
         usual: ".tsv, .csv, .parquet, .arrow or .jsonl",
     };
+    /// Communities of nodes: rows, or the files of Infomap.
+    pub const COMMUNITIES: Self = Self {
+        formats: &[Tabs, Csv, JsonLines, Parquet, Arrow, Tree, Clu],
+        what: "text or a table",
+        usual: ".tsv, .csv, .parquet, .arrow, .jsonl, .tree or .clu",
+    };
     /// Columns separated by tabs.
     pub const TEXT: Self = Self { formats: &[Tabs], what: "tab-separated text", usual: ".tsv" };
     /// Report as JSON or as a page.
@@ -140,9 +149,7 @@ impl Written {
         let hint: Text = match ending {
             Packed(program) => Self::pack(path, program, option).into(),
             Other(_, remedy) if has_rows => remedy.into(),
-            Tree if has_rows => {
-                Text::from(format_args!("use {} and a name that ends in .tsv", LEVELS.of("tree")))
-            }
+            Tree | Clu if has_rows => "use a name that ends in .tsv".into(),
             Json if has_rows => "use a name that ends in .jsonl: an object per line".into(),
             Html if has_rows => {
                 Text::from(format_args!("use a name that ends in .tsv; {REPORT} writes a page"))
@@ -185,6 +192,7 @@ impl Ending {
             Json => "JSON".into(),
             Html => "an HTML page".into(),
             Tree => "a tree of Infomap".into(),
+            Clu => "a file of modules (clu)".into(),
             Packed(program) => format!("text packed by {program}"),
             Other(what, _) => what.into(),
         }
@@ -197,6 +205,24 @@ pub(crate) fn packed_by(path: &Path) -> Option<&'static str> {
         Some(Packed(program)) => Some(program),
         _ => None,
     }
+}
+
+/// Returns the format of Infomap that the ending of `path` selects.
+pub(crate) fn modules_by(path: &Path) -> Option<ModuleForm> {
+    match Ending::of(path)? {
+        Tree => Some(ModuleForm::Tree),
+        Clu => Some(ModuleForm::Clu),
+        _ => None,
+    }
+}
+
+/// File of Infomap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModuleForm {
+    /// The path of each node.
+    Tree,
+    /// The top module of each node.
+    Clu,
 }
 
 /// Returns the endings of tables, grouped by format, the usual one of each format first.
@@ -219,6 +245,10 @@ mod tests {
             })
         };
         let rows = |name| check(Written::ROWS, &OUTPUT, name);
+        for name in ["c.tree", "c.CLU", "c.tsv"] {
+            assert_eq!(check(Written::COMMUNITIES, &OUTPUT, name), None, "{name}");
+        }
+        assert!(rows("c.tree").is_some() && rows("c.clu").is_some() && rows("c.ftree").is_some());
         for name in ["-", "c", "c.tsv", "c.CSV", "c.parquet", "c.feather", "c.0.5", ".tsv", "c.new"]
         {
             assert_eq!(rows(name), None, "{name}");

@@ -21,9 +21,10 @@ use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::KindScan;
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
+use crate::present::FlowScan;
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use endings::Ending;
-pub(crate) use endings::packed_by;
+pub(crate) use endings::{ModuleForm, modules_by, packed_by};
 pub use endings::{Written, table_endings};
 pub use paths::Paths;
 pub(crate) use plain::PlainWriter;
@@ -322,6 +323,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) number: N,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: &'a [f64],
+    /// Flow of the next node, if it is written.
+    pub(crate) flow: Option<FlowScan>,
     /// Stability of each node, if it is written.
     pub(crate) stability: Option<StabilityScan<'a>>,
     /// Kind of each node, and the names of both, if nodes are of two.
@@ -358,6 +361,7 @@ pub(crate) fn write_paths(
         count: total,
         number: mut next_number,
         weights,
+        mut flow,
         mut stability,
         kinds,
         groups: mut next_groups,
@@ -367,6 +371,7 @@ pub(crate) fn write_paths(
     let mut kinds = kinds.filter(|_| nodes.has_header || is_table(output));
     let shape = OutputShape {
         has_weights: !weights.is_empty(),
+        has_flow: flow.is_some(),
         has_stability: stability.is_some(),
         has_kinds: kinds.is_some(),
         groups: nodes.group_count,
@@ -379,6 +384,7 @@ pub(crate) fn write_paths(
     for_each_name(&mut |name| {
         groups.clear();
         next_groups(&mut groups)?;
+        let flow = flow.as_mut().map(FlowScan::next).transpose()?;
         let stability = match &mut stability {
             Some(scan) => scan.next()?,
             None => None,
@@ -392,7 +398,7 @@ pub(crate) fn write_paths(
         if let Some(number) = next_number()? {
             let weight = weights.get(done as usize).copied();
             writer.push(
-                Row { name, community: number, weight, stability, kind, groups: &groups },
+                Row { name, community: number, weight, flow, stability, kind, groups: &groups },
                 separator,
             )?;
         }
@@ -425,6 +431,7 @@ mod tests {
             count: labels.len() as u64,
             number: || Ok(numbers.next().flatten()),
             weights: &[],
+            flow: None,
             stability: None,
             kinds: None,
             groups: |_: &mut Vec<u32>| Ok(()),

@@ -14,6 +14,8 @@ pub(super) struct Row<'a> {
     pub(super) community: u64,
     /// Weight of the node's edges inside its community.
     pub(super) weight: Option<f64>,
+    /// Share of the steps of a random walk that end at the node.
+    pub(super) flow: Option<f64>,
     /// Share of the starts in which it stays with its community.
     pub(super) stability: Option<f64>,
     /// Name of its kind, if nodes are of two and columns have names.
@@ -26,6 +28,7 @@ pub(super) struct Row<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct OutputShape {
     pub(super) has_weights: bool,
+    pub(super) has_flow: bool,
     pub(super) has_stability: bool,
     pub(super) has_kinds: bool,
     pub(super) groups: usize,
@@ -38,11 +41,12 @@ pub(super) struct OutputShape {
 impl OutputShape {
     /// Returns the columns of a table.
     fn columns(self) -> Vec<OutputColumn> {
-        let Self { has_weights, has_stability, has_kinds, is_path, .. } = self;
+        let Self { has_weights, has_flow, has_stability, has_kinds, is_path, .. } = self;
         let given = [
             (true, "node", ValueKind::Name),
             (true, "community", ValueKind::Number),
             (has_weights, "weight", ValueKind::Real),
+            (has_flow, "flow", ValueKind::Real),
             (has_stability, "stability", ValueKind::Real),
             (has_kinds, "kind", ValueKind::Text),
             (is_path, "path", ValueKind::Text),
@@ -69,6 +73,7 @@ impl OutputShape {
         names.push(if self.is_path { "path" } else { "community" }.to_owned());
         names.extend(self.group_columns().map(|column| column.name));
         names.extend(self.has_weights.then(|| "weight".to_owned()));
+        names.extend(self.has_flow.then(|| "flow".to_owned()));
         names.extend(self.has_stability.then(|| "stability".to_owned()));
         names.extend(self.has_kinds.then(|| "kind".to_owned()));
         names
@@ -76,13 +81,14 @@ impl OutputShape {
 
     /// Returns the values of a row of a table.
     fn values(self, row: Row<'_>) -> impl Iterator<Item = Value<'_>> {
-        let Row { name, community, weight, stability, kind, groups } = row;
+        let Row { name, community, weight, flow, stability, kind, groups } = row;
         let path = self.is_path.then(|| Value::Path(path_of(community, groups)));
         let count = if self.is_path { 0 } else { self.groups };
         let group = move |at: usize| groups.get(at).map(|&group| Value::Number(group.into()));
         let first = [Value::Name(name), Value::Number(community)];
+        let (weight, stability) = (weight.map(Value::Weight), stability.map(Value::Share));
         let kind = kind.map(|kind| Value::Name(kind.as_bytes()));
-        let rest = [weight.map(Value::Weight), stability.map(Value::Share), kind, path];
+        let rest = [weight, flow.map(Value::Exact), stability, kind, path];
         first
             .into_iter()
             .chain(rest.into_iter().flatten())
@@ -157,6 +163,9 @@ impl CommunityWriter {
         }
         if let Some(weight) = row.weight {
             self.lines.bytes(b"\t").weight(weight);
+        }
+        if let Some(flow) = row.flow {
+            self.lines.bytes(b"\t").bytes(flow.to_string().as_bytes());
         }
         if let Some(stability) = row.stability {
             self.lines.bytes(b"\t").thousandths(stability);
@@ -249,6 +258,7 @@ mod tests {
 
     const PLAIN: OutputShape = OutputShape {
         has_weights: false,
+        has_flow: false,
         has_stability: false,
         has_kinds: false,
         groups: 0,
@@ -265,6 +275,7 @@ mod tests {
                 name,
                 community: 7,
                 weight: shape.has_weights.then_some(0.1 + 0.2),
+                flow: shape.has_flow.then_some(0.0625),
                 stability: shape.has_stability.then_some(0.5),
                 kind: shape.has_kinds.then_some("user"),
                 groups: &groups[..groups.len().min(shape.groups)],
@@ -292,6 +303,9 @@ mod tests {
         assert_eq!(written("c", kinds), text);
         let json = "{\"node\":\"a,\\\"b\\\"\",\"community\":7,\"kind\":\"user\"}\n{\"node\":\"#c\",\"community\":7,\"kind\":\"user\"}\n";
         assert_eq!(written("c.jsonl", kinds), json);
+        let flow = OutputShape { has_flow: true, has_stability: true, ..named };
+        let text = "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
+        assert_eq!(written("c", flow), text);
         let path = OutputShape { groups: 2, is_path: true, ..named };
         assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n#c\t7:3\n");
         let weights = OutputShape { has_weights: true, ..PLAIN };

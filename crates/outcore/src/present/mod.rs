@@ -13,6 +13,7 @@
 //! [`memory_bytes_for`]; data per node or per pair of communities is sorted on disk.
 
 mod earlier;
+mod flow;
 #[cfg(test)]
 mod level_tests;
 mod levels;
@@ -23,14 +24,17 @@ mod representatives;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use earlier::Earlier;
+pub(crate) use flow::{Flow, FlowScan};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 pub(crate) use summary::Sums;
+pub(crate) use tree::{ModuleRows, check_module_names, write_modules};
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
@@ -106,6 +110,8 @@ pub struct PresentOptions {
     pub rows: RowForm,
     /// Whether to write the weight of each node's edges inside its community.
     pub member_weights: bool,
+    /// Whether to write the flow of each node: the share of the steps of a random walk that end there.
+    pub flow: bool,
     /// Whether text begins with a line of the names of its columns.
     pub output_header: bool,
 }
@@ -146,6 +152,7 @@ impl Default for PresentOptions {
             levels: LevelForm::default(),
             rows: RowForm::default(),
             member_weights: false,
+            flow: false,
             output_header: false,
         }
     }
@@ -295,9 +302,15 @@ impl PresentedScan<'_> {
     /// Panics after the last node.
     #[inline]
     pub fn next_number(&mut self) -> Result<Option<u64>> {
+        Ok(self.next_label()?.map(|label| self.presented.number_of(label)))
+    }
+
+    /// Returns the label of the next node, if it has one; otherwise like [`PresentedScan::next_number`].
+    #[inline]
+    pub(crate) fn next_label(&mut self) -> Result<Option<u32>> {
         let label = self.labels.next()?.expect("called at most once per node");
         let label = self.relabel.as_mut().map_or(label, |relabel| relabel.label(label));
-        Ok((label != Presented::NONE).then(|| self.presented.number_of(label)))
+        Ok((label != Presented::NONE).then_some(label))
     }
 }
 
@@ -331,6 +344,22 @@ pub(crate) fn memory_bytes_for(
     };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
     labels + matching.max(inside).max(levels)
+}
+
+/// Returns the memory to find the flow of nodes and to write it, labels of all results included. Files of Infomap have
+/// modules of `level_count` levels; others have 0.
+pub(crate) fn flow_bytes(
+    nodes: u64,
+    scan: &ClusterMemory,
+    result_count: u64,
+    level_count: u64,
+) -> u64 {
+    let modules = match level_count {
+        0 => 0,
+        // Levels below the communities have more modules than these, each twice as many at the least.
+        levels => tree::MODULE_BYTES * nodes * levels + Workbench::BUDGET_MIN,
+    };
+    result_count * 4 * nodes + modules.max(scan.scratch_bytes + scan.block_bytes)
 }
 
 /// Returns the minimum memory limit for reading an earlier result and given labels; 0 without either.

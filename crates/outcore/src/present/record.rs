@@ -1,6 +1,7 @@
 //! Records that are sorted to present communities: nodes by pair of communities, pairs by number of shared nodes, names
 //! by community number.
 
+use super::tree::falling;
 use crate::pack::{get_varint, put_varint};
 use crate::sort::Record;
 
@@ -103,6 +104,32 @@ pub(crate) struct NamePiece {
     pub(crate) bytes: [u8; NAME_PIECE_BYTES],
 }
 
+impl NamePiece {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(self.number, out);
+        put_varint(u64::from(self.order), out);
+        // The bits of most weights end in zeros.
+        put_varint(self.value.swap_bytes(), out);
+        put_varint(u64::from(self.part), out);
+        out.push(self.len << 1 | u8::from(self.is_last));
+        out.extend_from_slice(&self.bytes[..usize::from(self.len)]);
+    }
+
+    fn get(bytes: &[u8], at: &mut usize) -> Option<Self> {
+        let number = get_varint(bytes, at)?;
+        let order = get_varint(bytes, at)?.try_into().ok()?;
+        let value = get_varint(bytes, at)?.swap_bytes();
+        let part = get_varint(bytes, at)?.try_into().ok()?;
+        let mark = *bytes.get(*at)?;
+        let (len, is_last) = (mark >> 1, mark & 1 == 1);
+        let mut piece = [0; NAME_PIECE_BYTES];
+        let found = bytes.get(*at + 1..*at + 1 + usize::from(len))?;
+        piece.get_mut(..found.len())?.copy_from_slice(found);
+        *at += 1 + usize::from(len);
+        Some(Self { number, order, value, part, len, is_last, bytes: piece })
+    }
+}
+
 impl Record for NamePiece {
     type Key = u128;
 
@@ -112,31 +139,40 @@ impl Record for NamePiece {
     }
 
     fn encode(records: &[Self], out: &mut Vec<u8>) {
-        for record in records {
-            put_varint(record.number, out);
-            put_varint(u64::from(record.order), out);
-            // The bits of most weights end in zeros.
-            put_varint(record.value.swap_bytes(), out);
-            put_varint(u64::from(record.part), out);
-            out.push(record.len << 1 | u8::from(record.is_last));
-            out.extend_from_slice(&record.bytes[..usize::from(record.len)]);
-        }
+        records.iter().for_each(|record| record.put(out));
     }
 
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
         let mut at = 0;
         for _ in 0..count {
-            let number = get_varint(bytes, &mut at)?;
-            let order = get_varint(bytes, &mut at)?.try_into().ok()?;
-            let value = get_varint(bytes, &mut at)?.swap_bytes();
-            let part = get_varint(bytes, &mut at)?.try_into().ok()?;
-            let mark = *bytes.get(at)?;
-            let (len, is_last) = (mark >> 1, mark & 1 == 1);
-            let mut piece = [0; NAME_PIECE_BYTES];
-            let found = bytes.get(at + 1..at + 1 + usize::from(len))?;
-            piece.get_mut(..found.len())?.copy_from_slice(found);
-            at += 1 + usize::from(len);
-            out.push(Self { number, order, value, part, len, is_last, bytes: piece });
+            out.push(Self::get(bytes, &mut at)?);
+        }
+        (at == bytes.len()).then_some(())
+    }
+}
+
+/// Piece of the name of a node in the module `number`, whose node `order` has a flow with the bits `value`. The node with
+/// the most flow comes first. Sorting is stable, so the pieces of a name stay in order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FlowPiece(pub(super) NamePiece);
+
+impl Record for FlowPiece {
+    type Key = u128;
+
+    fn key(&self) -> u128 {
+        let Self(NamePiece { number, order, value, .. }) = self;
+        let (module, flow) = (u128::from(*number) << 96, u128::from(falling(*value)) << 32);
+        module | flow | u128::from(*order)
+    }
+
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        records.iter().for_each(|Self(piece)| piece.put(out));
+    }
+
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let mut at = 0;
+        for _ in 0..count {
+            out.push(Self(NamePiece::get(bytes, &mut at)?));
         }
         (at == bytes.len()).then_some(())
     }

@@ -8,17 +8,18 @@ use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
-    LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
+    DIRECTED, FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
     SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::{self, MembershipOptions};
-use crate::output::{self, NodeOutput, SummaryWriter, Written, write_paths};
+use crate::output::{self, NodeOutput, SummaryWriter, Written, modules_by, write_paths};
 use crate::present::{
-    Earlier, Inside, LargestReport, Levels, Look, PresentOptions, Presented, RowForm, Sums,
-    Workbench, match_numbers, memory_bytes_for, write_members, write_representatives,
+    Earlier, Flow, Inside, LargestReport, LevelForm, Levels, Look, ModuleRows, PresentOptions,
+    Presented, RowForm, Sums, Workbench, check_module_names, flow_bytes, match_numbers,
+    memory_bytes_for, write_members, write_modules, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -86,10 +87,50 @@ impl<'a> Targets<'a> {
     /// communities of an earlier result have a node in the graph.
     pub(crate) fn min_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
         let look = self.options.look();
+        let flow = self.flow_bytes(graph, threads);
         if self.options.earlier.is_none() && look == Look::None {
+            return flow;
+        }
+        self.bytes_with(graph, look, earlier, threads).max(flow)
+    }
+
+    /// Returns whether the flow of nodes is written.
+    fn has_flow(&self) -> bool {
+        self.options.flow || self.has_modules()
+    }
+
+    /// Returns whether a result is a file of Infomap.
+    fn has_modules(&self) -> bool {
+        self.outputs.iter().any(|path| modules_by(path).is_some())
+    }
+
+    /// Returns the memory to find and write the flow of nodes, labels included.
+    fn flow_bytes(&self, graph: &Graph, threads: usize) -> u64 {
+        if !self.has_flow() {
             return 0;
         }
-        self.bytes_with(graph, look, earlier, threads)
+        let scan = ClusterMemory::of_scans(graph, threads);
+        let level_count = u64::from(self.has_modules()) * (1 + u64::from(self.levels));
+        flow_bytes(graph.node_count(), &scan, self.outputs.len() as u64, level_count)
+    }
+
+    /// Refuses what the flow of this graph, or the files of Infomap, cannot hold, before the work.
+    ///
+    /// # Errors
+    /// `Usage`; `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
+    pub(crate) fn check_flow(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
+        if self.has_flow() && graph.is_directed() {
+            let option = if self.options.flow { FLOW } else { OUTPUT.of(self.outputs[0].display()) };
+            let message = format_args!("{option} needs an undirected graph");
+            return Err(Error::usage(message)
+                .note("the flow of a directed graph is not known")
+                .hint(format_args!("build it without {DIRECTED}, or leave the flow out")));
+        }
+        let bench = bench(context, 0);
+        self.outputs.iter().try_for_each(|path| match modules_by(path) {
+            Some(form) => check_module_names(&bench, graph, (form, path)),
+            None => Ok(()),
+        })
     }
 
     fn bytes_with(&self, graph: &Graph, look: Look, earlier: u64, threads: usize) -> u64 {
@@ -136,9 +177,17 @@ impl<'a> Targets<'a> {
             (REPRESENTATIVES, &self.representatives),
             (SUMMARY, &self.summaries),
         ] {
-            paths.iter().try_for_each(|path| Written::ROWS.check(&option, path))?;
+            let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
+            paths.iter().try_for_each(|path| written.check(&option, path))?;
             paths.iter().try_for_each(|path| output::refuse_absent(path))?;
         }
+        if self.options.flow && rows != RowForm::Nodes {
+            return refuse(
+                format_args!("{FLOW} and {ROWS} cannot be written to one file").into(),
+                "leave one of them out".into(),
+            );
+        }
+        self.check_modules()?;
         let table = self.outputs.iter().find(|path| output::is_table(path));
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
@@ -150,6 +199,29 @@ impl<'a> Targets<'a> {
                 .into(),
             ),
         }
+    }
+
+    /// Refuses options for which the files of Infomap have no place.
+    fn check_modules(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, flow, output_header, .. } = *self.options;
+        let Some(path) = self.outputs.iter().find(|path| modules_by(path).is_some()) else {
+            return Ok(());
+        };
+        let given = [
+            (rows != RowForm::Nodes, ROWS),
+            (member_weights, MEMBER_WEIGHTS),
+            (flow, FLOW),
+            (self.stability, STABILITY),
+            (output_header, OUTPUT_HEADER),
+        ];
+        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        let path = path.display();
+        let message = format_args!("{option} has no effect on `{path}`, a file of Infomap");
+        Err(Error::usage(message).note("it has the modules and the flow of each node").hint(
+            format_args!("leave {option} out, or use another name, such as one that ends in .tsv"),
+        ))
     }
 
     /// Refuses names of columns if the output has no place for them, or has them anyway.
@@ -388,7 +460,8 @@ pub(crate) fn divide(
     }
     context.stage(Stage::Levels, |context| {
         context.begin(Stage::Levels, None, "nodes")?;
-        let form = targets.options.levels;
+        // Paths of Infomap are numbered by flow, from groups numbered over all nodes.
+        let form = if targets.has_modules() { LevelForm::Columns } else { targets.options.levels };
         let levels = crate::present::divide(&bench(context, 0), groupings, presented, form)?;
         let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
         let summary = match counts.as_slice() {
@@ -399,17 +472,73 @@ pub(crate) fn divide(
     })
 }
 
+/// Computes the flow of the nodes, if it is written.
+pub(crate) fn find_flow(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    targets: &Targets<'_>,
+) -> Result<Option<Flow>> {
+    if !targets.has_flow() {
+        return Ok(None);
+    }
+    context.stage(Stage::Represent, |context| {
+        context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
+        let flow = Flow::of(&bench(context, 0), graph)?;
+        let nodes = format_counted(graph.node_count(), "node", "nodes");
+        Ok((Some(flow), format!("flow of {nodes}")))
+    })
+}
+
+/// What is written of the nodes, besides their communities.
+pub(crate) struct OfNodes<'a> {
+    pub(crate) inside: &'a Inside,
+    pub(crate) stability: Option<&'a Stability>,
+    pub(crate) flow: Option<&'a Flow>,
+    pub(crate) levels: Option<Levels>,
+    /// Code length of the communities as they were found.
+    pub(crate) code_length: Option<f64>,
+}
+
+/// Writes a file of Infomap.
+fn write_infomap(
+    context: &Context<'_>,
+    graph: &Graph,
+    presented: &Presented,
+    (levels, of_nodes): (Option<&Levels>, &OfNodes<'_>),
+    (form, output): (output::ModuleForm, &Path),
+) -> Result<u64> {
+    let flow = of_nodes.flow.expect("it was found for this output");
+    let counts = levels.map_or(&[][..], Levels::group_counts);
+    let modules = presented.community_count() + counts.iter().sum::<u64>();
+    let bytes = ModuleRows::bytes(presented.node_count(), modules);
+    let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
+    let is_whole = counts.is_empty() && presented.small_nodes == 0;
+    let code_length = of_nodes.code_length.filter(|_| is_whole);
+    let rows = ModuleRows { presented, levels, flow, code_length };
+    write_modules(&bench(context, budget), graph, &rows, (form, output))
+}
+
 /// Writes a result.
 pub(crate) fn write(
     context: &mut Context<'_>,
     graph: &Graph,
     presented: &Presented,
-    (inside, stability): (&Inside, Option<&Stability>),
-    levels: Option<Levels>,
+    mut of_nodes: OfNodes<'_>,
     (options, output): (&PresentOptions, &Path),
 ) -> Result<()> {
     let PresentOptions { rows, output_header: has_header, .. } = *options;
+    let levels = of_nodes.levels.take();
+    let OfNodes { inside, stability, .. } = of_nodes;
     context.stage(Stage::Write, |context| {
+        if let Some(form) = modules_by(output) {
+            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
+            let given = (levels.as_ref(), &of_nodes);
+            let bytes = write_infomap(context, graph, presented, given, (form, output))?;
+            if let Some(levels) = levels {
+                levels.remove(&bench(context, 0));
+            }
+            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
+        }
         if rows != RowForm::Nodes {
             context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
             let budget = sort_budget(context, 0, Workbench::BUDGET_MIN);
@@ -436,6 +565,11 @@ pub(crate) fn write(
             count: presented.node_count(),
             number: || numbers.next_number(),
             weights: &inside.weights,
+            flow: of_nodes
+                .flow
+                .filter(|_| options.flow)
+                .map(|flow| flow.scan(context.files))
+                .transpose()?,
             stability: stability.map(|stability| stability.scan(context.files)).transpose()?,
             kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
             groups: |groups: &mut Vec<u32>| match &mut lines {

@@ -1,0 +1,427 @@
+//! Communities in the files of Infomap: `.tree`, a path of modules for each node, or `.clu`, its top module.
+//!
+//! ```text
+//!  label, groups, flow of each node --sums--> flow of each module
+//!                 |                               `--sort, top down--> place and rank of each module
+//!                 `--(place of its module, flow, node, name)--sort--> lines
+//! ```
+//!
+//! As in Infomap, modules are numbered from 1 within their parent, those with more flow first, and so are the nodes of a
+//! module; ties go to the smaller number, or the earlier node. A module that is all of its parent is left out of paths.
+//! Memory in addition to the labels: at most [`MODULE_BYTES`] per module of any level, and the budget of the sort.
+
+use super::flow::Flow;
+use super::levels::LevelColumns;
+use super::matching::Workbench;
+use super::record::FlowPiece;
+use super::representatives::put_name;
+use super::{Levels, Presented, record::NamePiece};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Graph;
+use crate::ids::{Fingerprint, number};
+use crate::output::{LineWriter, ModuleForm};
+use crate::progress::{Event, REPORT_NODES, notify};
+use crate::sort::Sorted;
+use std::path::Path;
+
+/// Bytes of memory per module, while they are ordered.
+pub(super) const MODULE_BYTES: u64 = 24;
+const NONE: u32 = Presented::NONE;
+
+/// What is written of the nodes.
+pub(crate) struct ModuleRows<'a> {
+    pub(crate) presented: &'a Presented,
+    pub(crate) levels: Option<&'a Levels>,
+    pub(crate) flow: &'a Flow,
+    /// Code length of exactly these modules, if it is known.
+    pub(crate) code_length: Option<f64>,
+}
+
+/// Modules of a level, while their flow is summed.
+struct Level {
+    flow: Vec<f64>,
+    parent: Vec<u32>,
+}
+
+/// Modules of a level, by their place in the order of lines.
+struct Ranked {
+    /// Place of the parent.
+    parents: Vec<u32>,
+    /// Number within the parent, from 1; 0 for a module that is all of its parent.
+    ranks: Vec<u32>,
+}
+
+/// Reader of the modules of each node, from the top.
+struct ModuleScan<'a> {
+    labels: super::PresentedScan<'a>,
+    groups: Option<LevelColumns>,
+}
+
+impl ModuleRows<'_> {
+    /// Returns the memory to order this number of modules on all levels, labels of the nodes included.
+    pub(crate) fn bytes(nodes: u64, modules: u64) -> u64 {
+        4 * nodes + MODULE_BYTES * modules
+    }
+
+    fn scan(&self, bench: &Workbench<'_>) -> Result<ModuleScan<'_>> {
+        let groups = self.levels.map(|levels| levels.lines(bench)).transpose()?;
+        Ok(ModuleScan { labels: self.presented.scan(bench.files)?, groups })
+    }
+
+    /// Returns the number of modules of each level, from the top.
+    fn counts(&self) -> Vec<u64> {
+        let below = self.levels.map_or(&[][..], Levels::group_counts);
+        let mut counts = vec![self.presented.community_count()];
+        counts.extend_from_slice(below);
+        counts
+    }
+
+    /// Sums the flow of all modules.
+    fn levels(&self, bench: &Workbench<'_>) -> Result<Vec<Level>> {
+        let empty = |&count: &u64| Level {
+            flow: vec![0.0; count as usize],
+            parent: vec![NONE; count as usize],
+        };
+        let mut levels: Vec<Level> = self.counts().iter().map(empty).collect();
+        let (mut scan, mut flow) = (self.scan(bench)?, self.flow.scan(bench.files)?);
+        let mut modules = Vec::new();
+        for node in 0..self.presented.node_count() {
+            let flow = flow.next()?;
+            if scan.next(&mut modules)? {
+                let mut parent = 0;
+                for (&module, level) in modules.iter().zip(&mut levels) {
+                    level.flow[module as usize] += flow;
+                    level.parent[module as usize] = parent;
+                    parent = module;
+                }
+            }
+            if node.is_multiple_of(REPORT_NODES) {
+                notify(bench.observer, Event::Advance { done: node })?;
+            }
+        }
+        Ok(levels)
+    }
+}
+
+impl ModuleScan<'_> {
+    /// Replaces `modules` by those of the next node; returns whether it has any.
+    fn next(&mut self, modules: &mut Vec<u32>) -> Result<bool> {
+        modules.clear();
+        let label = self.labels.next_label()?;
+        modules.push(label.unwrap_or(NONE));
+        if let Some(groups) = &mut self.groups {
+            groups.next(modules)?;
+        }
+        Ok(label.is_some())
+    }
+}
+
+/// Orders the modules of all levels; returns them by place, and the place of each module of the last level.
+fn rank(levels: Vec<Level>) -> (Vec<Ranked>, Vec<u32>) {
+    let mut places: Vec<u32> = vec![0];
+    let mut ranked = Vec::new();
+    for Level { flow, parent } in levels {
+        let parents: Vec<u32> = parent.iter().map(|&parent| places[parent as usize]).collect();
+        drop(parent);
+        let mut order: Vec<u32> = (0..flow.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| {
+            let (at, other) = (a as usize, b as usize);
+            let by_flow = || flow[other].total_cmp(&flow[at]);
+            parents[at].cmp(&parents[other]).then_with(by_flow).then(a.cmp(&b))
+        });
+        drop(flow);
+        places = vec![0; order.len()];
+        for (place, &module) in (0..).zip(&order) {
+            places[module as usize] = place;
+        }
+        let parents: Vec<u32> = order.iter().map(|&module| parents[module as usize]).collect();
+        drop(order);
+        let ranks = ranks(&parents, ranked.is_empty());
+        ranked.push(Ranked { parents, ranks });
+    }
+    (ranked, places)
+}
+
+/// Numbers the modules of each parent. At the top, a single module has a number too.
+fn ranks(parents: &[u32], is_top: bool) -> Vec<u32> {
+    let mut ranks = Vec::with_capacity(parents.len());
+    for of_parent in parents.chunk_by(|a, b| a == b) {
+        match of_parent.len() {
+            1 if !is_top => ranks.push(0),
+            count => ranks.extend(1..=count as u32),
+        }
+    }
+    ranks
+}
+
+/// Ancestors of a module: its numbers from the top down, and the place of its top module.
+fn path_of(ranked: &[Ranked], place: u32, path: &mut Vec<u32>) -> u32 {
+    path.clear();
+    let (mut place, mut top) = (place, 0);
+    for level in ranked.iter().rev() {
+        let rank = level.ranks[place as usize];
+        if rank > 0 {
+            path.push(rank);
+        }
+        top = place;
+        place = level.parents[place as usize];
+    }
+    path.reverse();
+    top
+}
+
+/// Writes the nodes by module. Returns the length of the file in bytes.
+///
+/// # Errors
+/// `BadInput` for a name that the format cannot hold; `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
+pub(crate) fn write_modules(
+    bench: &Workbench<'_>,
+    graph: &Graph,
+    rows: &ModuleRows<'_>,
+    (form, output): (ModuleForm, &Path),
+) -> Result<u64> {
+    let (ranked, places) = rank(rows.levels(bench)?);
+    let sorted = sort_nodes(bench, graph, rows, &places)?;
+    drop(places);
+    let ids = NodeIds::of(bench, graph)?;
+    let mut lines = LineWriter::create(bench.files, output)?;
+    put_header(&mut lines, rows, &ranked, form)?;
+    let mut line = ModuleLines { ranked, form, ids, current: None, path: Vec::new(), top: 0, node: 0 };
+    for_each_node(bench, sorted, rows.presented.node_count(), |piece, name| {
+        line.put(&mut lines, piece, name)
+    })?;
+    lines.finish()
+}
+
+fn put_header(
+    lines: &mut LineWriter,
+    rows: &ModuleRows<'_>,
+    ranked: &[Ranked],
+    form: ModuleForm,
+) -> Result<()> {
+    let mut path = Vec::new();
+    let leaves = ranked.last().map_or(0, |level| level.ranks.len());
+    let mut depth = 1;
+    for place in 0..leaves as u32 {
+        path_of(ranked, place, &mut path);
+        depth = depth.max(path.len() as u64 + 1);
+    }
+    let top = ranked.first().map_or(0, |level| level.ranks.len() as u64);
+    lines.bytes(b"# outcore ").bytes(env!("CARGO_PKG_VERSION").as_bytes()).end()?;
+    lines.bytes(b"# partitioned into ").number(depth).bytes(b" levels with ").number(top);
+    lines.bytes(b" top modules").end()?;
+    if let Some(code_length) = rows.code_length {
+        let text = format!("# codelength {code_length} bits");
+        lines.bytes(text.as_bytes()).end()?;
+    }
+    match form {
+        ModuleForm::Tree => lines.bytes(b"# path flow name node_id").end(),
+        ModuleForm::Clu => {
+            lines.bytes(b"# module level 1").end()?;
+            lines.bytes(b"# node_id module flow").end()
+        }
+    }
+}
+
+/// Sorts the nodes by module and flow, with their names in pieces.
+fn sort_nodes(
+    bench: &Workbench<'_>,
+    graph: &Graph,
+    rows: &ModuleRows<'_>,
+    places: &[u32],
+) -> Result<Sorted<FlowPiece>> {
+    let mut sorter = bench.sorter::<FlowPiece>(1)?;
+    let mut names = graph.names()?;
+    let (mut scan, mut flow) = (rows.scan(bench)?, rows.flow.scan(bench.files)?);
+    let (mut modules, mut named, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+    let mut node = 0;
+    while let Some(name) = names.next_name()? {
+        let flow = flow.next()?;
+        if scan.next(&mut modules)? {
+            let leaf = modules.last().copied().unwrap_or(NONE);
+            let place = u64::from(places[leaf as usize]);
+            let piece =
+                NamePiece { number: place, order: node, value: flow.to_bits(), ..NamePiece::default() };
+            put_name(piece, name, &mut named);
+            pieces.extend(named.drain(..).map(FlowPiece));
+            sorter.push(&pieces)?;
+            pieces.clear();
+        }
+        node += 1;
+        if u64::from(node).is_multiple_of(REPORT_NODES) {
+            notify(bench.observer, Event::Advance { done: node.into() })?;
+        }
+    }
+    sorter.finish()
+}
+
+fn for_each_node(
+    bench: &Workbench<'_>,
+    mut sorted: Sorted<FlowPiece>,
+    done: u64,
+    mut take: impl FnMut(&NamePiece, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut name = Vec::new();
+    while let Some(block) = sorted.next_block()? {
+        for FlowPiece(piece) in block {
+            name.extend_from_slice(&piece.bytes[..usize::from(piece.len)]);
+            if piece.is_last {
+                take(piece, &name)?;
+                name.clear();
+            }
+        }
+        notify(bench.observer, Event::Advance { done })?;
+    }
+    Ok(())
+}
+
+/// Numbers by which Infomap knows nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NodeIds {
+    /// Their names, as in a list of links.
+    Names,
+    /// Their places from 1, as in the Pajek file that `export` writes.
+    Places,
+}
+
+impl NodeIds {
+    fn of(bench: &Workbench<'_>, graph: &Graph) -> Result<Self> {
+        Ok(match other_name(bench, graph)? {
+            None => Self::Names,
+            Some(_) => Self::Places,
+        })
+    }
+}
+
+/// Returns the first name that is not a number of 32 bits.
+fn other_name(bench: &Workbench<'_>, graph: &Graph) -> Result<Option<Vec<u8>>> {
+    let mut names = graph.names()?;
+    let mut done = 0u64;
+    while let Some(name) = names.next_name()? {
+        if number(Fingerprint::of(name)).is_none_or(|number| number > u64::from(u32::MAX)) {
+            return Ok(Some(name.to_vec()));
+        }
+        done += 1;
+        if done.is_multiple_of(REPORT_NODES) {
+            notify(bench.observer, Event::Advance { done })?;
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses a graph with a name that the format cannot hold, before the work.
+///
+/// # Errors
+/// `BadInput` with the name; `CorruptFile`, `Io`, `Interrupted`.
+pub(crate) fn check_module_names(
+    bench: &Workbench<'_>,
+    graph: &Graph,
+    (form, output): (ModuleForm, &Path),
+) -> Result<()> {
+    let shown = output.display();
+    let hint = match form {
+        ModuleForm::Clu => match other_name(bench, graph)? {
+            None => return Ok(()),
+            Some(name) => {
+                let name = name.escape_ascii();
+                let message = format!("`{shown}` has numbers of nodes, and `{name}` is not one");
+                return Err(Error::new(ErrorKind::BadInput, message)
+                    .hint("use a name that ends in .tree, which has names"));
+            }
+        },
+        ModuleForm::Tree => "use a name that ends in .tsv",
+    };
+    let mut names = graph.names()?;
+    while let Some(name) = names.next_name()? {
+        if memchr::memchr2(b'\n', b'\r', name).is_some() {
+            let name = name.escape_ascii();
+            let message = format!("`{shown}` cannot hold the name `{name}`: each node is a line");
+            return Err(Error::new(ErrorKind::BadInput, message).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// State of the lines of nodes.
+struct ModuleLines {
+    ranked: Vec<Ranked>,
+    form: ModuleForm,
+    ids: NodeIds,
+    /// Place of the module of the last line.
+    current: Option<u64>,
+    /// Numbers of its ancestors and its own, and the place of the top one.
+    path: Vec<u32>,
+    top: u32,
+    /// Number of the last node in its module.
+    node: u64,
+}
+
+impl ModuleLines {
+    fn put(&mut self, lines: &mut LineWriter, piece: &NamePiece, name: &[u8]) -> Result<()> {
+        if self.current.replace(piece.number) != Some(piece.number) {
+            self.top = path_of(&self.ranked, piece.number as u32, &mut self.path);
+            self.node = 0;
+        }
+        self.node += 1;
+        let flow = f64::from_bits(piece.value);
+        match self.form {
+            ModuleForm::Tree => {
+                for &rank in &self.path {
+                    lines.number(rank.into()).bytes(b":");
+                }
+                lines.number(self.node).bytes(b" ").weight(flow);
+                lines.bytes(b" \"").bytes(name).bytes(b"\" ");
+                match self.ids {
+                    NodeIds::Names => lines.bytes(name),
+                    NodeIds::Places => lines.number(u64::from(piece.order) + 1),
+                };
+            }
+            ModuleForm::Clu => {
+                lines.bytes(name).bytes(b" ").number(u64::from(self.top) + 1);
+                lines.bytes(b" ").weight(flow);
+            }
+        }
+        lines.end()
+    }
+}
+
+/// Order of nodes with more flow first.
+pub(super) fn falling(flow: u64) -> u64 {
+    // Flow is not negative, so the order of the bits is that of the numbers.
+    u64::MAX - flow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(of: &[(u32, f64)]) -> Level {
+        let (parent, flow) = of.iter().copied().unzip();
+        Level { flow, parent }
+    }
+
+    #[test]
+    fn modules_are_numbered_by_flow_and_an_only_child_is_left_out() {
+        let top = level(&[(0, 0.2), (0, 0.5), (0, 0.3)]);
+        // The module 1 has the children 0 and 3, the module 0 has 1 and 4, the module 2 only 2.
+        let below = level(&[(1, 0.2), (0, 0.1), (2, 0.3), (1, 0.3), (0, 0.1)]);
+        let (ranked, places) = rank(vec![top, below]);
+        let mut path = Vec::new();
+        let mut paths = Vec::new();
+        for place in places {
+            let top = path_of(&ranked, place, &mut path);
+            paths.push((path.clone(), top));
+        }
+        let expected: [(&[u32], u32); 5] =
+            [(&[1, 2], 0), (&[3, 1], 2), (&[2], 1), (&[1, 1], 0), (&[3, 2], 2)];
+        assert_eq!(paths, expected.map(|(path, top)| (path.to_vec(), top)));
+    }
+
+    #[test]
+    fn a_single_community_has_a_number() {
+        let (ranked, places) = rank(vec![level(&[(0, 1.0)])]);
+        let mut path = Vec::new();
+        assert_eq!(path_of(&ranked, places[0], &mut path), 0);
+        assert_eq!(path, [1]);
+    }
+}
