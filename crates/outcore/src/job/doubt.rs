@@ -67,20 +67,21 @@ fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
                 format_count(least), format_count(most)
             ))
         }
-        None if found.trials > 1 => Some(format!(
-            "only one of {} found these communities: the others are more than 2 % worse",
-            format_counted(found.trials.into(), "start", "starts")
-        )),
+        None if found.trials > 1 => found.trial_losses.iter().any(|&loss| loss > 0.0).then(|| {
+            format!(
+                "only one of {} found these communities: the others are more than 2 % worse",
+                format_counted(found.trials.into(), "start", "starts")
+            )
+        }),
         None => alone(options),
     }
 }
 
 /// Says that there was one start, if another number was asked for or none.
 fn alone(options: &ClusterOptions) -> Option<String> {
-    if !options.method.takes(MethodOption::Trials)
-        || options.trials == Some(1)
-        || options.initial.is_some()
-    {
+    // Of several resolutions, only one has several starts.
+    let is_one = options.result_count() > 1 || options.initial.is_some();
+    if is_one || !options.method.takes(MethodOption::Trials) || options.trials == Some(1) {
         return None;
     }
     Some(match (options.trials, options.stability) {
@@ -127,7 +128,11 @@ mod tests {
 
     /// Returns a graph without communities: each node has `degree` edges to others.
     fn random(nodes: u32, degree: u32) -> Edges {
-        let mut next = 1u64;
+        random_from(nodes, degree, 1)
+    }
+
+    fn random_from(nodes: u32, degree: u32, seed: u64) -> Edges {
+        let mut next = seed;
         let mut below = |bound: u32| {
             next = next
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -163,6 +168,62 @@ mod tests {
                 assert_eq!(doubted(&edges, &options), Vec::<String>::new());
             }
         }
+    }
+
+    /// Returns groups of `size` nodes, each with about `inside` edges inside and `outside` to any node.
+    fn planted(groups: u32, size: u32, inside: u32, outside: u32) -> Edges {
+        let mut random = random(groups * size, outside);
+        for group in 0..groups {
+            let own = random_from(size, inside, u64::from(group) + 2);
+            let of_group =
+                own.edges.iter().map(|&(a, b, w)| (a + group * size, b + group * size, w));
+            random.edges.extend(of_group);
+        }
+        random
+    }
+
+    /// Starts agree on them, so they are no chance, although few edges are inside.
+    #[test]
+    fn large_equal_groups_are_not_those_of_a_random_graph() {
+        let options = ClusterOptions {
+            method: Method::Modularity,
+            trials: Some(5),
+            ..ClusterOptions::default()
+        };
+        let edges = planted(4, 500, 10, 14);
+        let found =
+            cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
+        assert!(found.modularity <= CHANCE * found.chance_modularity.unwrap());
+        assert_eq!(doubts(&options, &found), Vec::<String>::new());
+    }
+
+    #[test]
+    fn starts_that_say_nothing_are_reported() {
+        let options = ClusterOptions::default();
+        let edges = ring_of_cliques(30, 5);
+        let found =
+            cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
+        let first = |options: &ClusterOptions, found: Communities| {
+            doubts(options, &found).first().cloned().unwrap_or_default()
+        };
+        assert_eq!(first(&options, found.clone()), "");
+        let counts = Communities { trial_community_counts: vec![30, 19, 30], ..found.clone() };
+        assert!(first(&options, counts).contains("from 19 to 30"));
+        let worse = Communities {
+            trial_agreement: None,
+            trial_losses: vec![0.0, 0.5],
+            trials: 2,
+            ..found.clone()
+        };
+        assert!(first(&options, worse).starts_with("only one of 2 starts"));
+        let alone = Communities { trial_agreement: None, trials: 1, ..found.clone() };
+        assert!(first(&options, alone.clone()).contains("--trials 5"));
+        let asked = ClusterOptions { trials: Some(9), ..options.clone() };
+        assert!(first(&asked, alone.clone()).starts_with("`--trials 9` had no effect"));
+        let one = ClusterOptions { trials: Some(1), ..options.clone() };
+        assert_eq!(first(&one, alone), "");
+        let together = Communities { community_count: 1, divided: Some((0.4, 6)), ..found };
+        assert!(first(&options, together).contains("`--method modularity` finds 6 communities"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Maximum number of arcs of a network of communities, and the bytes of each, its share of the communities included:
 /// together not more than a contraction needs.
 pub(crate) const MOST_ARCS: u64 = 3 << 18;
-pub(crate) const ARC_BYTES: u64 = 80;
+pub(crate) const ARC_BYTES: u64 = 64;
 /// Minimum number of arcs that each community can keep: with fewer, the tree would be one of chance.
 const LEAST_ARCS: u64 = 8;
 /// A level with more arcs is surveyed first: one of this number of its blocks. If nodes with less than this share of the
@@ -177,13 +177,13 @@ impl<O: Sums> Network<O> {
     /// Merges the best pair again and again until no two communities have arcs between them; returns the tree.
     pub(crate) fn merged(mut self) -> Vec<Merge> {
         self.rate_all();
-        let mut bound = 2 * self.heap.len() + self.parts.len();
+        let mut bound = self.heap.len() / 2 * 3 + self.parts.len();
         while let Some((a, b, gain)) = self.next() {
             self.merge(a, b, gain);
             if self.heap.len() > bound {
                 // Outdated pairs make up most of the heap.
                 self.rate_all();
-                bound = 2 * self.heap.len() + self.parts.len();
+                bound = self.heap.len() / 2 * 3 + self.parts.len();
             }
         }
         self.merges
