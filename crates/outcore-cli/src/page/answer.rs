@@ -71,6 +71,10 @@ fn sure(found: &CommunitiesReport) -> String {
             100.0 * share,
             format_counted(found.trial_count, "start", "starts")
         ),
+        None if found.trial_count > 1 => format!(
+            "only one of {} found these communities; the others are more than 2 % worse.",
+            format_counted(found.trial_count, "start", "starts")
+        ),
         None if found.method.takes(MethodOption::Trials) => {
             "there was one start; --trials 5 compares several.".into()
         }

@@ -84,6 +84,8 @@ impl ClusterJob<'_> {
             cycles: 0,
             trials: 1,
             trial_losses: Vec::new(),
+            trial_community_counts: Vec::new(),
+            divided: None,
             trial_agreement: None,
             chance_modularity: None,
             undivided_length: None,

@@ -223,7 +223,8 @@ impl SizeForMemory {
         workshop + decoded + max_nodes * size_of::<NodeSums>() as u64
     }
 
-    /// Returns the bytes of sorter, writer, and a level in memory.
+    /// Returns the bytes of sorter, writer, and a level in memory; a network of communities, which is merged when no
+    /// contraction runs, takes no more.
     fn contraction_bytes(&self) -> u64 {
         let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
         most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)

@@ -239,6 +239,8 @@ impl FinalCommunities {
             cycles: self.history.cycles,
             trials: self.history.trials.max(1),
             trial_losses: self.history.losses,
+            trial_community_counts: self.history.counts,
+            divided: self.history.divided,
             trial_agreement: self.history.agreement,
             chance_modularity: None,
             undivided_length: None,

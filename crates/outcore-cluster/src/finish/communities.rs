@@ -50,6 +50,10 @@ pub struct Communities {
     /// Amount by which the objective of each start was below the best, up to the level on which they were compared: in
     /// bits per step for the map equation, otherwise as a share of the total weight. Empty with one start.
     pub trial_losses: Vec<f64>,
+    /// Number of communities of each start that is nearly as good as the best. Empty with one start.
+    pub trial_community_counts: Vec<u64>,
+    /// Modularity and number of the communities that maximize it, if the map equation keeps all nodes together.
+    pub divided: Option<(f64, u64)>,
     /// Mean share of nodes that stay with the communities of the best start in another one; `None` with one start.
     pub trial_agreement: Option<f64>,
     /// Modularity that can be found in a random graph with these degrees; only for large, unweighted graphs that are

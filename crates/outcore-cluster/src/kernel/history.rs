@@ -37,6 +37,12 @@ pub(crate) struct History {
     pub(crate) trials: u32,
     /// Amount by which the objective of each start was below the best.
     pub(crate) losses: Vec<f64>,
+    /// Number of communities of each start that is nearly as good as the best.
+    #[serde(default)]
+    pub(crate) counts: Vec<u64>,
+    /// Modularity and number of the communities that maximize it, if all nodes are in one.
+    #[serde(default)]
+    pub(crate) divided: Option<(f64, u64)>,
     /// Mean share of nodes that stay with the communities of the best start in another one.
     pub(crate) agreement: Option<f64>,
     pub(crate) converged: bool,
@@ -85,6 +91,7 @@ impl History {
         if other.trials > 0 {
             self.trials = self.trials.max(1) + other.trials - 1;
             (self.losses, self.agreement) = (other.losses, other.agreement);
+            self.counts = other.counts;
         }
         other.reported.into_iter().for_each(|sweep| self.notify(sweep));
     }

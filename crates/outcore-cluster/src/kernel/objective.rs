@@ -134,6 +134,11 @@ pub trait Sums: Objective + Sized + Send {
     fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
+    /// Returns the total of all exits as a share of the strength, whose names cost plogp of it; 0 if the objective is a
+    /// sum over communities.
+    fn exits(&self) -> f64 {
+        0.0
+    }
     /// Returns the objective up to a constant of the graph, as a share of the strength or in bits per step: larger is
     /// better. `inside` is the weight of the arcs inside communities, with loops counted twice.
     fn quality(&self, inside: f64) -> f64;

@@ -55,6 +55,11 @@ impl Method {
         self.spec().resolution.as_ref().map_or(Some(1.0), |resolution| resolution.default)
     }
 
+    /// Returns the method that finds communities of maximum modularity.
+    pub fn of_modularity() -> Self {
+        Self::Modularity
+    }
+
     /// Returns whether the method works on several levels, which requires undirected edges.
     pub fn is_multilevel(self) -> bool {
         self.levels().is_some()

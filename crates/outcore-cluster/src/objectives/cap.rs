@@ -196,6 +196,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn label_bound(&self) -> usize {
         self.objective.label_bound()
     }
+    fn exits(&self) -> f64 {
+        self.objective.exits()
+    }
     fn quality(&self, inside: f64) -> f64 {
         self.objective.quality(inside)
     }

@@ -214,6 +214,10 @@ impl Sums for CodeLength {
         self.modules.len()
     }
 
+    fn exits(&self) -> f64 {
+        self.cut * self.unit
+    }
+
     fn quality(&self, _inside: f64) -> f64 {
         let lengths: f64 = self.modules.iter().map(|module| module.length).sum();
         -(plogp(self.cut * self.unit) + lengths)

@@ -246,6 +246,82 @@ fn known_answers_are_found() {
     }
 }
 
+/// Returns a graph of groups of 10 in 100 in 1,000 nodes.
+fn nested(nodes: u32) -> Edges {
+    let mut state = 7u64;
+    let mut below = |bound: u32| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % u64::from(bound)) as u32
+    };
+    let mut ends: Vec<(u32, u32)> = (0..8 * nodes)
+        .map(|_| {
+            let size = match below(100) {
+                0..60 => 10,
+                60..85 => 100,
+                85..95 => 1000,
+                _ => nodes,
+            };
+            let node = below(nodes);
+            let other = node / size * size + below(size);
+            (node.min(other), node.max(other))
+        })
+        .filter(|(a, b)| a != b)
+        .collect();
+    ends.sort_unstable();
+    ends.dedup();
+    Edges::new(nodes, ends)
+}
+
+/// A large graph has one start by default, which must still find the scale at which nested groups are best: no cut of
+/// the levels that led to the result is better, nor one of the planted groups.
+#[test]
+fn no_cut_of_its_own_hierarchy_is_better() {
+    let nodes = 8000;
+    let edges = nested(nodes);
+    let graph = edges.graph();
+    for method in [Method::MapEquation, Method::Modularity] {
+        let options = ClusterOptions { method, levels: true, ..ClusterOptions::default() };
+        let (given, limits) = (GivenLabels::default(), as_size(SizeClass::Large));
+        let found = one(POOLS[1].install(|| {
+            cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
+        }));
+        let objective = |labels: &[u32]| {
+            let rated = quality(&graph, labels, &Silent).unwrap();
+            match method {
+                Method::MapEquation => -rated.code_length.unwrap(),
+                _ => rated.modularity,
+            }
+        };
+        let best = objective(found.labels());
+        let mut groups: Vec<u32> = (0..nodes).collect();
+        for grouping in groupings(graph.files(), &found) {
+            groups.iter_mut().for_each(|group| *group = grouping[*group as usize]);
+            assert!(objective(&groups) <= best + 1e-9, "{method:?}: {}", grouping.len());
+        }
+        for size in [10, 100, 1000, nodes] {
+            let planted: Vec<u32> = (0..nodes).map(|node| node / size).collect();
+            assert!(objective(&planted) <= best + 1e-9, "{method:?}: {size}");
+        }
+    }
+}
+
+/// A number of starts that is asked for is tried, however large the graph is.
+#[test]
+fn starts_that_are_asked_for_are_tried_on_large_graphs() {
+    let edges = nested(2000);
+    let graph = edges.graph();
+    for (trials, stability) in [(Some(4), false), (None, true), (Some(3), true)] {
+        let options = ClusterOptions { trials, stability, ..ClusterOptions::default() };
+        let (given, limits) = (GivenLabels::default(), as_size(SizeClass::Large));
+        let found =
+            one(cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent));
+        assert_eq!(found.trials, trials.unwrap_or(5));
+        assert_eq!(found.stability.is_some(), stability);
+        assert!(found.trial_community_counts.len() <= found.trials as usize);
+    }
+}
+
 #[test]
 fn directed_edges_are_refused() {
     let edges = Edges { directed: true, ..Edges::new(3, [(0, 1), (1, 2)]) };

@@ -1,6 +1,9 @@
-//! Reasons to doubt communities: starts disagree, a single community would score just as well, or chance would.
+//! Reasons to doubt communities: starts disagree or could not be compared, a single community would score just as well,
+//! or chance would.
 
-use crate::cluster::{ClusterOptions, Communities, LevelSpec};
+use crate::cluster::{ClusterOptions, Communities, LevelSpec, Method, MethodOption};
+use crate::error::opt::{METHOD, STABILITY, TRIALS};
+use crate::units::{format_count, format_counted};
 
 /// Starts disagree if a smaller mean share of nodes stays with their communities.
 const AGREE: f64 = 0.7;
@@ -10,16 +13,18 @@ const CHANCE: f64 = 1.05;
 /// Maximum relative difference of code lengths that is due to rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// Maximum difference of the numbers of communities of starts, as a share of the largest.
+const COUNTS: f64 = 1.0 / 3.0;
+/// Least modularity of a division worth a message.
+const LEAST_MODULARITY: f64 = 0.1;
+/// Number of starts that a message suggests.
+const SUGGESTED_TRIALS: u32 = 5;
+
 /// Returns the reasons to doubt a result, as phrases for the user.
 pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<String> {
-    let mut all = Vec::new();
-    if let Some(share) = found.trial_agreement.filter(|&share| share < AGREE) {
-        let percent = 100.0 * share;
-        all.push(format!(
-            "starts disagree: {percent:.1} % of the nodes stay with their communities from one start to another on average"
-        ));
-    }
+    let mut all: Vec<String> = of_starts(options, found).into_iter().collect();
     if found.community_count < 2 {
+        all.extend(of_one_community(found));
         return all;
     }
     if let (Some(length), Some(undivided)) = (found.code_length, found.undivided_length)
@@ -33,7 +38,9 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
     // A density gives communities of another modularity.
     let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
     let is_comparable = !is_density && options.resolution == [1.0];
-    if let Some(chance) = found.chance_modularity.filter(|_| is_comparable)
+    // Starts do not agree on communities that are there by chance.
+    let is_found_again = found.trial_agreement.is_some_and(|share| share >= AGREE);
+    if let Some(chance) = found.chance_modularity.filter(|_| is_comparable && !is_found_again)
         && found.modularity <= CHANCE * chance
     {
         all.push(format!(
@@ -42,6 +49,65 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
         ));
     }
     all
+}
+
+/// Returns the reason to doubt that other starts would give the same communities, if any.
+fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
+    let counts = &found.trial_community_counts;
+    let (least, most) = (counts.iter().min(), counts.iter().max());
+    match found.trial_agreement {
+        Some(share) if share < AGREE => Some(format!(
+            "starts disagree: {:.1} % of the nodes stay with their communities from one start to another on average",
+            100.0 * share
+        )),
+        Some(_) => {
+            let (&least, &most) = least.zip(most)?;
+            ((most - least) as f64 > COUNTS * most as f64).then(|| format!(
+                "starts disagree on the number of communities: from {} to {}, which are merged in one start and apart in another",
+                format_count(least), format_count(most)
+            ))
+        }
+        None if found.trials > 1 => found.trial_losses.iter().any(|&loss| loss > 0.0).then(|| {
+            format!(
+                "only one of {} found these communities: the others are more than 2 % worse",
+                format_counted(found.trials.into(), "start", "starts")
+            )
+        }),
+        None => alone(options),
+    }
+}
+
+/// Says that there was one start, if another number was asked for or none.
+fn alone(options: &ClusterOptions) -> Option<String> {
+    // Of several resolutions, only one has several starts.
+    let is_one = options.result_count() > 1 || options.initial.is_some();
+    if is_one || !options.method.takes(MethodOption::Trials) || options.trials == Some(1) {
+        return None;
+    }
+    Some(match (options.trials, options.stability) {
+        (Some(trials), _) => format!(
+            "{} had no effect: no level of the graph is smaller than the graph itself, so there was one start",
+            TRIALS.of(trials)
+        ),
+        (None, true) => format!(
+            "{STABILITY} had no effect: no level of the graph is smaller than the graph itself, so there was one start"
+        ),
+        (None, false) => format!(
+            "nothing was compared: there was one start, because no level of the graph is so small that others cost little; {} tries them",
+            TRIALS.of(SUGGESTED_TRIALS)
+        ),
+    })
+}
+
+/// Says that modularity divides nodes that the map equation keeps together, if they are not divided by chance.
+fn of_one_community(found: &Communities) -> Option<String> {
+    let (modularity, count) = found.divided?;
+    let by_chance = found.chance_modularity.map_or(LEAST_MODULARITY, |chance| CHANCE * chance);
+    (count > 1 && modularity > by_chance.max(LEAST_MODULARITY)).then(|| format!(
+        "all nodes are in one community, whose random walk no division describes more briefly; {} finds {} of modularity {modularity:.3}",
+        METHOD.of(Method::of_modularity().name()),
+        format_counted(count, "community", "communities"),
+    ))
 }
 
 #[cfg(test)]
@@ -62,7 +128,11 @@ mod tests {
 
     /// Returns a graph without communities: each node has `degree` edges to others.
     fn random(nodes: u32, degree: u32) -> Edges {
-        let mut next = 1u64;
+        random_from(nodes, degree, 1)
+    }
+
+    fn random_from(nodes: u32, degree: u32, seed: u64) -> Edges {
+        let mut next = seed;
         let mut below = |bound: u32| {
             next = next
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -98,6 +168,62 @@ mod tests {
                 assert_eq!(doubted(&edges, &options), Vec::<String>::new());
             }
         }
+    }
+
+    /// Returns groups of `size` nodes, each with about `inside` edges inside and `outside` to any node.
+    fn planted(groups: u32, size: u32, inside: u32, outside: u32) -> Edges {
+        let mut random = random(groups * size, outside);
+        for group in 0..groups {
+            let own = random_from(size, inside, u64::from(group) + 2);
+            let of_group =
+                own.edges.iter().map(|&(a, b, w)| (a + group * size, b + group * size, w));
+            random.edges.extend(of_group);
+        }
+        random
+    }
+
+    /// Starts agree on them, so they are no chance, although few edges are inside.
+    #[test]
+    fn large_equal_groups_are_not_those_of_a_random_graph() {
+        let options = ClusterOptions {
+            method: Method::Modularity,
+            trials: Some(5),
+            ..ClusterOptions::default()
+        };
+        let edges = planted(4, 500, 10, 14);
+        let found =
+            cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
+        assert!(found.modularity <= CHANCE * found.chance_modularity.unwrap());
+        assert_eq!(doubts(&options, &found), Vec::<String>::new());
+    }
+
+    #[test]
+    fn starts_that_say_nothing_are_reported() {
+        let options = ClusterOptions::default();
+        let edges = ring_of_cliques(30, 5);
+        let found =
+            cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
+        let first = |options: &ClusterOptions, found: Communities| {
+            doubts(options, &found).first().cloned().unwrap_or_default()
+        };
+        assert_eq!(first(&options, found.clone()), "");
+        let counts = Communities { trial_community_counts: vec![30, 19, 30], ..found.clone() };
+        assert!(first(&options, counts).contains("from 19 to 30"));
+        let worse = Communities {
+            trial_agreement: None,
+            trial_losses: vec![0.0, 0.5],
+            trials: 2,
+            ..found.clone()
+        };
+        assert!(first(&options, worse).starts_with("only one of 2 starts"));
+        let alone = Communities { trial_agreement: None, trials: 1, ..found.clone() };
+        assert!(first(&options, alone.clone()).contains("--trials 5"));
+        let asked = ClusterOptions { trials: Some(9), ..options.clone() };
+        assert!(first(&asked, alone.clone()).starts_with("`--trials 9` had no effect"));
+        let one = ClusterOptions { trials: Some(1), ..options.clone() };
+        assert_eq!(first(&one, alone), "");
+        let together = Communities { community_count: 1, divided: Some((0.4, 6)), ..found };
+        assert!(first(&options, together).contains("`--method modularity` finds 6 communities"));
     }
 
     #[test]

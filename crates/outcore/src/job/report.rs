@@ -180,6 +180,12 @@ pub struct CommunitiesReport {
     /// share of the total weight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trial_losses: Vec<f64>,
+    /// Number of communities of each start that is nearly as good as the best.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trial_community_counts: Vec<u64>,
+    /// Modularity of the communities that maximize it, and their number, if the map equation keeps all nodes together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub divided: Option<(f64, u64)>,
     /// Mean share of nodes that stay with the communities of the best start in another one.
     pub trial_agreement: Option<f64>,
     /// Modularity expected in a random graph with these degrees; only for large, unweighted graphs that are not sparse.
@@ -244,6 +250,8 @@ impl CommunitiesReport {
             cycle_count: u64::from(found.cycles),
             trial_count: u64::from(found.trials),
             trial_losses: found.trial_losses.clone(),
+            trial_community_counts: found.trial_community_counts.clone(),
+            divided: found.divided,
             trial_agreement: found.trial_agreement,
             chance_modularity: found.chance_modularity,
             undivided_length: found.undivided_length,

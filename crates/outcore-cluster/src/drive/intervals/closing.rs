@@ -120,6 +120,8 @@ impl IntervalRun<'_, '_, '_> {
             cycles: 0,
             trials: 1,
             trial_losses: Vec::new(),
+            trial_community_counts: Vec::new(),
+            divided: None,
             trial_agreement: None,
             chance_modularity: None,
             undivided_length: None,

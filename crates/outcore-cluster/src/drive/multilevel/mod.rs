@@ -19,6 +19,8 @@
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
 //! number of input nodes.
 
+pub(crate) mod coarsen;
+pub(crate) mod dissolve;
 mod divide;
 mod lift;
 mod saved;
@@ -45,6 +47,7 @@ use crate::methods::options::Seeding;
 use crate::store::given::GivenLabels;
 use crate::store::hierarchy::Hierarchy;
 use crate::store::saves::Saves;
+use coarsen::Coarsened;
 use lift::{Aside, Groupings, renumber};
 use outcore_graph::Graph;
 use outcore_io::error::Result;
@@ -228,7 +231,9 @@ pub(crate) fn find<O: Sums>(
         None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
         None => first.begin(&mut level)?,
     };
+    let state = first.without_fragments(&mut level, state)?;
     let labels = first.at_least_given(&mut level, state.labels)?;
+    let labels = first.divided_otherwise(&mut level, labels)?;
     level.source.release();
     // There may be no level 1.
     first.find_waiting(&mut level)?;
@@ -365,9 +370,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 return Ok(state);
             }
             self.history.cycles += 1;
-            state = match self.lift(level, state)? {
-                NextStep::Top(state) => state,
-                NextStep::Up(first) => self.ascend(level, *first)?,
+            let next = self.lift(level, state)?;
+            state = match self.coarsen(level, next)? {
+                Coarsened::Coarser(state) | Coarsened::Done(NextStep::Top(state)) => state,
+                Coarsened::Done(NextStep::Up(first)) => self.ascend(level, *first)?,
             };
             progress = Progress::new(state.labels.len());
         }
@@ -527,11 +533,19 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             progress = Progress::new(level.node_count());
         }
         let most = self.job.options.max_sweeps.unwrap_or(LEVEL_SWEEPS);
-        let first_moved =
-            self.sweeps(&mut level, &mut state, progress, |done, moved| done < most && moved > 0)?;
         let few = if level.is_large(self.job) { SETTLED * level.node_count() as f64 } else { 0.0 };
-        let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
-        let next = if is_settled { NextStep::Top(state) } else { self.lift(&mut level, state)? };
+        let goes_on = |done, moved| done < most && moved > 0;
+        let next = loop {
+            let first_moved = self.sweeps(&mut level, &mut state, progress, goes_on)?;
+            let is_settled = first_moved as f64 <= few && 2 * class_count >= level.node_count();
+            let next =
+                if is_settled { NextStep::Top(state) } else { self.lift(&mut level, state)? };
+            match self.coarsen(&mut level, next)? {
+                Coarsened::Coarser(coarser) => state = coarser,
+                Coarsened::Done(next) => break next,
+            }
+            progress = Progress::new(level.node_count());
+        };
         drop(level);
         let directory = graph.directory().to_path_buf();
         drop(graph);

@@ -227,25 +227,26 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     fn merge(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<LevelState<O>> {
         self.step = Some(WarmStep::Merging);
         self.history.cycles += 1;
-        let state = match self.lift_whole(level, state)? {
+        let state = match self.lift_whole(level, state, LEVEL_SHRINKS)? {
             NextStep::Top(state) => state,
             NextStep::Up(first) => self.ascend(level, *first)?,
         };
         self.end_cycle(level, state)
     }
 
-    /// Contracts the base to its communities.
-    fn lift_whole(
+    /// Contracts a level to its communities, if these are fewer than this share of its nodes.
+    pub(super) fn lift_whole(
         &mut self,
         level: &mut Level<'_, '_>,
         state: LevelState<O>,
+        most: f64,
     ) -> Result<NextStep<O>> {
         self.forget_from(level.number);
         let LevelState { labels, sums } = state;
         let bound = sums.label_bound();
         let used = Bits::new(bound, false);
         labels.iter().for_each(|label| _ = used.set(label.load(Relaxed) as usize));
-        if used.count(0..bound) as f64 >= LEVEL_SHRINKS * level.node_count() as f64 {
+        if used.count(0..bound) as f64 >= most * level.node_count() as f64 {
             return Ok(NextStep::Top(LevelState { labels, sums }));
         }
         drop((used, sums));

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+mod coarsen;
 mod starts;
 
 use starts::Start;
@@ -145,7 +146,8 @@ impl OracleLevels {
             self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
         self.share_starts(level);
-        let labels = self.begin(level, 0, self.seed);
+        let mut labels = self.begin(level, 0, self.seed);
+        self.dissolve(level, &mut labels);
         let input: Vec<u32> = (0..labels.len() as u32).collect();
         self.find_waiting(level, 0, self.seed, &input);
         labels
@@ -231,7 +233,9 @@ impl OracleLevels {
             }
         }
         for cycle in 1..=self.cycles {
-            self.descend(level, number, seed, &mut labels);
+            if !self.descend(level, number, seed, &mut labels) {
+                let _ = self.coarsen(level, number, seed, &mut labels);
+            }
             let mut active = vec![true; labels.len()];
             let mut moved = self.sweep(level, seed, &mut labels, None, &mut active);
             let is_last = moved <= (few * n) as u64 || cycle == self.cycles;
@@ -467,8 +471,8 @@ impl OracleLevels {
         sums
     }
 
-    /// Solves the levels above this one.
-    fn descend(&mut self, level: &OracleLevel, number: u64, seed: u64, labels: &mut [u32]) {
+    /// Solves the levels above this one; returns false if there are nearly as many groups as nodes.
+    fn descend(&mut self, level: &OracleLevel, number: u64, seed: u64, labels: &mut [u32]) -> bool {
         let n = labels.len();
         self.groupings.truncate(number as usize);
         let leaders = seed ^ REFINE ^ mix(u64::from(self.sweeps));
@@ -479,11 +483,25 @@ impl OracleLevels {
         let count = renumber(&mut groups);
         let most = if self.size == OracleSize::Large { 0.99 } else { 1.0 };
         if count as f64 >= most * n as f64 {
-            return;
+            return false;
         }
-        self.groupings.push(groups.clone());
         let mut above = vec![0; count];
         (0..n).for_each(|v| above[groups[v] as usize] = labels[v]);
+        self.climb(level, number, labels, (groups, above));
+        true
+    }
+
+    /// Solves the level of these groups, whose first labels are `above`, and those above it.
+    fn climb(
+        &mut self,
+        level: &OracleLevel,
+        number: u64,
+        labels: &mut [u32],
+        (groups, mut above): (Vec<u32>, Vec<u32>),
+    ) {
+        let (n, count) = (labels.len(), above.len());
+        self.groupings.truncate(number as usize);
+        self.groupings.push(groups.clone());
         let class_count = renumber(&mut above);
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
@@ -509,19 +527,22 @@ impl OracleLevels {
         class_count: usize,
     ) {
         let count = labels.len();
-        let mut active = vec![true; count];
-        let first = self.sweep(level, seed, labels, None, &mut active);
-        let mut moved = first;
-        for _ in 1..50 {
-            if moved == 0 {
+        loop {
+            let mut active = vec![true; count];
+            let first = self.sweep(level, seed, labels, None, &mut active);
+            let mut moved = first;
+            for _ in 1..50 {
+                if moved == 0 {
+                    break;
+                }
+                moved = self.sweep(level, seed, labels, None, &mut active);
+            }
+            let few = if self.size == OracleSize::Large { 0.005 } else { 0.0 };
+            let is_settled = first as f64 <= few * count as f64 && 2 * class_count >= count;
+            let is_done = !is_settled && self.descend(level, number, seed, labels);
+            if is_done || !self.coarsen(level, number, seed, labels) {
                 break;
             }
-            moved = self.sweep(level, seed, labels, None, &mut active);
-        }
-        let few = if self.size == OracleSize::Large { 0.005 } else { 0.0 };
-        let is_settled = first as f64 <= few * count as f64 && 2 * class_count >= count;
-        if !is_settled {
-            self.descend(level, number, seed, labels);
         }
     }
 }

@@ -11,7 +11,9 @@
 //! | medium, by the constant Potts model | 8 or 5 | all | |
 //! | large | 5 | | 5 |
 //!
-//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if the graph is large.
+//! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if the graph is large. If
+//! there is none, it is the last one: of a large graph only if that has at most a 16th of the arcs, or if a number of
+//! starts or the stability is asked for.
 //! Each start goes through one cycle from there, or through all cycles if the graph is small. Starts close to the best
 //! are combined (`combine`); on a graph of up to a quarter of a million edges, the best is perturbed (`perturb`). From
 //! the result, nodes move again, also on the levels below, and in further cycles.
@@ -63,6 +65,8 @@ const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
 /// Starts are tried on a level with at most one in this number of the arcs of a medium or of a large graph.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
+/// On the last level of a large graph, they are tried by default if it has at most one in this number of its arcs.
+const LAST_SHARE: u64 = 16;
 /// Starts are compared with the best if their objective is lower by at most this share of its scale: others have missed
 /// the communities, and say nothing about them...
 const NEAR: f64 = 0.02;
@@ -218,6 +222,23 @@ impl Starts {
     }
 }
 
+impl Starts {
+    /// Takes the starts for a level that is the last one, if there was none before that is small enough.
+    fn take_on_last(
+        &mut self,
+        level: &Level<'_, '_>,
+        job: &ClusterJob<'_>,
+    ) -> Option<Vec<TrialStart>> {
+        let (options, arcs) = (job.options, level.graph().arc_count());
+        let is_asked_for = options.trials.is_some() || options.stability;
+        let is_large = job.size_class() == SizeClass::Large && !is_asked_for;
+        if self.are_of_groups || is_large && arcs > job.graph.arc_count() / LAST_SHARE {
+            return None;
+        }
+        Some(std::mem::take(&mut self.on_level)).filter(|starts| !starts.is_empty())
+    }
+}
+
 /// Returns a multiple of the resolution.
 fn multiple(null: Null, factor: f64) -> Null {
     match null {
@@ -266,6 +287,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Takes the other starts to try on this level, if any: given communities are a start of their own.
     pub(super) fn starts_on(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
         if self.step.is_some() { None } else { self.starts.take_on(level, self.job) }
+    }
+
+    /// Like [`starts_on`](Self::starts_on), for a level that cannot be contracted further.
+    pub(super) fn starts_on_last(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
+        if self.step.is_some() || level.number == self.base {
+            return None;
+        }
+        self.starts.take_on_last(level, self.job)
     }
 
     /// Returns the best communities of a level: those found from `state`, from one of the other starts, or from a
@@ -324,6 +353,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let is_near =
             |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
+        self.history.counts.clear();
+        for start in &near {
+            let labels = kept.read(start.place)?;
+            let used = Bits::new(labels.len(), false);
+            labels.iter().for_each(|&label| _ = used.set(label as usize));
+            self.history.counts.push(used.count(0..labels.len()));
+        }
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {
                 let mut labels = kept.read(start.place)?;

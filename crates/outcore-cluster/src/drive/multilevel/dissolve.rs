@@ -1,0 +1,199 @@
+//! Small communities beside large ones, dissolved where that is better.
+//!
+//! Two nodes with an edge between them may stay a community of their own inside a group of thousands: neither is better
+//! off alone in a neighboring community, and the pair as a whole does not belong to one of them. So the nodes of each
+//! small community leave it one after the other for the best community of each; that remains if it is better in total.
+//! Many such pairs do shorten the code; the others are errors of the search, of about a hundred-thousandth of it.
+//!
+//! Cost: two scans, if there are such communities, and sweeps around what moved. Memory: 16 bytes for each arc of their
+//! nodes, of which there are few, or they are not what remains of a search. Large graphs are left as they are.
+
+use super::{Level, LevelState, Multilevel, Progress};
+use crate::base::table::Sum;
+use crate::drive::job::SizeClass;
+use crate::kernel::cache::BlockSource;
+use crate::kernel::objective::{Sums, Visit};
+use outcore_graph::ArcScratch;
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::format_counted;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
+
+/// Maximum number of nodes of a small community.
+pub(crate) const SMALL: u32 = 16;
+/// Small communities are dissolved if they have at most one in this number of all nodes and of all arcs.
+pub(crate) const SHARE: u64 = 16;
+
+/// Node of a small community.
+pub(crate) struct Member {
+    pub(crate) node: u32,
+    pub(crate) count: u32,
+    pub(crate) strength: f64,
+    pub(crate) arcs: Vec<(u32, f64)>,
+}
+
+/// Moves the nodes of each of these communities to others, where that is better in total; returns the number of
+/// communities dissolved.
+pub(crate) fn dissolve<O: Sums>(
+    sums: &mut O,
+    labels: &mut [u32],
+    communities: &BTreeMap<u32, Vec<Member>>,
+) -> u64 {
+    let mut dissolved = 0;
+    for (&own, members) in communities {
+        let (mut gain, mut moves) = (0.0, Vec::new());
+        for member in members {
+            let Some((visit, rate, label, weight)) = best_move(sums, labels, own, member) else {
+                break;
+            };
+            gain += rate;
+            sums.moved(&visit, label, weight);
+            labels[member.node as usize] = label;
+            moves.push((member.node, visit, label, weight));
+        }
+        // Better by more than rounding.
+        let is_better = moves.iter().all(|(_, visit, ..)| sums.improves(visit, gain));
+        if moves.len() == members.len() && is_better {
+            dissolved += 1;
+            continue;
+        }
+        for (node, visit, label, weight) in moves.into_iter().rev() {
+            sums.moved(&Visit { present: label, own: weight, ..visit }, own, visit.own);
+            labels[node as usize] = own;
+        }
+    }
+    dissolved
+}
+
+/// Returns the best community of a node other than its own, its rate and the weight of the arcs to it.
+fn best_move<O: Sums>(
+    sums: &O,
+    labels: &[u32],
+    own: u32,
+    member: &Member,
+) -> Option<(Visit, f64, u32, f64)> {
+    let mut weights = BTreeMap::new();
+    for &(target, weight) in &member.arcs {
+        *weights.entry(labels[target as usize]).or_insert(0.0) += weight;
+    }
+    let arcs = member.arcs.iter().map(|&(_, weight)| weight).sum();
+    let mass = sums.mass(member.count, member.strength);
+    let to_own = weights.remove(&own).unwrap_or(0.0);
+    let visit = Visit { present: own, count: member.count, own: to_own, arcs, mass };
+    let leaving = sums.leaving(&visit);
+    let rates: Vec<(f64, u32, f64)> = weights
+        .into_iter()
+        .map(|(label, weight)| (sums.rate(&visit, &leaving, label, weight), label, weight))
+        .filter(|(rate, ..)| rate.is_finite())
+        .collect();
+    let most = rates.iter().map(|&(rate, ..)| rate).reduce(f64::max)?;
+    // Among those that differ by rounding, the one with the smallest label.
+    let least = sums.least_equal(&visit, most);
+    let best = rates.into_iter().find(|&(rate, ..)| rate >= least);
+    best.map(|(rate, label, weight)| (visit, rate, label, weight))
+}
+
+/// Returns the small communities by their labels, if there are some beside larger ones.
+pub(crate) fn small_communities(
+    labels: &[u32],
+    degree: impl Fn(usize) -> u64,
+    arcs: u64,
+) -> Option<Vec<bool>> {
+    let mut sizes = vec![0u32; labels.len()];
+    labels.iter().for_each(|&label| sizes[label as usize] += 1);
+    let is_small = |label: u32| sizes[label as usize] <= SMALL;
+    let small = || labels.iter().enumerate().filter(|(_, label)| is_small(**label));
+    let (nodes, of_small) =
+        (small().count() as u64, small().map(|(node, _)| degree(node)).sum::<u64>());
+    let is_beside = nodes > 0 && nodes <= labels.len() as u64 / SHARE && of_small <= arcs / SHARE;
+    is_beside.then(|| {
+        (0..labels.len()).map(|label| sizes[label] > 0 && is_small(label as u32)).collect()
+    })
+}
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    /// Dissolves small communities beside large ones where that is better, and lets nodes move from there.
+    pub(super) fn without_fragments(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        state: LevelState<O>,
+    ) -> Result<LevelState<O>> {
+        if self.job.size_class() == SizeClass::Large || self.given.is_some() {
+            return Ok(state);
+        }
+        let mut labels = state.into_labels();
+        let communities = match level.graph().is_weighted() {
+            true => self.fragments::<f64>(level, &labels)?,
+            false => self.fragments::<u32>(level, &labels)?,
+        };
+        let again = |labels: Vec<u32>| labels.into_iter().map(AtomicU32::new).collect();
+        let (_, LevelState { labels: before, mut sums }) = self.measured(level, again(labels))?;
+        if communities.is_empty() {
+            return Ok(LevelState { labels: before, sums });
+        }
+        labels = before.into_iter().map(AtomicU32::into_inner).collect();
+        let dissolved = dissolve(&mut sums, &mut labels, &communities);
+        let (_, mut state) = self.measured(level, again(labels))?;
+        if dissolved > 0 {
+            let dissolved = format_counted(dissolved, "small community", "small communities");
+            self.detail(&format!("{dissolved} dissolved"))?;
+            let (progress, most) =
+                (Progress::new(level.node_count()), self.most_sweeps(super::LEVEL_SWEEPS));
+            self.sweeps(level, &mut state, progress, |done, moved| done < most && moved > 0)?;
+        }
+        Ok(state)
+    }
+
+    /// Returns the small communities beside large ones, with the arcs of their nodes.
+    fn fragments<S: Sum>(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: &[u32],
+    ) -> Result<BTreeMap<u32, Vec<Member>>> {
+        let done = self.history.arcs;
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        let mut degrees = Vec::with_capacity(labels.len());
+        level.source.for_all(|block| {
+            degrees.extend((0..block.node_count()).map(|local| block.degree(local) as u32));
+            tick()
+        })?;
+        let degree = |node: usize| u64::from(degrees[node]);
+        let arcs = level.graph().arc_count();
+        let Some(is_small) = small_communities(labels, degree, arcs) else {
+            return Ok(BTreeMap::new());
+        };
+        members::<S>(level.source, &level.counts, labels, &is_small, tick)
+    }
+}
+
+fn members<S: Sum>(
+    source: &mut BlockSource<'_>,
+    counts: &[u32],
+    labels: &[u32],
+    is_small: &[bool],
+    tick: impl Fn() -> Result<()>,
+) -> Result<BTreeMap<u32, Vec<Member>>> {
+    let mut scratch = ArcScratch::default();
+    let mut communities: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+    source.for_all(|block| {
+        tick()?;
+        for local in 0..block.node_count() {
+            let node = block.first_node() + local as u32;
+            let label = labels[node as usize];
+            if !is_small[label as usize] {
+                continue;
+            }
+            let mut arcs = Vec::new();
+            block.for_each_segment(local, &mut scratch, |targets, codes| {
+                S::for_each(targets, codes, |target, weight| arcs.push((target, weight.value())));
+            })?;
+            let of_arcs = arcs.iter().map(|&(_, weight)| weight).sum::<f64>();
+            let strength = of_arcs + 2.0 * block.self_loop(local);
+            let count = counts.get(node as usize).copied().unwrap_or(1);
+            communities.entry(label).or_default().push(Member { node, count, strength, arcs });
+        }
+        Ok(())
+    })?;
+    Ok(communities)
+}
