@@ -506,6 +506,7 @@ mod tests {
         let files = Files::new(Arc::new(sim.clone()));
         let shape = OutputShape {
             has_weights: false,
+            has_flow: false,
             has_stability: false,
             has_kinds: false,
             groups: 0,
@@ -517,6 +518,7 @@ mod tests {
             name: b"a",
             community: 1,
             weight: None,
+            flow: None,
             stability: None,
             kind: None,
             groups: &[],
