@@ -47,17 +47,18 @@ impl ClusterJob<'_> {
         if let Some(rule) = self.options.well_connected {
             self.separate_all(source, &mut outcomes, rule, saves)?;
         }
-        let levels = self.options.method.levels();
+        let (levels, is_directed) = (self.options.method.levels(), self.graph.is_directed());
         let finish = Finish {
             graph: self.graph,
             observer: self.observer,
             scratch: self.scratch,
             // Multilevel methods have used more memory than that before.
-            is_remembered: levels.is_some() || self.strength_bytes() > 0,
-            expects_chance: levels.is_some(),
-            counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
+            is_remembered: levels.is_some() && !is_directed || self.strength_bytes() > 0,
+            expects_chance: levels.is_some() && !is_directed,
+            counts_cuts: levels.is_some_and(LevelSpec::has_code_length) && !is_directed,
         };
-        finish.all::<S>(source, outcomes, held)
+        let found = finish.all::<S>(source, outcomes, held)?;
+        self.with_code_lengths(source, found)
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.
