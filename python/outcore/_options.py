@@ -25,6 +25,7 @@ class ClusterOptions(TypedDict, total=False):
     cycles: int | None
     trials: int | None
     stability: bool
+    recorded_teleportation: bool
     max_sweeps: int | None
     tolerance: float | None
     converge: bool
