@@ -117,6 +117,7 @@ def cluster(
     trials: int | None = None,
     stability: bool = False,
     levels: bool = False,
+    recorded_teleportation: bool = False,
     max_sweeps: int | None = None,
     tolerance: float | None = None,
     converge: bool = False,
@@ -206,6 +207,9 @@ def cluster(
     levels : bool
         Also find the groups inside communities, and groups inside those; see :attr:`Communities.levels`. With the map
         equation these are the modules of its hierarchical form. Not for label propagation and components.
+    recorded_teleportation : bool
+        Directed edges by the map equation: count teleportation, which keeps the walk out of dead ends, as flow. By
+        default, it only decides how often nodes are visited.
     max_sweeps : int, optional
         Maximum number of sweeps: over the graph for label propagation (30 by default), on each level for other methods
         (50 by default).
@@ -612,6 +616,7 @@ def score(
     *,
     against: Communities | StrPath | None = None,
     resolution: float = 1.0,
+    recorded_teleportation: bool = False,
     well_connected: bool | str | int | None = None,
     unnamed: Literal["stop", "singletons"] = "stop",
     comment: str | None = None,
@@ -635,6 +640,8 @@ def score(
         Communities to compare with, over the nodes that both name.
     resolution : float
         Resolution of modularity and of the constant Potts model.
+    recorded_teleportation : bool
+        Code length of a directed graph: count teleportation as flow; see :func:`cluster`.
     well_connected : bool, str or int, optional
         Also count the communities that are well-connected, under `well_connected`; see :func:`cluster`.
     unnamed : {"stop", "singletons"}

@@ -26,6 +26,7 @@ class ClusterOptions(TypedDict, total=False):
     trials: int | None
     stability: bool
     levels: bool
+    recorded_teleportation: bool
     max_sweeps: int | None
     tolerance: float | None
     converge: bool

@@ -59,6 +59,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         communities: arguments.communities.clone(),
         against: arguments.against.clone(),
         resolution: arguments.resolution,
+        recorded_teleportation: arguments.recorded_teleportation,
         well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
         input: arguments.read.input(arguments.comment.as_deref()),

@@ -10,7 +10,7 @@
 //! times in all.
 //!
 //! Each module imports only from those to its left:
-//! `base | store | kernel | objectives | methods | finish | drive | score`.
+//! `base | store | kernel | objectives | methods | finish | flow | drive | score`.
 //!
 //! ```
 //! use outcore_cluster::{ClusterOptions, Method, cluster};
@@ -43,6 +43,7 @@
 pub mod base;
 mod drive;
 pub mod finish;
+mod flow;
 pub mod kernel;
 mod methods;
 pub mod objectives;

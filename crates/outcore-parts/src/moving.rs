@@ -27,6 +27,7 @@ use outcore_cluster::base::logarithm::plogp;
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
 use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore_cluster::kernel::holdings::{Holding, NO_HOLDINGS, NoFlow, NodeFlow};
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::objective::Revert;
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
@@ -230,7 +231,7 @@ impl Part {
 
     /// Returns the labels of its nodes after a sweep. During the sweep, communities are identified by their places in
     /// `seen`.
-    fn moved<S: Sum, O: Revert>(
+    fn moved<S: Sum, O: Revert<Flow = NoFlow>>(
         &self,
         shift: &Shift,
         labels: &Labeled,
@@ -269,7 +270,7 @@ impl Part {
                     labels: &Moving { first, moving: &moving, before: before_it, seen },
                     active: &active,
                     changes: Vec::new(),
-                    counts: &[],
+                    holdings: &NO_HOLDINGS,
                     seed: shift.seed,
                     objective: now.take().expect("it is given back"),
                     shuffled: false,
@@ -299,13 +300,13 @@ impl Part {
 /// Returns an objective that has the sums of some communities and of all together.
 fn objective<O: Revert>(rule: O::Rule, sums: &[Sums], totals: Sums) -> O {
     let mut objective = O::empty(rule, sums.len() + 1);
-    let mut rest = totals;
+    let (mut rest, none) = (totals, Holding { count: 0, flow: NodeFlow::default() });
     for (label, &[strength, cut]) in (0..).zip(sums) {
-        objective.add(label, 0, strength, cut);
+        objective.add(label, none, strength, cut);
         rest = [rest[0] - strength, rest[1] - cut];
     }
     // All other communities are treated as one that no node sees.
-    objective.add(sums.len() as u32, 0, rest[0].max(0.0), rest[1].max(0.0));
+    objective.add(sums.len() as u32, none, rest[0].max(0.0), rest[1].max(0.0));
     objective.complete();
     objective
 }

@@ -11,6 +11,7 @@ use outcore_cluster::base::bits::Bits;
 use outcore_cluster::base::hash::{Hash, LEAD};
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
+use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
@@ -301,7 +302,7 @@ impl Rounds {
             labels: &labels,
             active: &active,
             changes: Vec::new(),
-            counts: &[],
+            holdings: &NO_HOLDINGS,
             seed,
             objective: InsideWeight,
             shuffled: false,

@@ -5,8 +5,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use outcore::cluster::{METHODS, Method as EngineMethod, MethodOption, Seeding, WellConnected};
 use outcore::error::opt::{
-    CONVERGE, CYCLES, DIRECTED, INITIAL, MAX_SWEEPS, METHOD, RESOLUTION, SEEDING, STABILITY,
-    TOLERANCE, TRIALS,
+    CONVERGE, CYCLES, DIRECTED, INITIAL, MAX_SWEEPS, METHOD, RECORDED_TELEPORTATION, RESOLUTION,
+    SEEDING, STABILITY, TOLERANCE, TRIALS,
 };
 use outcore::{Error, Result};
 use std::path::PathBuf;
@@ -69,6 +69,10 @@ pub(crate) struct Method {
     /// label-propagation and components
     #[arg(long)]
     pub(crate) stability: bool,
+    /// Directed edges by the map equation: count teleportation, which keeps the walk out of dead ends, as flow. By
+    /// default, it only decides how often nodes are visited
+    #[arg(long)]
+    pub(crate) recorded_teleportation: bool,
     /// Maximum number of sweeps: over the graph for label-propagation, per level for the others
     /// [default: 30 and 50]
     #[arg(long, value_name = "N")]
@@ -147,9 +151,22 @@ pub(crate) fn refuse_options(method: &Method) -> Result<()> {
         (method.cycles.is_some(), MethodOption::Cycles, CYCLES),
         (method.trials.is_some(), MethodOption::Trials, TRIALS),
         (method.stability, MethodOption::Trials, STABILITY),
+        (method.recorded_teleportation, MethodOption::Teleportation, RECORDED_TELEPORTATION),
     ];
     let mut given = given.into_iter().filter(|(is_given, ..)| *is_given);
     given.try_for_each(|(_, wanted, option)| wanted.check(option, method.method.0))
+}
+
+/// Refuses options of directed edges with undirected ones.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_undirected(method: &Method) -> Result<()> {
+    if !method.recorded_teleportation {
+        return Ok(());
+    }
+    let message = format_args!("{RECORDED_TELEPORTATION} has no effect with undirected edges");
+    Err(Error::usage(message).hint(format_args!("add {DIRECTED}, or leave it out")))
 }
 
 /// Refuses directions that the method cannot use.

@@ -269,6 +269,9 @@ pub(crate) struct Score {
     /// Resolution of modularity and CPM; for CPM, in units of the mean weight of an edge
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub(crate) resolution: f64,
+    /// Code length of a directed graph: count teleportation as flow, as `cluster --recorded-teleportation` does
+    #[arg(long)]
+    pub(crate) recorded_teleportation: bool,
     /// Also count well-connected communities, whose minimum cut exceeds this number of edges: log10, log2, sqrt or n of
     /// the number of nodes, optionally scaled, such as =0.01n, or a number, such as =2
     #[arg(

@@ -329,11 +329,14 @@ fn cluster_options(
         well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
         initial: method.initial.clone(),
+        recorded_teleportation: method.recorded_teleportation,
         propagation: labels.options(),
     };
     options.check()?;
     if input.directed {
         method::refuse_directed(options.method)?;
+    } else if !is_graph {
+        method::refuse_undirected(method)?;
     }
     Ok(options)
 }

@@ -20,6 +20,7 @@ use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
 use crate::finish::portions::{PORTION_ARCS, portion_end};
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
 use outcore_graph::weight::Weight;
 use outcore_graph::{
@@ -46,8 +47,8 @@ pub(crate) struct Division<'a> {
     /// Class of each group.
     pub(crate) classes: &'a [u32],
     pub(crate) class_count: usize,
-    /// Number of input nodes in each node; empty if one each.
-    pub(crate) counts: &'a [u32],
+    /// What the nodes hold beside their arcs.
+    pub(crate) holdings: &'a Holdings,
     /// Counts only arcs inside these communities, if set.
     pub(crate) within: Option<OnlyInside<'a>>,
 }
@@ -73,8 +74,8 @@ pub(crate) struct Contracted<O> {
     pub(crate) graph: Graph,
     /// Whether it is on disk rather than in memory.
     pub(crate) is_on_disk: bool,
-    /// Number of input nodes in each node, if the objective needs it.
-    pub(crate) counts: Vec<u32>,
+    /// What its nodes hold beside their arcs, as far as the objective needs it.
+    pub(crate) holdings: Holdings,
     /// Sums of the classes.
     pub(crate) sums: O,
 }
@@ -104,11 +105,13 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     let ram = Files::in_memory();
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
+    let carried = division.holdings.grouped::<O::Flow>(division.groups, division.classes.len());
     let counts = match (&division.within, O::asks_for_counts(rule)) {
         (Some(_), _) if O::COUNTS_CUTS => unit_counts(division.classes.len()),
         (_, true) => group_counts(division),
         _ => Vec::new(),
     };
+    let holdings = Holdings { counts, ..carried };
     let (groups, group_count) = (division.groups, division.classes.len());
     let gathering = match division.within {
         None => Gathering::within(place.sort_bytes, source, groups, group_count),
@@ -117,26 +120,26 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     let sums = O::empty(rule, division.class_count);
     let sums = if let Some(gathering) = gathering {
         source.count_scan();
-        let mut merge = LevelMerge::new(division, &counts, sums, files, place.directory)?;
+        let mut merge = LevelMerge::new(division, &holdings, sums, files, place.directory)?;
         gathering.for_each::<S>(tick, |records| merge.take(records))?;
         merge.finish()?
     } else {
         let sorter = emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)?;
         let mut sorted = sorter.finish()?;
-        let mut merge = LevelMerge::new(division, &counts, sums, files, place.directory)?;
+        let mut merge = LevelMerge::new(division, &holdings, sums, files, place.directory)?;
         while let Some(records) = sorted.next_block()? {
             merge.take(records)?;
         }
         merge.finish()?
     };
     let graph = Graph::open(files, place.directory)?;
-    Ok(Contracted { graph, is_on_disk: !is_small, counts, sums })
+    Ok(Contracted { graph, is_on_disk: !is_small, holdings, sums })
 }
 
 fn group_counts(division: &Division<'_>) -> Vec<u32> {
     let mut counts = vec![0; division.classes.len()];
     for (node, &group) in division.groups.iter().enumerate() {
-        counts[group as usize] += division.counts.get(node).copied().unwrap_or(1);
+        counts[group as usize] += division.holdings.count(node);
     }
     counts
 }
@@ -393,7 +396,7 @@ fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
 /// Merge of sorted records into the next level, and into the sums of its classes.
 struct LevelMerge<'a, O> {
     division: &'a Division<'a>,
-    counts: &'a [u32],
+    holdings: &'a Holdings,
     writer: GraphWriter,
     sums: O,
     /// Current group, and the sums of its records.
@@ -406,7 +409,7 @@ struct LevelMerge<'a, O> {
 impl<'a, O: Sums> LevelMerge<'a, O> {
     fn new(
         division: &'a Division<'a>,
-        counts: &'a [u32],
+        holdings: &'a Holdings,
         sums: O,
         files: &Files,
         to: &Path,
@@ -419,7 +422,7 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
         };
         let writer = GraphWriter::create(files, to, &options)?;
         let (group, arcs, loops, cut) = (0, 0.0, 0.0, 0.0);
-        Ok(Self { division, counts, writer, sums, group, arcs, loops, cut })
+        Ok(Self { division, holdings, writer, sums, group, arcs, loops, cut })
     }
 
     fn take(&mut self, records: &[ArcRecord]) -> Result<()> {
@@ -457,8 +460,8 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
 
     fn end_group(&mut self) {
         let class = self.division.classes[self.group as usize];
-        let count = self.counts.get(self.group as usize).copied().unwrap_or(1);
-        self.sums.add(class, count, self.arcs + 2.0 * self.loops, self.cut);
+        let held = self.holdings.of::<O::Flow>(self.group as usize);
+        self.sums.add(class, held, self.arcs + 2.0 * self.loops, self.cut);
         (self.arcs, self.loops, self.cut) = (0.0, 0.0, 0.0);
         self.group += 1;
     }

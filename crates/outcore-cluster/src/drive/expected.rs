@@ -12,12 +12,14 @@ use crate::methods::table::{MethodOption, Procedure};
 const SWEEPS: u64 = 8;
 /// Scans of the graph in each cycle except the first.
 const CYCLE_SCANS: u64 = 4;
+/// Scans for visit rates.
+const RATE_SCANS: u64 = 40;
 /// Scans of a level above the graph, and arcs scanned on all levels above one, relative to its own arcs.
 const LEVEL_SCANS: f64 = 6.0;
 const ARCS_ABOVE: f64 = 6.0;
 
 impl ClusterOptions {
-    /// Returns the number of scans over the edges.
+    /// Returns the number of scans over the edges by the method itself; see also [`flow_scans`](Self::flow_scans).
     pub fn scans(&self) -> u64 {
         let swept = |usual: u64| self.max_sweeps.map_or(usual, |most| usual.min(most.into()));
         match &self.method.spec().run {
@@ -31,13 +33,26 @@ impl ClusterOptions {
         }
     }
 
+    /// Returns the number of scans of a directed graph besides the sweeps, which see its graph of flow: for visit rates and
+    /// the code length, if the method has one, and for that graph.
+    pub fn flow_scans(&self, is_directed: bool) -> u64 {
+        match self.method.levels().filter(|_| is_directed) {
+            Some(levels) if levels.has_code_length() => RATE_SCANS + 4,
+            Some(_) => 3,
+            None => 0,
+        }
+    }
+
     /// Returns the number of arcs scanned in all, on a graph with `arcs` arcs; `None` if unknown.
-    pub(crate) fn expected_arcs(&self, arcs: u64) -> Option<u64> {
+    pub(crate) fn expected_arcs(&self, arcs: u64, is_directed: bool) -> Option<u64> {
         if !self.method.is_multilevel() {
             return Some(self.scans() * arcs);
         }
-        let base = arcs as f64;
-        self.expected_on_level(0, base, base, 0).map(|(part, after)| (part + after) as u64)
+        // The graph of flow has both directions of each arc.
+        let base = arcs as f64 * if is_directed { 2.0 } else { 1.0 };
+        let before = self.flow_scans(is_directed) * arcs;
+        let swept = self.expected_on_level(0, base, base, 0);
+        swept.map(|(part, after)| before + (part + after) as u64)
     }
 
     /// Returns the number of arcs scanned on a level with `arcs` arcs until the next level is complete, and from then

@@ -12,6 +12,7 @@ use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
 use crate::kernel::seeding::Stars;
 use crate::methods::options::Seeding;
@@ -50,7 +51,7 @@ struct Contribution {
 /// Those of reading, and of `tick`, which is called for each block.
 pub(crate) fn first_groups<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
-    counts: &[u32],
+    holdings: &Holdings,
     start: Seeding,
     seed: u64,
     classes: Option<&[AtomicU32]>,
@@ -66,7 +67,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     let (labels, mut next) = leader_labels(&leads, node_count);
     // Reserves the maximum; pages are touched only as they are used.
     let mut sums = O::empty(rule, node_count);
-    let count_of = |node: usize| counts.get(node).copied().unwrap_or(1);
+    let count_of = |node: usize| holdings.count(node);
     let most = O::most(rule).filter(|_| classes.is_none());
     let mut sizes = leader_sizes(&leads, &labels, most, count_of);
     let scratch = PerThread::new(ArcScratch::default);
@@ -106,8 +107,8 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         for (local, node) in found.iter().enumerate() {
             fetch_ahead(&sums, &found, local);
             let strength = node.arcs + 2.0 * block.self_loop(local);
-            let count = count_of(first + local);
-            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
+            let held = holdings.of::<O::Flow>(first + local);
+            sums.add(node.label, held, strength, node.arcs - 2.0 * node.earlier);
         }
         Ok(())
     })?;
@@ -189,7 +190,7 @@ pub(crate) fn stars_inside<S: Sum>(
 /// Those of reading, and of `tick`, which is called for each block.
 pub(crate) fn sums_of<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
-    counts: &[u32],
+    holdings: &Holdings,
     labels: &[AtomicU32],
     doubted: Option<&Bits>,
     rule: O::Rule,
@@ -219,8 +220,8 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
         for (local, node) in found.iter().enumerate() {
             fetch_ahead(&sums, &found, local);
             let strength = node.arcs + 2.0 * block.self_loop(local);
-            let count = counts.get(first + local).copied().unwrap_or(1);
-            sums.add(node.label, count, strength, node.arcs - 2.0 * node.earlier);
+            let held = holdings.of::<O::Flow>(first + local);
+            sums.add(node.label, held, strength, node.arcs - 2.0 * node.earlier);
             inside += 2.0 * (node.earlier + block.self_loop(local));
         }
         Ok(())

@@ -78,6 +78,8 @@ pub(crate) struct ClusterJob<'a> {
     pub(crate) fit: Fit,
     /// Required part of `memory`; the rest caches blocks.
     pub(crate) needed: u64,
+    /// Bytes per node of a directed graph for the flow of nodes, groups and communities.
+    pub(crate) flow_bytes: u64,
     /// Directory for temporary files.
     pub(crate) scratch: &'a Path,
     pub(crate) observer: &'a ClusterProgress<'a>,

@@ -160,9 +160,14 @@ impl ClusterMemory {
         let nodes = size.nodes;
         let threads = threads as u64;
         let has_levels = method.is_some_and(Method::is_multilevel);
-        let above = if has_levels { size.above() } else { size };
+        // Directed graphs are swept as another graph.
+        let swept = if has_levels && size.directed { size.network() } else { size };
+        let above = if has_levels { swept.above() } else { size };
         let scratch_bytes = match has_levels {
-            true => size.contraction_bytes().max(above.sweep_bytes(threads)),
+            true => {
+                let sweeps = above.sweep_bytes(threads).max(swept.sweep_bytes(threads));
+                swept.contraction_bytes().max(sweeps)
+            }
             false => 0,
         };
         Self {
@@ -170,7 +175,8 @@ impl ClusterMemory {
                 nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4)
             }),
             scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
-            block_bytes: (size.block_bytes * (ahead as u64 + 2)).max(3 * above.block_bytes),
+            block_bytes: (size.block_bytes.max(swept.block_bytes) * (ahead as u64 + 2))
+                .max(3 * above.block_bytes),
         }
     }
 
@@ -195,6 +201,12 @@ impl ClusterMemory {
 }
 
 impl SizeForMemory {
+    /// Returns upper bounds for the undirected graph of flow of a directed graph: an edge for each arc.
+    fn network(self) -> Self {
+        let arcs = 2 * self.arcs;
+        Self { max_labels: self.max_labels, ..Self { arcs, ..self }.above() }
+    }
+
     /// Returns upper bounds for any level above: it has fewer nodes and arcs, but weights and larger degrees.
     fn above(self) -> Self {
         let nodes = BLOCK_NODES.min(self.nodes);

@@ -2,6 +2,7 @@
 
 pub(crate) mod components;
 pub(crate) mod contract;
+pub(crate) mod directed;
 pub(crate) mod expected;
 pub(crate) mod gather;
 pub(crate) mod groups;

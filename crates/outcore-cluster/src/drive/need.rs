@@ -1,14 +1,18 @@
 //! Memory that a clustering needs, by the procedure of its method.
 
+use super::directed::flow_bytes;
 use super::job::ScratchLimits;
 use super::memory::{ClusterMemory, Fit};
 use super::multilevel::StartCounts;
 use super::{components, intervals, multilevel, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
+use crate::kernel::holdings::{Drift, NodeFlow};
 use crate::methods::options::ClusterOptions;
-use crate::methods::table::{METHODS, MethodOption, Procedure};
-use crate::objectives::modularity::Density;
+use crate::methods::table::{LevelObjective, METHODS, MethodOption, Procedure};
+use crate::objectives::map_equation::CodeLength;
+use crate::objectives::map_equation::directed::DirectedCodeLength;
+use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::hierarchy::Grouping;
 use outcore_graph::{Graph, GraphSize};
 use outcore_io::units::MIB;
@@ -99,7 +103,8 @@ impl ClusterOptions {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
                 }
-                memory.node_bytes += (self.held_bytes() + self.size_bytes()) * graph.node_count();
+                let beside = self.size_bytes() + self.flow_bytes(graph.is_directed());
+                memory.node_bytes += (self.held_bytes() + beside) * graph.node_count();
                 memory
             }
         }
@@ -175,7 +180,8 @@ impl ClusterOptions {
             Procedure::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
-                (bytes + self.held_bytes() + self.size_bytes()) * node_count
+                let beside = self.size_bytes() + self.flow_bytes(directed);
+                (bytes + self.held_bytes() + beside) * node_count
             }
         };
         match self.well_connected {
@@ -192,6 +198,22 @@ impl ClusterOptions {
         match !directed && intervals::serves_undirected(self, given_count) {
             true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
             false => in_memory,
+        }
+    }
+
+    /// Returns the bytes per node for the flow of directed edges in multilevel methods.
+    pub(super) fn flow_bytes(&self, directed: bool) -> u64 {
+        match self.method.levels().filter(|_| directed).map(|levels| levels.objective) {
+            Some(LevelObjective::CodeLength) if self.recorded_teleportation => {
+                flow_bytes::<DirectedCodeLength<NodeFlow>, CodeLength>()
+            }
+            Some(LevelObjective::CodeLength) => {
+                flow_bytes::<DirectedCodeLength<Drift>, CodeLength>()
+            }
+            Some(LevelObjective::Density { by_mean_weight: false, .. }) => {
+                flow_bytes::<DriftDensity, Density>()
+            }
+            Some(LevelObjective::Density { by_mean_weight: true, .. }) | None => 0,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
+use crate::kernel::holdings::NO_HOLDINGS;
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
@@ -253,7 +254,17 @@ fn voters<'a, O>(
 ) -> Nodes<'a, O> {
     let (labels, active) = (&state.labels[..], &state.active);
     let (shuffled, activates) = (false, true);
-    Nodes { labels, active, changes, counts: &[], seed, objective, shuffled, activates, rules }
+    Nodes {
+        labels,
+        active,
+        changes,
+        holdings: &NO_HOLDINGS,
+        seed,
+        objective,
+        shuffled,
+        activates,
+        rules,
+    }
 }
 
 impl ClusterJob<'_> {

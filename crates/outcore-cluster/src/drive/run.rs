@@ -10,6 +10,7 @@ use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::{Communities, summary};
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::Holdings;
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::objectives::cap::Capped;
@@ -18,7 +19,9 @@ use crate::objectives::modularity::Density;
 use crate::store::given::GivenLabels;
 use crate::store::saves::{SAVED, Saves};
 use outcore_graph::{ArcScratch, Graph};
-use outcore_io::error::opt::{DIRECTED, FIXED, INITIAL, METHOD, RESOLUTION};
+use outcore_io::error::opt::{
+    DIRECTED, FIXED, INITIAL, METHOD, RECORDED_TELEPORTATION, RESOLUTION,
+};
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::{Event, Observer, Stage, notify};
 use outcore_io::units::format_count;
@@ -77,7 +80,7 @@ pub(crate) fn cluster_within(
         return Err(Error::new(ErrorKind::TooManyNodes, message)
             .note("communities can be found among at most 4,294,967,295 nodes"));
     }
-    if graph.is_directed() && options.method.is_multilevel() {
+    if graph.is_directed() && !options.method.takes(MethodOption::Directed) {
         let path = graph.directory().display();
         let message = format!("`{path}` has directed edges, which this method cannot use");
         return Err(Error::new(ErrorKind::Usage, message).hint(format_args!(
@@ -85,8 +88,15 @@ pub(crate) fn cluster_within(
             METHOD.of("label-propagation")
         )));
     }
+    if options.recorded_teleportation && !graph.is_directed() {
+        let path = graph.directory().display();
+        let message =
+            format_args!("{RECORDED_TELEPORTATION} has no effect: `{path}` has undirected edges");
+        return Err(Error::usage(message)
+            .hint(format_args!("leave it out, or build the graph with {DIRECTED}")));
+    }
     let scratch = &scratch.join(SAVED);
-    let total = options.expected_arcs(graph.arc_count());
+    let total = options.expected_arcs(graph.arc_count(), graph.is_directed());
     let pace = &ClusterProgress::new(observer, total);
     let threads = rayon::current_num_threads();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
@@ -99,8 +109,18 @@ pub(crate) fn cluster_within(
             Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
     let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
-    let mut job =
-        ClusterJob { graph, options, limits, memory, fit, needed, scratch, observer: pace };
+    let flow_bytes = options.flow_bytes(graph.is_directed());
+    let mut job = ClusterJob {
+        graph,
+        options,
+        limits,
+        memory,
+        fit,
+        needed,
+        flow_bytes,
+        scratch,
+        observer: pace,
+    };
     if memory < job.needed {
         let least = options.min_memory(graph, given.count(), threads);
         return Err(job.too_little_memory(least.total_bytes()));
@@ -130,6 +150,9 @@ impl ClusterJob<'_> {
             return Ok(found);
         }
         match &self.options.method.spec().run {
+            Procedure::Levels(levels) if self.graph.is_directed() => {
+                self.find_directed::<S>(levels.objective, given, saves)
+            }
             Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, given, saves),
             Procedure::Propagation => self.propagate::<S>(given, saves),
             Procedure::Components => {
@@ -144,7 +167,7 @@ impl ClusterJob<'_> {
     }
 
     /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
-    fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+    pub(super) fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
         if self.options.min_weight == 0.0 {
             return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
         }
@@ -179,7 +202,7 @@ impl ClusterJob<'_> {
     }
 
     /// Refuses given labels that a multilevel method cannot use.
-    fn check_given(&self, given: &GivenLabels) -> Result<()> {
+    pub(super) fn check_given(&self, given: &GivenLabels) -> Result<()> {
         if !given.fixed.is_empty() {
             let message = format_args!("{FIXED} is only for label propagation");
             return Err(Error::usage(message).hint(format_args!("leave {FIXED} out")));
@@ -203,30 +226,53 @@ impl ClusterJob<'_> {
         let rest = self.rest();
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
-        // The largest resolution first: its groups are the smallest, and the others are built from them.
-        let mut order: Vec<usize> = (0..self.options.resolution.len()).collect();
-        order.sort_by(|&a, &b| self.options.resolution[b].total_cmp(&self.options.resolution[a]));
-        let resolutions = order.iter().map(|&at| self.options.resolution[at]);
-        let Self { options, .. } = *self;
-        let seeds = options.method.takes(MethodOption::Seeding);
-        let start = if seeds { options.seeding } else { Seeding::Own };
-        let most = self.most();
+        let (start, resolutions) = (self.usual_start(), self.resolutions());
+        let (most, none) = (self.most(), Holdings::default());
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, start, None);
                 let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(self, &rules, starts, given, source, saves)?
+                multilevel::find::<Capped<CodeLength>>(
+                    self, &rules, starts, given, none, source, saves,
+                )?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
-                let rules: Vec<_> = resolutions.map(|r| (null(r * unit), most)).collect();
+                let rules: Vec<_> = resolutions.iter().map(|r| (null(r * unit), most)).collect();
                 let starts = Starts::new(self, start, Some(rules[0].0));
-                multilevel::find::<Capped<Density>>(self, &rules, starts, given, source, saves)?
+                multilevel::find::<Capped<Density>>(
+                    self, &rules, starts, given, none, source, saves,
+                )?
             }
         };
-        let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();
+        self.finish_all::<S>(source, self.in_order(outcomes), None, saves)
+    }
+
+    /// Returns the initial labels of the usual start.
+    pub(super) fn usual_start(&self) -> Seeding {
+        let seeds = self.options.method.takes(MethodOption::Seeding);
+        if seeds { self.options.seeding } else { Seeding::Own }
+    }
+
+    /// Returns the positions of the resolutions among the options, the largest resolution first: its groups are the
+    /// smallest, and the others are built from them.
+    fn resolution_order(&self) -> Vec<usize> {
+        let given = &self.options.resolution;
+        let mut order: Vec<usize> = (0..given.len()).collect();
+        order.sort_by(|&a, &b| given[b].total_cmp(&given[a]));
+        order
+    }
+
+    /// Returns the resolutions in the order in which they are solved.
+    pub(super) fn resolutions(&self) -> Vec<f64> {
+        self.resolution_order().into_iter().map(|at| self.options.resolution[at]).collect()
+    }
+
+    /// Returns the outcomes of resolutions in the order of the options.
+    pub(super) fn in_order(&self, outcomes: Vec<SweptLabels>) -> Vec<SweptLabels> {
+        let order = self.resolution_order().into_iter();
+        let mut outcomes: Vec<(usize, SweptLabels)> = order.zip(outcomes).collect();
         outcomes.sort_by_key(|&(at, _)| at);
-        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-        self.finish_all::<S>(source, outcomes, None, saves)
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 }

@@ -47,18 +47,21 @@ impl ClusterJob<'_> {
         if let Some(rule) = self.options.well_connected {
             self.separate_all(source, &mut outcomes, rule, saves)?;
         }
-        let levels = self.options.method.levels();
+        let (levels, is_directed) = (self.options.method.levels(), self.graph.is_directed());
+        let rates_kinds = self.graph.has_kinds() && levels.is_some_and(LevelSpec::is_modularity);
         let finish = Finish {
             graph: self.graph,
             observer: self.observer,
             scratch: self.scratch,
             // Multilevel methods have used more memory than that before.
-            is_remembered: levels.is_some() || self.strength_bytes() > 0,
-            expects_chance: levels.is_some(),
-            counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
-            rates_kinds: levels.is_some_and(LevelSpec::is_modularity),
+            is_remembered: levels.is_some() && !is_directed || self.strength_bytes() > 0,
+            // The estimate is that of graphs of one kind of nodes.
+            expects_chance: levels.is_some() && !is_directed && !rates_kinds,
+            counts_cuts: levels.is_some_and(LevelSpec::has_code_length) && !is_directed,
+            rates_kinds,
         };
-        finish.all::<S>(source, outcomes, held)
+        let found = finish.all::<S>(source, outcomes, held)?;
+        self.with_code_lengths(source, found)
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.

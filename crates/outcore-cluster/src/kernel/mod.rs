@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub(crate) mod history;
+pub mod holdings;
 pub mod nodes;
 pub mod objective;
 pub(crate) mod propose;

@@ -5,6 +5,7 @@
 //!
 //! Directed graphs define no potential either. In both cases, a node that has moved eight times stays from sweep 20 on.
 
+use super::holdings::{Carries, Holdings};
 use super::objective::Choice;
 use crate::base::bits::Bits;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -22,8 +23,8 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
     pub active: &'a Bits,
     /// Number of moves of each node; empty in undirected graphs.
     pub changes: Vec<u8>,
-    /// Number of input nodes in each node; empty if one each.
-    pub counts: &'a [u32],
+    /// What the nodes hold beside their arcs.
+    pub holdings: &'a Holdings,
     /// Seed of ties and orders.
     pub seed: u64,
     /// Objective that rates labels.
@@ -49,12 +50,6 @@ impl<O, L: ?Sized> Nodes<'_, O, L> {
     #[inline]
     pub fn hops(&self, node: u32) -> u8 {
         self.rules.hops[node as usize].load(Relaxed)
-    }
-
-    /// Returns the number of input nodes in `node`.
-    #[inline]
-    pub fn count(&self, node: u32) -> u32 {
-        self.counts.get(node as usize).copied().unwrap_or(1)
     }
 }
 
@@ -98,7 +93,7 @@ impl Rules<'_> {
     }
 
     /// Records that a node has moved.
-    pub fn moved(&mut self, node: usize, choice: &Choice) {
+    pub fn moved<F: Carries>(&mut self, node: usize, choice: &Choice<F>) {
         if let Some(moves) = self.moves.get_mut(node) {
             *moves = moves.saturating_add(1);
         }

@@ -19,6 +19,7 @@
 
 use crate::base::hash::{Hash, TIE};
 use crate::base::table::{LabelTable, Sum};
+use crate::kernel::holdings::{Carries, Holding, NoFlow};
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::prefetch;
@@ -28,7 +29,7 @@ pub const ALONE: u32 = u32::MAX - 1;
 
 /// Node about to choose a label.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Visit {
+pub struct Visit<F = NoFlow> {
     /// Present label.
     pub present: u32,
     /// Number of input nodes in the node.
@@ -39,6 +40,8 @@ pub struct Visit {
     pub arcs: f64,
     /// Its share of the mass of its community.
     pub mass: f64,
+    /// Its flow, as far as the objective carries it.
+    pub flow: F,
 }
 
 /// Objective that the sweeps improve.
@@ -53,11 +56,13 @@ pub trait Objective: Sync {
     const RESTRICTS: bool = false;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
+    /// Part of the flow of nodes that it carries along.
+    type Flow: Carries;
 
-    /// Returns the mass that a node of this strength, with `count` nodes of the input, adds to a community.
-    fn mass(&self, count: u32, strength: f64) -> f64;
+    /// Returns the mass that a node of this strength adds to a community.
+    fn mass(&self, held: Holding, strength: f64) -> f64;
     /// Prepares calls of [`rate`](Self::rate) for a node.
-    fn leaving(&self, visit: &Visit) -> Self::Leaving;
+    fn leaving(&self, visit: &Visit<Self::Flow>) -> Self::Leaving;
     /// Prefetches the data of a label that `rate` needs.
     fn prefetch(&self, label: u32);
     /// Returns whether a node with the label `present` may take `label`.
@@ -69,21 +74,33 @@ pub trait Objective: Sync {
     #[inline]
     fn prefetch_admission(&self, _label: u32) {}
     /// Rates `label`, to which arcs of total weight `weight` lead.
-    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64;
+    fn rate(
+        &self,
+        visit: &Visit<Self::Flow>,
+        leaving: &Self::Leaving,
+        label: u32,
+        weight: f64,
+    ) -> f64;
     /// Returns the part of [`best_rate`](Self::best_rate) that is the same for all weights.
     #[inline]
-    fn ceiling(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+    fn ceiling(&self, _visit: &Visit<Self::Flow>, _leaving: &Self::Leaving) -> f64 {
         0.0
     }
     /// Returns an upper bound of the rates of all labels to which arcs of at most this total weight lead, up to
     /// rounding.
     #[inline]
-    fn best_rate(&self, _visit: &Visit, _at: &Self::Leaving, _ceiling: f64, _weight: f64) -> f64 {
+    fn best_rate(
+        &self,
+        _visit: &Visit<Self::Flow>,
+        _at: &Self::Leaving,
+        _ceiling: f64,
+        _weight: f64,
+    ) -> f64 {
         f64::INFINITY
     }
     /// Rates a community of this node alone; negative infinity if the objective has no such option.
     #[inline]
-    fn alone(&self, _visit: &Visit, _leaving: &Self::Leaving) -> f64 {
+    fn alone(&self, _visit: &Visit<Self::Flow>, _leaving: &Self::Leaving) -> f64 {
         f64::NEG_INFINITY
     }
     /// Returns an unused label for a node that will be alone.
@@ -91,11 +108,11 @@ pub trait Objective: Sync {
         None
     }
     /// Returns the smallest rate that differs from `rate` only by rounding.
-    fn least_equal(&self, visit: &Visit, rate: f64) -> f64;
+    fn least_equal(&self, visit: &Visit<Self::Flow>, rate: f64) -> f64;
     /// Returns whether a label of this rate is better than the present one by more than rounding.
-    fn improves(&self, visit: &Visit, rate: f64) -> bool;
+    fn improves(&self, visit: &Visit<Self::Flow>, rate: f64) -> bool;
     /// Records that a node has moved to `label`, to which arcs of total weight `weight` lead.
-    fn moved(&mut self, visit: &Visit, label: u32, weight: f64);
+    fn moved(&mut self, visit: &Visit<Self::Flow>, label: u32, weight: f64);
     /// Returns the factor of a vote whose label has traveled this many hops.
     fn factor(&self, _hops: u8) -> f64 {
         1.0
@@ -123,9 +140,8 @@ pub trait Sums: Objective + Sized + Send {
     }
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
-    /// Adds to a community a node that holds `count` nodes of the input and changes the weight of the arcs that
-    /// leave communities by `cut`.
-    fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64);
+    /// Adds to a community a node that changes the weight of the arcs that leave communities by `cut`.
+    fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);
     /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
@@ -170,13 +186,14 @@ impl<O: Objective> Objective for Within<'_, O> {
     const WEIGHS_NODES: bool = O::WEIGHS_NODES;
     const RESTRICTS: bool = true;
     type Leaving = O::Leaving;
+    type Flow = O::Flow;
 
     #[inline]
-    fn mass(&self, count: u32, strength: f64) -> f64 {
-        self.objective.mass(count, strength)
+    fn mass(&self, held: Holding, strength: f64) -> f64 {
+        self.objective.mass(held, strength)
     }
     #[inline]
-    fn leaving(&self, visit: &Visit) -> Self::Leaving {
+    fn leaving(&self, visit: &Visit<O::Flow>) -> Self::Leaving {
         self.objective.leaving(visit)
     }
     #[inline]
@@ -192,7 +209,13 @@ impl<O: Objective> Objective for Within<'_, O> {
         prefetch(self.classes, label as usize);
     }
     #[inline]
-    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
+    fn rate(
+        &self,
+        visit: &Visit<O::Flow>,
+        leaving: &Self::Leaving,
+        label: u32,
+        weight: f64,
+    ) -> f64 {
         if self.admits(visit.present, label) {
             self.objective.rate(visit, leaving, label, weight)
         } else {
@@ -200,32 +223,38 @@ impl<O: Objective> Objective for Within<'_, O> {
         }
     }
     #[inline]
-    fn ceiling(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+    fn ceiling(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
         self.objective.ceiling(visit, leaving)
     }
     #[inline]
-    fn best_rate(&self, visit: &Visit, at: &Self::Leaving, ceiling: f64, weight: f64) -> f64 {
+    fn best_rate(
+        &self,
+        visit: &Visit<O::Flow>,
+        at: &Self::Leaving,
+        ceiling: f64,
+        weight: f64,
+    ) -> f64 {
         self.objective.best_rate(visit, at, ceiling, weight)
     }
     #[inline]
-    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
+    fn least_equal(&self, visit: &Visit<O::Flow>, rate: f64) -> f64 {
         self.objective.least_equal(visit, rate)
     }
     #[inline]
-    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+    fn improves(&self, visit: &Visit<O::Flow>, rate: f64) -> bool {
         self.objective.improves(visit, rate)
     }
     #[inline]
-    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
+    fn moved(&mut self, visit: &Visit<O::Flow>, label: u32, weight: f64) {
         self.objective.moved(visit, label, weight);
     }
 }
 
 /// Proposed move of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
+pub struct Choice<F = NoFlow> {
     /// Node.
-    pub visit: Visit,
+    pub visit: Visit<F>,
     /// New label.
     pub label: u32,
     /// Weight of the arcs to the new label.
@@ -234,10 +263,10 @@ pub struct Choice {
     pub hops: u8,
 }
 
-impl Choice {
+impl<F: Carries> Choice<F> {
     /// Returns whether the move raises the objective in the current state.
     #[inline]
-    pub fn improves<O: Objective>(&self, objective: &O) -> bool {
+    pub fn improves<O: Objective<Flow = F>>(&self, objective: &O) -> bool {
         let leaving = objective.leaving(&self.visit);
         let rate = objective.rate(&self.visit, &leaving, self.label, self.other);
         objective.improves(&self.visit, rate)
@@ -270,7 +299,7 @@ impl TieOrder {
 /// from each share, surveyed again unless it is the only one.
 pub struct Election<'a, O: Objective> {
     objective: &'a O,
-    visit: Visit,
+    visit: Visit<O::Flow>,
     leaving: O::Leaving,
     ceiling: f64,
     largest: f64,
@@ -280,7 +309,7 @@ pub struct Election<'a, O: Objective> {
 impl<'a, O: Objective> Election<'a, O> {
     /// Begins an election at a node.
     #[inline]
-    pub fn new(objective: &'a O, visit: Visit) -> Self {
+    pub fn new(objective: &'a O, visit: Visit<O::Flow>) -> Self {
         let leaving = objective.leaving(&visit);
         let ceiling = objective.ceiling(&visit, &leaving);
         let largest = objective.alone(&visit, &leaving);
@@ -353,7 +382,7 @@ impl<'a, O: Objective> Election<'a, O> {
 
     /// Returns the move, if the node leaves its label.
     #[inline]
-    pub fn choice(&self) -> Option<Choice> {
+    pub fn choice(&self) -> Option<Choice<O::Flow>> {
         let is_alone =
             || self.leaves() && self.objective.alone(&self.visit, &self.leaving).is_finite();
         let (label, other) = self.best.or_else(|| is_alone().then_some((ALONE, 0.0)))?;

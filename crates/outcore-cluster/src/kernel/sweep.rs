@@ -15,6 +15,7 @@
 //! rated again, so the serial part is small. The sweeps end because every commit raises the objective.
 
 use super::cache::BlockSource;
+use super::holdings::{Carries, NoFlow};
 use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
 use super::objective::{ALONE, Objective};
 use super::propose::{Proposal, ProposeWorker, Round, Tables};
@@ -40,16 +41,16 @@ pub const LARGE_DEGREE: u64 = 1 << 16;
 /// Maximum number of labels summed together; more are summed in shares.
 pub const MOST_LABELS: u64 = 1 << 20;
 /// Working memory of the sweeps, independent of the number of nodes.
-pub struct SweepBuffers<S> {
+pub struct SweepBuffers<S, F = NoFlow> {
     workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
     large_degree: u64,
     roles: Vec<u8>,
     order: Vec<u32>,
-    plans: Vec<Proposal>,
+    plans: Vec<Proposal<F>>,
 }
 
-impl<S: Sum> SweepBuffers<S> {
+impl<S: Sum, F: Carries> SweepBuffers<S, F> {
     /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
     pub fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
@@ -70,7 +71,7 @@ impl<S: Sum> SweepBuffers<S> {
         let large = if max_degree > LARGE_DEGREE { max_degree.min(max_labels) } else { 0 };
         // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
         let group = max_nodes / u64::from(GROUPS) + max_nodes.min(1 << 12);
-        let plans = group * size_of::<Proposal>() as u64;
+        let plans = group * size_of::<Proposal<F>>() as u64;
         threads * worker + Tables::<S>::bytes(large) + max_nodes * (1 + 4) + plans
     }
 }
@@ -92,7 +93,7 @@ pub fn sweep<S: Sum, O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
     nodes: &mut Nodes<'_, O>,
-    workshop: &mut SweepBuffers<S>,
+    workshop: &mut SweepBuffers<S, O::Flow>,
     number: u32,
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<Swept> {
@@ -136,7 +137,7 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O, L>,
-    workshop: &mut SweepBuffers<S>,
+    workshop: &mut SweepBuffers<S, O::Flow>,
     number: u32,
 ) -> Result<Swept> {
     let SweepBuffers { workers, large, large_degree, roles, order, plans } = workshop;
@@ -224,11 +225,11 @@ fn group_nodes<O, L: ?Sized>(
 }
 
 /// Determines which contested movers have a moving neighbor.
-fn confirm(
+fn confirm<F>(
     block: &Block,
     roles: &[u8],
     members: &[u32],
-    plans: &mut [Proposal],
+    plans: &mut [Proposal<F>],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
@@ -252,7 +253,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     nodes: &mut Nodes<'_, O, L>,
     number: u32,
     members: &[u32],
-    plans: &mut [Proposal],
+    plans: &mut [Proposal<O::Flow>],
     worker: &mut ProposeWorker<S>,
 ) -> Result<usize> {
     let labels = nodes.labels;
@@ -316,15 +317,15 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
 }
 
 /// Activates the neighbors of moved nodes, except those that already have the new label.
-fn activate<O: Sync, L: NodeLabels + ?Sized>(
+fn activate<O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     nodes: &Nodes<'_, O, L>,
     members: &[u32],
-    plans: &[Proposal],
+    plans: &[Proposal<O::Flow>],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
-        let Some(choice) = plan.choice else { continue };
+        let Some(choice) = &plan.choice else { continue };
         block.for_each_segment(local as usize, arcs, |targets, _| {
             targets.iter().for_each(|&target| nodes.labels.prefetch(target));
             for &target in targets {

@@ -5,7 +5,8 @@ use super::table::{LevelSpec, Method, MethodOption};
 use outcore_graph::{Graph, LoopWeight, View};
 use outcore_io::error::opt::{
     ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
-    METHOD, MIN_WEIGHT, RESOLUTION, STABILITY, TOLERANCE, TRIALS, WELL_CONNECTED,
+    METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
+    WELL_CONNECTED,
 };
 use outcore_io::error::{Error, Result, Text};
 use std::path::PathBuf;
@@ -49,6 +50,9 @@ pub struct ClusterOptions {
     /// Initial labels of some nodes: a file of communities, such as an earlier result; for all methods but components.
     #[serde(default)]
     pub initial: Option<PathBuf>,
+    /// Map equation of directed edges: whether teleportation, without which a walk would stay in dead ends, counts as flow.
+    #[serde(default)]
+    pub recorded_teleportation: bool,
     /// Further options of label propagation.
     pub propagation: PropagationOptions,
 }
@@ -70,6 +74,7 @@ impl Default for ClusterOptions {
             well_connected: None,
             seeding: Seeding::default(),
             initial: None,
+            recorded_teleportation: false,
             propagation: PropagationOptions::default(),
         }
     }
@@ -195,6 +200,9 @@ impl ClusterOptions {
         }
         if self.levels {
             MethodOption::Levels.check(LEVELS, self.method)?;
+        }
+        if self.recorded_teleportation {
+            MethodOption::Teleportation.check(RECORDED_TELEPORTATION, self.method)?;
         }
         self.check_limits()?;
         self.check_initial()?;

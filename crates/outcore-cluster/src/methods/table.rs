@@ -8,7 +8,7 @@ use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, Null};
 use MethodOption::{
     Converge, Cycles, Directed, Initial, Levels, MaxSize, MaxSweeps, Propagation, Resolution,
-    Seeding, Tolerance, Trials,
+    Seeding, Teleportation, Tolerance, Trials,
 };
 use outcore_graph::LoopWeight;
 use outcore_io::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
@@ -60,7 +60,7 @@ impl Method {
         Self::Modularity
     }
 
-    /// Returns whether the method works on several levels, which requires undirected edges.
+    /// Returns whether the method works on several levels.
     pub fn is_multilevel(self) -> bool {
         self.levels().is_some()
     }
@@ -100,6 +100,8 @@ pub enum MethodOption {
     Tolerance,
     /// Sweeps until no node changes.
     Converge,
+    /// Teleportation that counts as flow, in a directed graph.
+    Teleportation,
     /// Options in [`PropagationOptions`](super::options::PropagationOptions).
     Propagation,
 }
@@ -244,7 +246,17 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::MapEquation,
         name: "map-equation",
         help: "Fewest bits to describe a random walk (what Infomap minimizes)",
-        takes: &[Initial, Levels, MaxSize, Seeding, Cycles, Trials, MaxSweeps],
+        takes: &[
+            Directed,
+            Initial,
+            Levels,
+            MaxSize,
+            Seeding,
+            Cycles,
+            Trials,
+            MaxSweeps,
+            Teleportation,
+        ],
         resolution: None,
         giant: Some(String::new),
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
@@ -258,7 +270,9 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Modularity,
         name: "modularity",
         help: "Maximize modularity: more internal weight than expected by chance, as Louvain and Leiden do",
-        takes: &[Initial, Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps],
+        takes: &[
+            Directed, Initial, Levels, MaxSize, Resolution, Seeding, Cycles, Trials, MaxSweeps,
+        ],
         resolution: Some(ResolutionSpec {
             default: Some(1.0),
             help: "1 is usual, and the default",
@@ -276,7 +290,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Cpm,
         name: "cpm",
         help: "Communities denser than the resolution (the constant Potts model)",
-        takes: &[Initial, Levels, MaxSize, Resolution, Cycles, Trials, MaxSweeps],
+        takes: &[Directed, Initial, Levels, MaxSize, Resolution, Cycles, Trials, MaxSweeps],
         resolution: Some(ResolutionSpec {
             default: None,
             help: "the minimum density of a community, in units of the mean weight of an edge",

@@ -8,6 +8,7 @@
 //! Stars are cut in node order, leaders first. The limit cannot be exceeded inside communities, where groups are
 //! refined. Without a limit no sizes are counted, and each rating costs one comparison.
 
+use crate::kernel::holdings::Holding;
 use crate::kernel::objective::{Objective, Sums, Visit};
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
@@ -97,13 +98,14 @@ impl<O: Objective> Objective for Capped<O> {
     const LOOKS_UP_LABELS: bool = true;
     const RESTRICTS: bool = O::RESTRICTS;
     type Leaving = O::Leaving;
+    type Flow = O::Flow;
 
     #[inline]
-    fn mass(&self, count: u32, strength: f64) -> f64 {
-        self.objective.mass(count, strength)
+    fn mass(&self, held: Holding, strength: f64) -> f64 {
+        self.objective.mass(held, strength)
     }
     #[inline]
-    fn leaving(&self, visit: &Visit) -> Self::Leaving {
+    fn leaving(&self, visit: &Visit<O::Flow>) -> Self::Leaving {
         self.objective.leaving(visit)
     }
     #[inline]
@@ -112,7 +114,13 @@ impl<O: Objective> Objective for Capped<O> {
         self.objective.prefetch(label);
     }
     #[inline]
-    fn rate(&self, visit: &Visit, leaving: &Self::Leaving, label: u32, weight: f64) -> f64 {
+    fn rate(
+        &self,
+        visit: &Visit<O::Flow>,
+        leaving: &Self::Leaving,
+        label: u32,
+        weight: f64,
+    ) -> f64 {
         if self.sizes.fits(label, visit.count) {
             self.objective.rate(visit, leaving, label, weight)
         } else {
@@ -120,11 +128,17 @@ impl<O: Objective> Objective for Capped<O> {
         }
     }
     #[inline]
-    fn ceiling(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+    fn ceiling(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
         self.objective.ceiling(visit, leaving)
     }
     #[inline]
-    fn best_rate(&self, visit: &Visit, at: &Self::Leaving, ceiling: f64, weight: f64) -> f64 {
+    fn best_rate(
+        &self,
+        visit: &Visit<O::Flow>,
+        at: &Self::Leaving,
+        ceiling: f64,
+        weight: f64,
+    ) -> f64 {
         self.objective.best_rate(visit, at, ceiling, weight)
     }
     #[inline]
@@ -136,22 +150,22 @@ impl<O: Objective> Objective for Capped<O> {
         self.objective.prefetch_admission(label);
     }
     #[inline]
-    fn alone(&self, visit: &Visit, leaving: &Self::Leaving) -> f64 {
+    fn alone(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
         self.objective.alone(visit, leaving)
     }
     fn free_label(&mut self) -> Option<u32> {
         self.objective.free_label()
     }
     #[inline]
-    fn least_equal(&self, visit: &Visit, rate: f64) -> f64 {
+    fn least_equal(&self, visit: &Visit<O::Flow>, rate: f64) -> f64 {
         self.objective.least_equal(visit, rate)
     }
     #[inline]
-    fn improves(&self, visit: &Visit, rate: f64) -> bool {
+    fn improves(&self, visit: &Visit<O::Flow>, rate: f64) -> bool {
         self.objective.improves(visit, rate)
     }
     #[inline]
-    fn moved(&mut self, visit: &Visit, label: u32, weight: f64) {
+    fn moved(&mut self, visit: &Visit<O::Flow>, label: u32, weight: f64) {
         self.sizes.moved(visit.present, label, visit.count);
         self.objective.moved(visit, label, weight);
     }
@@ -178,9 +192,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn empty((rule, most): Self::Rule, capacity: usize) -> Self {
         Self { objective: O::empty(rule, capacity), sizes: CommunitySizes::new(most, capacity) }
     }
-    fn add(&mut self, label: u32, count: u32, strength: f64, cut: f64) {
-        self.sizes.add(label, count);
-        self.objective.add(label, count, strength, cut);
+    fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64) {
+        self.sizes.add(label, held.count);
+        self.objective.add(label, held, strength, cut);
     }
     fn complete(&mut self) {
         self.sizes.sizes.shrink_to_fit();

@@ -3,6 +3,7 @@
 //! A node takes the label with the largest weight among its neighbors (Raghavan, Albert and Kumara,
 //! "Near linear time algorithm to detect community structures in large-scale networks", 2007).
 
+use crate::kernel::holdings::{Holding, NoFlow};
 use crate::kernel::objective::{Objective, Visit};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
 
@@ -18,9 +19,10 @@ pub struct InsideWeight;
 impl Objective for InsideWeight {
     const WEIGHS_NODES: bool = false;
     type Leaving = ();
+    type Flow = NoFlow;
 
     #[inline]
-    fn mass(&self, _node: u32, _strength: f64) -> f64 {
+    fn mass(&self, _held: Holding, _strength: f64) -> f64 {
         0.0
     }
     #[inline]
@@ -73,9 +75,10 @@ impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     const WEIGHS_NODES: bool = false;
     const ATTENUATES: bool = ATTENUATES;
     type Leaving = ();
+    type Flow = NoFlow;
 
     #[inline]
-    fn mass(&self, _count: u32, _strength: f64) -> f64 {
+    fn mass(&self, _held: Holding, _strength: f64) -> f64 {
         0.0
     }
     #[inline]

@@ -115,8 +115,11 @@ impl Saves {
         if self.found.as_ref().is_some_and(has_field) { self.open(observer) } else { Ok(None) }
     }
 
-    /// Opens the journal, once.
-    fn find(&mut self, observer: &dyn Observer) -> Result<()> {
+    /// Opens the journal, once, and removes all other files of the directory.
+    ///
+    /// # Errors
+    /// Those of [`Journal::open`].
+    pub(crate) fn find(&mut self, observer: &dyn Observer) -> Result<()> {
         if std::mem::replace(&mut self.is_open, true) {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 mod components;
 mod connected;
+mod directed;
 pub(crate) mod levels;
 pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
@@ -272,6 +273,7 @@ fn a_community_in_two_pieces_becomes_two() {
         memory: 0,
         fit: Fit::ROOMY,
         needed: 0,
+        flow_bytes: 0,
         scratch: scratch(),
         observer: &ClusterProgress::new(&Silent, None),
     };
@@ -373,7 +375,6 @@ proptest! {
             Just(Method::Components),
         ],
     ) {
-        let edges = Edges { directed: edges.directed && !method.is_multilevel(), ..edges };
         let options = ClusterOptions { method, ..plain() };
         let (graph, reported) = (edges.graph(), ReportedProgress::default());
         cluster(&graph, &options, PLENTY, scratch(), &reported).unwrap();

@@ -127,9 +127,10 @@ proptest! {
         stops in prop::collection::vec(0..60u64, 1..6),
         on_disk in any::<[bool; 6]>(),
         from_given in any::<bool>(),
+        records in any::<bool>(),
     ) {
-        let options = ClusterOptions { seed, ..forms()[form].clone() };
-        let edges = Edges { directed: edges.directed && !options.method.is_multilevel(), ..edges };
+        let recorded_teleportation = records && edges.directed && forms()[form].method == Method::MapEquation;
+        let options = ClusterOptions { seed, recorded_teleportation, ..forms()[form].clone() };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
         let limits = as_size(size);

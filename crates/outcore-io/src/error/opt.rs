@@ -75,6 +75,7 @@ options! {
     REJECTS = "rejects",
     REPORT = "report",
     REPRESENTATIVES = "representatives",
+    RECORDED_TELEPORTATION = "recorded-teleportation",
     RESOLUTION = "resolution",
     RESTART = "restart",
     ROWS = "rows",

@@ -8,7 +8,7 @@ use super::resume::WorkDirectory;
 use super::{JobKind, JobManifest, in_pool};
 use crate::budget::Limits;
 use crate::cluster::WellConnected;
-use crate::error::opt::{COMMENT, MEMORY, UNNAMED};
+use crate::error::opt::{COMMENT, MEMORY, RECORDED_TELEPORTATION, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::input::CommunityInput;
@@ -17,8 +17,8 @@ use crate::membership::{self, Membership, MembershipOptions};
 use crate::plan;
 use crate::progress::{Observer, Stage};
 use crate::score::{
-    Agreement, Connectedness, Quality, ScoreRoom, compare, compare_bytes, connectedness,
-    connectedness_bytes, quality_at, quality_bytes,
+    Agreement, Connectedness, Quality, QualityRules, ScoreRoom, compare, compare_bytes,
+    connectedness, connectedness_bytes, quality_by, quality_bytes,
 };
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ pub struct ScoreOptions {
     pub against: Option<PathBuf>,
     /// Resolution of modularity and CPM.
     pub resolution: f64,
+    /// Whether teleportation counts as flow in the code length of a directed graph.
+    pub recorded_teleportation: bool,
     /// Bound of well-connected communities, to count these.
     pub well_connected: Option<WellConnected>,
     /// Treatment of nodes that the communities do not name.
@@ -122,6 +124,12 @@ pub fn score(
     }
     let files = &options.limits.tuned(files);
     let graph = &Graph::open(files, &options.graph)?;
+    if options.recorded_teleportation && !graph.is_directed() {
+        let path = options.graph.display();
+        let message =
+            format_args!("{RECORDED_TELEPORTATION} has no effect: `{path}` has undirected edges");
+        return Err(Error::usage(message).hint("leave it out"));
+    }
     in_pool(options.limits, || {
         let scoring = Scoring { graph, options };
         scoring.check_memory(1)?;
@@ -287,8 +295,12 @@ impl Scoring<'_> {
         labels: &[u32],
     ) -> Result<(Quality, Option<Connectedness>)> {
         context.stage(Stage::Score, |context| {
-            context.begin(Stage::Score, Some(self.graph.arc_count()), "arcs")?;
-            let found = quality_at(self.graph, labels, self.options.resolution, context.observer)?;
+            // Visit rates take an unknown number of scans.
+            let arcs = (!self.graph.is_directed()).then(|| self.graph.arc_count());
+            context.begin(Stage::Score, arcs, "arcs")?;
+            let ScoreOptions { resolution, recorded_teleportation, .. } = *self.options;
+            let rules = QualityRules { resolution, recorded_teleportation };
+            let found = quality_by(self.graph, labels, rules, context.observer)?;
             let (memory_bytes, scratch) = (self.options.limits.memory_bytes, context.work.path());
             let room = ScoreRoom { memory_bytes, scratch };
             let connected = self.options.well_connected;

@@ -117,11 +117,12 @@ const LINE_BYTES: f64 = 60.0;
 const SMALL_FILES_BYTES: u64 = 64 * KIB;
 
 /// Forecast of reading and merging an input, on which those of the other stages depend.
+#[derive(Clone, Copy)]
 pub(super) struct Forecast<'a> {
-    input: &'a InputSize,
+    pub(super) input: &'a InputSize,
     limits: &'a Limits,
     tuning: &'a Tuning,
-    graph: GraphSize,
+    pub(super) graph: GraphSize,
     names_bytes: u64,
     names: NamesSize,
     pub(super) sorting: Sorting,
@@ -143,12 +144,12 @@ pub(super) struct ClusterForecast {
 
 /// Cost of a part of a clustering.
 #[derive(Clone, Copy, Default)]
-struct Part {
-    read_bytes: f64,
-    write_bytes: f64,
-    disk_bytes: f64,
-    memory_bytes: u64,
-    nanoseconds: f64,
+pub(super) struct Part {
+    pub(super) read_bytes: f64,
+    pub(super) write_bytes: f64,
+    pub(super) disk_bytes: f64,
+    pub(super) memory_bytes: u64,
+    pub(super) nanoseconds: f64,
 }
 
 impl<'a> Forecast<'a> {
@@ -311,13 +312,26 @@ impl<'a> Forecast<'a> {
             true => (self.labels_on_disk(options), 1),
             false => {
                 let memory = left.max(needed.total_bytes().min(self.limits.memory_bytes));
-                self.labels_in_memory(options, &needed, memory)
+                let spare = memory.saturating_sub(needed.total_bytes());
+                let swept = Self { graph: self.swept_graph(options), ..*self };
+                let (swept, trial_count) = swept.labels_in_memory(options, &needed, memory);
+                let flow = self.flow(options, spare);
+                let part = Part {
+                    read_bytes: swept.read_bytes + flow.read_bytes,
+                    write_bytes: swept.write_bytes + flow.write_bytes,
+                    disk_bytes: swept.disk_bytes + flow.disk_bytes,
+                    nanoseconds: swept.nanoseconds + flow.nanoseconds,
+                    ..swept
+                };
+                (part, trial_count)
             }
         };
         let saved = self.saved(options, part.nanoseconds);
         let row = StagePlan {
             stage: Stage::Cluster,
-            pass_count: options.scans() + u64::from(options.well_connected.is_some()),
+            pass_count: options.scans()
+                + options.flow_scans(graph.is_directed)
+                + u64::from(options.well_connected.is_some()),
             read_bytes: part.read_bytes as u64,
             write_bytes: (part.write_bytes + saved.write_bytes) as u64,
             memory_bytes: part.memory_bytes,
@@ -432,7 +446,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns the cost of sorting arcs of the graph in the minimum memory and `spare` bytes.
-    fn sorted(&self, count: u64, spare: u64) -> Part {
+    pub(super) fn sorted(&self, count: u64, spare: u64) -> Part {
         let records = Records { count, bytes: ARC_BYTES, at_once: 1, kept: 1 };
         let budgets = [SORT_BYTES_MIN + spare; 2];
         let sorting = Sorting::of(records, budgets, self.limits.threads, self.tuning);

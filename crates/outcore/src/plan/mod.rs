@@ -5,6 +5,7 @@
 //! a Spark cluster (`spark`). The limit covers everything that grows with the job; [`SLACK_BYTES`] for the program itself,
 //! its stacks and its allocator are added.
 
+mod flow;
 mod forecast;
 mod given;
 pub(crate) mod limits;

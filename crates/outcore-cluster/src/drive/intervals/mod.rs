@@ -33,6 +33,7 @@ use crate::base::table::Sum;
 use crate::finish::communities::Communities;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
+use crate::kernel::holdings::{NO_HOLDINGS, NoFlow};
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::objective::Objective;
 use crate::kernel::seeding::{Stars, seed_block};
@@ -275,7 +276,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps until few enough nodes change.
-    fn sweeps<S: Sum, O: Objective>(
+    fn sweeps<S: Sum, O: Objective<Flow = NoFlow>>(
         &mut self,
         labels: &Column<u32>,
         intervals: &[Interval],
@@ -333,7 +334,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps an interval in sweep number `number`; `done` is the number of arcs visited before.
-    fn sweep<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    fn sweep<S: Sum, O: Objective<Flow = NoFlow>, L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,
         (number, done): (u32, u64),
@@ -346,7 +347,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             labels,
             active,
             changes: Vec::new(),
-            counts: &[],
+            holdings: &NO_HOLDINGS,
             seed: self.job.options.seed,
             objective,
             shuffled: false,

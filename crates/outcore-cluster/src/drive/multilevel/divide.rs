@@ -28,6 +28,7 @@ use crate::store::given::NONE;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use outcore_io::units::format_counted;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of groups per node; beyond it nothing is examined, since most nodes would be groups of their own:
@@ -125,14 +126,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let found =
             self.solve_apart(level, rule, starts, |other: &mut Self, level: &mut Level<'_, '_>| {
                 let classes: Vec<u32> = (0..count as u32).collect();
+                let below = level.holdings.clone();
                 let division = Division {
                     groups: &groups,
                     classes: &classes,
                     class_count: count,
-                    counts: &[],
+                    holdings: &below,
                     within: Some(OnlyInside { labels, strength }),
                 };
-                let Contracted { graph, is_on_disk, counts, sums } =
+                let Contracted { graph, is_on_disk, holdings, sums } =
                     other.contract(level, &division)?;
                 other.hierarchy.keep(&groups, count)?;
                 drop(groups);
@@ -142,7 +144,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 let upper = Upper {
                     graph,
                     is_on_disk,
-                    counts,
+                    holdings: Arc::new(holdings),
                     number,
                     state,
                     class_count: count,

@@ -21,6 +21,7 @@ use outcore_io::error::Result;
 use outcore_io::give_back_freed;
 use outcore_io::progress::{Event, notify};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Groups into which a level is contracted.
@@ -66,19 +67,21 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<NextStep<O>> {
         let Groupings { groups, classes, class_count } = of;
         self.detail(&format!("level {}: contracting to {} groups", level.number, classes.len()))?;
-        let below = std::mem::take(&mut level.counts);
+        let below = std::mem::take(&mut level.holdings);
         let division = Division {
             groups: &groups,
             classes: &classes,
             class_count,
-            counts: &below,
+            holdings: &below,
             within: None,
         };
-        let Contracted { graph, is_on_disk, counts, mut sums } = self.contract(level, &division)?;
+        let Contracted { graph, is_on_disk, holdings, mut sums } =
+            self.contract(level, &division)?;
+        let holdings = Arc::new(holdings);
         sums.free_below(classes.len());
         level.source.release();
         if level.number == self.base {
-            level.counts = below;
+            level.holdings = below;
         }
         self.hierarchy.keep(&groups, classes.len())?;
         drop(groups);
@@ -88,7 +91,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let progress = Progress::new(classes.len());
         let labels = classes.into_iter().map(AtomicU32::new).collect();
         let (number, state) = (level.number + 1, LevelState { labels, sums });
-        let next = Upper { graph, is_on_disk, counts, number, state, class_count, progress };
+        let next = Upper { graph, is_on_disk, holdings, number, state, class_count, progress };
         Ok(NextStep::Up(Box::new(next)))
     }
 
@@ -160,10 +163,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let within = Within { objective: sums, classes: &classes };
         let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
         if level.graph().is_weighted() {
-            let mut workshop = self.workshop::<f64>(level);
+            let mut workshop = self.workshop::<f64, _>(level);
             let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
         } else {
-            let mut workshop = self.workshop::<u32>(level);
+            let mut workshop = self.workshop::<u32, _>(level);
             let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
         }
         drop((progress, classes));

@@ -40,6 +40,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::{History, Sweep};
+use crate::kernel::holdings::{Carries, Holdings};
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::objective::{Objective, Sums};
 use crate::kernel::sweep::{SweepBuffers, sweep};
@@ -56,6 +57,7 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::format_counted;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
@@ -80,7 +82,8 @@ const LABEL_BYTES: u64 = size_of::<u32>() as u64;
 /// Graph of a level, with data about its nodes.
 struct Level<'s, 'g> {
     source: &'s mut BlockSource<'g>,
-    counts: Vec<u32>,
+    /// What its nodes hold beside their arcs.
+    holdings: Arc<Holdings>,
     number: u64,
     seed: u64,
     /// Memory for this level and those above.
@@ -144,7 +147,7 @@ struct Upper<O> {
     graph: Graph,
     /// Whether it is on disk.
     is_on_disk: bool,
-    counts: Vec<u32>,
+    holdings: Arc<Holdings>,
     number: u64,
     state: LevelState<O>,
     /// Initial number of communities.
@@ -196,21 +199,23 @@ pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
     if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
 }
 
-/// Finds the communities of the job's graph by the objective of each rule; returns them with the groupings of
+/// Finds the communities of the job's graph, whose nodes have `holdings`, by the objective of each rule; returns them with the groupings of
 /// the last cycle, if requested.
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
     starts: Starts,
     given: GivenLabels,
+    holdings: Holdings,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
     let (&rule, others) = rules.split_first().expect("at least one rule");
     let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
+    let holdings = Arc::new(holdings);
     let mut level = Level {
         source,
-        counts: Vec::new(),
+        holdings,
         number: 0,
         seed: job.options.seed,
         memory: job.memory - held,
@@ -406,7 +411,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         mut progress: Progress,
         proceeds: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
-        let mut workshop = self.workshop::<S>(level);
+        let mut workshop = self.workshop::<S, _>(level);
         while progress.done == 0 || proceeds(progress.done, progress.moved) {
             let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
             state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
@@ -415,7 +420,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         Ok(progress.first_moved)
     }
 
-    fn workshop<S: Sum>(&self, level: &Level<'_, '_>) -> SweepBuffers<S> {
+    fn workshop<S: Sum, F: Carries>(&self, level: &Level<'_, '_>) -> SweepBuffers<S, F> {
         let large_degree = self.job.limits.large_degree;
         SweepBuffers::new(level.graph().max_degree(), large_degree, level.max_labels)
     }
@@ -427,13 +432,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         labels: &[AtomicU32],
         objective: T,
         progress: &mut Progress,
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers<S, T::Flow>,
     ) -> Result<T> {
         let mut nodes = Nodes {
             labels,
             active: &progress.active,
             changes: Vec::new(),
-            counts: &level.counts,
+            holdings: &level.holdings,
             seed: level.seed,
             objective,
             shuffled: true,
@@ -466,11 +471,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     ) -> Result<Groups<O>> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let Level { source, counts, .. } = level;
+        let Level { source, holdings, .. } = level;
         if source.graph().is_weighted() {
-            first_groups::<f64, O>(source, counts, start, seed, classes, self.rule, tick)
+            first_groups::<f64, O>(source, holdings, start, seed, classes, self.rule, tick)
         } else {
-            first_groups::<u32, O>(source, counts, start, seed, classes, self.rule, tick)
+            first_groups::<u32, O>(source, holdings, start, seed, classes, self.rule, tick)
         }
     }
 
@@ -499,11 +504,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Sweeps over a level and, if it can be contracted further, creates the next level.
     fn solve(&mut self, upper: Upper<O>, memory: u64) -> Result<NextStep<O>> {
-        let Upper { graph, is_on_disk, counts, number, mut state, class_count, mut progress } =
+        let Upper { graph, is_on_disk, holdings, number, mut state, class_count, mut progress } =
             upper;
         self.history.levels = self.history.levels.max(number);
         let (method, threads) = (self.job.options.method, rayon::current_num_threads());
-        let sizes = self.job.options.size_bytes() * graph.node_count();
+        let sizes = self.job.beside_bytes() * graph.node_count();
         let rest = memory.saturating_sub(sizes);
         let (Fit { max_labels, ahead }, needed) = Fit::within(rest, |fit| {
             ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
@@ -517,7 +522,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 .roomy(roomy(memory - needed))
                 .reading_ahead(ahead)
                 .paced(self.job.observer),
-            counts,
+            holdings,
             number,
             seed: mix(self.job.options.seed ^ LEVEL ^ number),
             memory,

@@ -1,6 +1,6 @@
 //! Checkpoints of multilevel methods between sweeps.
 //!
-//! A checkpoint holds the current level: labels, active nodes, the number of input nodes in each node, and the exact
+//! A checkpoint holds the current level: labels, active nodes, what the nodes hold beside their arcs, and the exact
 //! sums of the communities (recomputed sums would round differently). Of the levels below, only the groups are still
 //! needed. Small levels are in memory and take little time, so they are not saved.
 
@@ -8,6 +8,7 @@ use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
 use crate::drive::swept::{SavedGroups, SavedResult, name_of};
 use crate::kernel::history::History;
+use crate::kernel::holdings::{Carries, Holdings};
 use crate::store::given::GivenLabels;
 use crate::store::hierarchy::Hierarchy;
 use outcore_graph::Graph;
@@ -15,6 +16,7 @@ use outcore_io::checkpoint::StateReader;
 use outcore_io::error::Result;
 use outcore_io::reserve_large_pages;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// State of a checkpoint, without its arrays.
@@ -81,7 +83,11 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             directory.into_iter().for_each(|level| to.need(level, 0));
             to.labels(&state.labels)?;
             progress.active.save(to)?;
-            to.array(level.counts.iter().copied())?;
+            to.array(level.holdings.counts.iter().copied())?;
+            if O::Flow::HAS_DRIFT && !is_base {
+                to.array(level.holdings.drifts.iter().copied())?;
+                to.array(level.holdings.teleports.iter().copied())?;
+            }
             state.sums.save(to)?;
             self.found.iter().try_for_each(|found| SavedResult::save(found, to))
         })
@@ -133,26 +139,30 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
         let graph = graph.transpose()?;
         let nodes = graph.as_ref().map_or(level.graph().node_count(), Graph::node_count) as usize;
-        let (state, progress, counts) = self.load_sweeps(&counters, nodes, &mut from)?;
+        let is_base = graph.is_none();
+        let (state, progress, holdings) = self.load_sweeps(&counters, nodes, is_base, &mut from)?;
         self.load_found(counters.found, level.graph().node_count(), &mut from)?;
         from.finish()?;
         let Some(graph) = graph else {
             return self.continue_from(level, state, progress, warm);
         };
         let (number, class_count) = (counters.number, counters.class_count);
-        let upper = Upper { graph, is_on_disk: true, counts, number, state, class_count, progress };
+        let holdings = Arc::new(holdings);
+        let upper =
+            Upper { graph, is_on_disk: true, holdings, number, state, class_count, progress };
         let state = self.ascend(level, upper)?;
         self.end_cycle(level, state)
     }
 
-    /// Loads the current level, which has `nodes` nodes: its communities, their progress, and the number of input nodes
-    /// in each node.
+    /// Loads the current level, which has `nodes` nodes: its communities, their progress, and what the nodes hold. The
+    /// flow of the nodes of the base is known.
     fn load_sweeps(
         &self,
         counters: &SavedCounters,
         nodes: usize,
+        is_base: bool,
         from: &mut StateReader,
-    ) -> Result<(LevelState<O>, Progress, Vec<u32>)> {
+    ) -> Result<(LevelState<O>, Progress, Holdings)> {
         let mut labels: Vec<AtomicU32> = reserve_large_pages(nodes);
         labels.resize_with(nodes, AtomicU32::default);
         from.labels(&mut labels)?;
@@ -160,15 +170,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let active = Bits::new(nodes, false);
         let mut progress = Progress { done, moved, first_moved, active, refines: false };
         progress.active.load(from)?;
-        let counts = from.numbers::<u32>()?;
+        let mut holdings = Holdings { counts: from.numbers()?, ..Holdings::default() };
+        if O::Flow::HAS_DRIFT && !is_base {
+            holdings.drifts = from.numbers()?;
+            holdings.teleports = from.numbers()?;
+        }
         let mut state = LevelState { labels, sums: O::load(self.rule, from)? };
         let bound = state.sums.label_bound();
         let is_below = |label: &mut AtomicU32| (*label.get_mut() as usize) < bound;
-        let fits = counts.is_empty() || counts.len() == nodes;
-        if !fits || !state.labels.iter_mut().all(is_below) {
+        if !holdings.fit(nodes) || !state.labels.iter_mut().all(is_below) {
             return Err(from.damaged());
         }
-        Ok((state, progress, counts))
+        Ok((state, progress, holdings))
     }
 
     /// Loads the results of other rules on the graph, if they have been solved.

@@ -381,7 +381,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let labels = kept.read(best.place)?;
         let rivals = near.iter().filter(|start| start.place != best.place);
         let rivals: Vec<_> = rivals.map(|start| kept.groupings()[start.place].clone()).collect();
-        let count = |node: u32| level.counts.get(node as usize).copied().unwrap_or(1);
+        let count = |node: u32| level.holdings.count(node as usize);
         self.history.agreement = agreement(kept.files(), &labels, &rivals, count)?;
         self.history.losses = starts.iter().map(|start| best.quality - start.quality).collect();
         Ok(labels)
@@ -468,11 +468,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     ) -> Result<(f64, LevelState<O>)> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (counts, rule) = (&level.counts, self.rule);
+        let (holdings, rule) = (&level.holdings, self.rule);
         let (mut sums, inside) = if level.graph().is_weighted() {
-            sums_of::<f64, O>(level.source, counts, &labels, doubted, rule, tick)?
+            sums_of::<f64, O>(level.source, holdings, &labels, doubted, rule, tick)?
         } else {
-            sums_of::<u32, O>(level.source, counts, &labels, doubted, rule, tick)?
+            sums_of::<u32, O>(level.source, holdings, &labels, doubted, rule, tick)?
         };
         sums.free_below(level.node_count());
         Ok((sums.quality(inside), LevelState { labels, sums }))

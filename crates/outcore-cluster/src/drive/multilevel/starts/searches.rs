@@ -103,7 +103,7 @@ fn needed_alone<O: Sums>(level: &Level<'_, '_>, search: &Multilevel<'_, '_, O>) 
     let (graph, options) = (level.graph(), search.job.options);
     let fit = Fit { max_labels: level.max_labels, ..Fit::ROOMY };
     ClusterMemory::fitted(graph, Some(options.method), 1, fit).total_bytes()
-        + options.size_bytes() * graph.node_count()
+        + search.job.beside_bytes() * graph.node_count()
 }
 
 /// Returns pools of one thread each: work inside a search stays on its thread.
@@ -131,7 +131,7 @@ fn in_parallel<S: Send, R: Send>(
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for pool in pools {
-            let (mut source, counts) = (level.source.shared(), level.counts.clone());
+            let (mut source, holdings) = (level.source.shared(), level.holdings.clone());
             let Level { number, seed, needed, max_labels, is_on_disk, class_count, .. } = *level;
             let (solve, take) = (&solve, &take);
             running.push(scope.spawn(move || {
@@ -141,7 +141,7 @@ fn in_parallel<S: Send, R: Send>(
                     let needed = needed.min(memory - kept);
                     let mut level = Level {
                         source,
-                        counts,
+                        holdings,
                         number,
                         seed,
                         memory,

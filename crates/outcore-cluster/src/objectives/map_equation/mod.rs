@@ -9,8 +9,11 @@
 //! Of these, 8 bytes store the community's term of the code length: this saves three of five logarithms per label, a
 //! third of the time of a sweep.
 
+pub mod directed;
+
 use crate::base::logarithm::{LOG2_E, log2, plogp};
 use crate::base::parallel::for_chunks;
+use crate::kernel::holdings::{Holding, NoFlow};
 use crate::kernel::objective::{Objective, Revert, Sums, Visit};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_io::checkpoint::{StateReader, StateWriter};
@@ -112,9 +115,10 @@ fn length(unit: f64, mass: f64, cut: f64) -> f64 {
 impl Objective for CodeLength {
     const WEIGHS_NODES: bool = true;
     type Leaving = Leaving;
+    type Flow = NoFlow;
 
     #[inline]
-    fn mass(&self, _count: u32, strength: f64) -> f64 {
+    fn mass(&self, _held: Holding, strength: f64) -> f64 {
         strength
     }
 
@@ -189,7 +193,7 @@ impl Sums for CodeLength {
         Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0, log_exits: 0.0 }
     }
 
-    fn add(&mut self, label: u32, _count: u32, strength: f64, cut: f64) {
+    fn add(&mut self, label: u32, _held: Holding, strength: f64, cut: f64) {
         let label = label as usize;
         if label >= self.modules.len() {
             self.modules.resize(label + 1, Module::default());
@@ -257,6 +261,7 @@ impl Revert for CodeLength {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::holdings::NO_HOLDINGS;
     use proptest::prelude::*;
 
     proptest! {
@@ -269,13 +274,14 @@ mod tests {
             let arcs = w + rest;
             let own = own * rest;
             let mass = arcs + 2.0 * loops;
+            let one = NO_HOLDINGS.of::<NoFlow>(0);
             let mut sums = CodeLength::empty((), 3);
             // The node's own community holds it, and has its arcs to others in its cut.
-            sums.add(0, 1, mass + own + home + home_cut, arcs - own + home_cut);
-            sums.add(1, 1, w + q + p, w + q);
-            sums.add(2, 1, elsewhere + rest - own, elsewhere + rest - own);
+            sums.add(0, one, mass + own + home + home_cut, arcs - own + home_cut);
+            sums.add(1, one, w + q + p, w + q);
+            sums.add(2, one, elsewhere + rest - own, elsewhere + rest - own);
             sums.complete();
-            let visit = Visit { present: 0, count: 1, own, arcs, mass };
+            let visit = Visit { present: 0, count: 1, own, arcs, mass, flow: NoFlow };
             let leaving = sums.leaving(&visit);
             let rate = sums.rate(&visit, &leaving, 1, w);
             let ceiling = sums.ceiling(&visit, &leaving);
