@@ -10,7 +10,7 @@
 //! times in all.
 //!
 //! Each module imports only from those to its left:
-//! `base | store | kernel | objectives | methods | finish | drive | score`.
+//! `base | store | kernel | objectives | tree | methods | finish | drive | score`.
 //!
 //! ```
 //! use outcore_cluster::{ClusterOptions, Method, cluster};
@@ -50,6 +50,7 @@ pub mod score;
 pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tree;
 
 pub use drive::memory::ClusterMemory;
 pub use drive::multilevel::StartCounts;
