@@ -65,6 +65,7 @@ pub(crate) use finish::cuts::separate::CutRound;
 pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub use finish::tally::Tally;
+pub use finish::tree::{LevelLength, TreeLength};
 pub use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
 pub use methods::connected::WellConnected;

@@ -10,6 +10,7 @@ pub(crate) mod job;
 pub(crate) mod memory;
 pub(crate) mod multilevel;
 pub(crate) mod need;
+mod nested;
 pub(crate) mod propagate;
 pub(crate) mod run;
 mod separate;

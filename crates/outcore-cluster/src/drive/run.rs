@@ -226,7 +226,10 @@ impl ClusterJob<'_> {
         };
         let mut outcomes: Vec<(usize, SweptLabels)> = order.into_iter().zip(outcomes).collect();
         outcomes.sort_by_key(|&(at, _)| at);
-        let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        let mut outcomes: Vec<SweptLabels> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        if options.finds_tree() {
+            outcomes.iter_mut().try_for_each(|outcome| self.nest::<S>(source, outcome))?;
+        }
         self.finish_all::<S>(source, outcomes, None, saves)
     }
 }

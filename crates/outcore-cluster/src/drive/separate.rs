@@ -57,7 +57,13 @@ impl ClusterJob<'_> {
             expects_chance: levels.is_some(),
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length),
         };
-        finish.all::<S>(source, outcomes, held)
+        let mut all = finish.all::<S>(source, outcomes, held)?;
+        if self.options.finds_tree() {
+            for found in all.iter_mut().filter(|found| found.tree.is_none()) {
+                found.tree = Some(self.measure_final::<S>(source, found)?);
+            }
+        }
+        Ok(all)
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.

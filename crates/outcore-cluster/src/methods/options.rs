@@ -1,7 +1,7 @@
 //! Options of a clustering, and the values that are refused.
 
 use super::connected::WellConnected;
-use super::table::{Method, MethodOption};
+use super::table::{LevelSpec, Method, MethodOption};
 use outcore_graph::{Graph, View};
 use outcore_io::error::opt::{
     ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
@@ -202,6 +202,11 @@ impl ClusterOptions {
         self.check_well_connected()?;
         self.check_resolution()?;
         self.propagation.check()
+    }
+
+    /// Returns whether the levels are those of the best tree of modules, not groups on the way to the communities.
+    pub(crate) fn finds_tree(&self) -> bool {
+        self.levels && self.method.levels().is_some_and(LevelSpec::has_code_length)
     }
 
     fn check_limits(&self) -> Result<()> {

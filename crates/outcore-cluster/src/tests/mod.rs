@@ -3,6 +3,7 @@
 mod components;
 mod connected;
 pub(crate) mod levels;
+mod nested;
 pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
 mod propagation;

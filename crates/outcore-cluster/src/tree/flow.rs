@@ -12,6 +12,18 @@
 
 use std::ops::{AddAssign, SubAssign};
 
+/// Number of times that a loop counts in the strength of its node.
+pub(crate) const LOOP_ENDS: f64 = 2.0;
+
+/// Direction of the flow of a node; without directions, all flows are balanced.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct NodeFlow {
+    /// Links that leave it minus those that enter it.
+    pub(crate) drift: f64,
+    /// Teleported flow that leaves it, if recorded.
+    pub(crate) teleport: f64,
+}
+
 /// Flow of a node or a module; those of a module are sums over its nodes, apart from its cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Flow {

@@ -67,6 +67,17 @@ impl<'t> TreeSums<'t> {
         &self.depths
     }
 
+    /// Converts all sums from units of weight; `of_rates` has the sum of plogp of the rates of nodes, by their sum.
+    pub(crate) fn scaled(mut self, scale: f64, of_rates: impl Fn(f64) -> f64) -> Self {
+        for Flow { rate, cut, drift, teleport } in &mut self.flows {
+            [rate, cut, drift, teleport].into_iter().for_each(|sum| *sum *= scale);
+        }
+        self.inside.iter_mut().for_each(|weight| *weight *= scale);
+        self.rate *= scale;
+        self.of_nodes = of_rates(self.rate);
+        self
+    }
+
     /// Sums up the tree; returns the codebooks, for a tree inside a module with the rate `outer` of its exit.
     pub(crate) fn close(mut self, walk: &Walk, outer: f64) -> Codebooks {
         let count = self.parents.len();
@@ -85,7 +96,7 @@ impl<'t> TreeSums<'t> {
             exits: vec![outer; count + 1],
             leaf: vec![0.0; count],
             children: vec![0.0; count + 1],
-            entries: vec![0.0; count],
+            enters: vec![0.0; count],
             has_children: vec![false; count],
             of_nodes: self.of_nodes,
             rate: self.rate,
@@ -95,7 +106,7 @@ impl<'t> TreeSums<'t> {
             let (enter, exit) = walk.boundary(flow);
             books.exits[module] = exit;
             books.leaf[module] = plogp(exit + flow.rate) - plogp(exit);
-            books.entries[module] = plogp(enter);
+            books.enters[module] = enter;
             let parent = match self.parents[module] {
                 NONE => count,
                 parent => {
@@ -134,8 +145,8 @@ pub(crate) struct Codebooks {
     leaf: Vec<f64>,
     /// Sum of the entries of the children of each module, and last of the modules at the top.
     children: Vec<f64>,
-    /// plogp of the entries of each module.
-    entries: Vec<f64>,
+    /// Rate of entering each module.
+    enters: Vec<f64>,
     has_children: Vec<bool>,
     of_nodes: f64,
     rate: f64,
@@ -158,7 +169,8 @@ impl Codebooks {
         let mut cut = CutLength { count: 0, length: book(count) };
         for module in (0..count).filter(|&module| self.depths[module] <= depth) {
             let is_inner = self.has_children[module] && self.depths[module] < depth;
-            cut.length += if is_inner { book(module) } else { self.leaf[module] } - self.entries[module];
+            cut.length += if is_inner { book(module) } else { self.leaf[module] };
+            cut.length -= plogp(self.enters[module]);
             cut.count += u64::from(self.depths[module] == depth);
         }
         cut
@@ -167,6 +179,16 @@ impl Codebooks {
     /// Returns the code length of the whole tree, without the terms of its nodes.
     pub(crate) fn bare_length(&self) -> f64 {
         self.cut_at(u32::MAX).length
+    }
+
+    /// Returns the code length if these modules, which hold every node once, are all.
+    pub(crate) fn length_of(&self, modules: impl Iterator<Item = u32>) -> f64 {
+        let (mut entries, mut length) = (0.0, 0.0);
+        for module in modules.map(|module| module as usize) {
+            entries += self.enters[module];
+            length += self.leaf[module] - plogp(self.enters[module]);
+        }
+        plogp(entries) + length - self.of_nodes
     }
 
     /// Returns the code length of the whole tree.

@@ -25,9 +25,9 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use flow::{Flow, Walk};
-pub(crate) use length::TreeSums;
-pub(crate) use network::Network;
+pub(crate) use flow::{Flow, LOOP_ENDS, NodeFlow, Walk};
+pub(crate) use length::{Codebooks, CutLength, TreeSums};
+pub(crate) use network::{Members, Network};
 pub(crate) use search::{Search, find};
 
 /// Marker of an absent module.
@@ -60,6 +60,14 @@ impl ModuleTree {
         }
         let leaves = layers.first().map_or_else(Vec::new, |of| of.iter().map(|&leaf| first + leaf).collect());
         Self { parents, leaves }.collapsed()
+    }
+
+    /// Returns whether a module is an only child.
+    pub(crate) fn has_only_child(&self) -> bool {
+        let mut children = vec![0u32; self.parents.len()];
+        let inner = self.parents.iter().filter(|parent| **parent != NONE);
+        inner.for_each(|&parent| children[parent as usize] += 1);
+        children.contains(&1)
     }
 
     /// Merges every module that is an only child with its parent.

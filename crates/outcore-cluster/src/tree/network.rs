@@ -75,6 +75,14 @@ impl Network {
         next
     }
 
+    /// Multiplies all flows.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.weights.iter_mut().for_each(|weight| *weight *= factor);
+        for Flow { rate, cut, drift, teleport } in &mut self.flows {
+            [rate, cut, drift, teleport].into_iter().for_each(|flow| *flow *= factor);
+        }
+    }
+
     /// Makes modules of the nodes: their words have the rate of entering them.
     pub(crate) fn enter(&mut self, walk: &Walk) {
         self.flows.iter_mut().for_each(|flow| flow.rate = walk.boundary(flow).0);

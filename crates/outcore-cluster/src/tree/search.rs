@@ -11,7 +11,6 @@ use super::moving::{Partition, Scope, optimize};
 use super::network::{Members, Network};
 use super::{ModuleTree, NONE};
 use crate::base::hash::mix;
-use crate::base::logarithm::plogp;
 use rayon::prelude::*;
 
 /// Least improvement that is worth a module, relative to the rate of the network: rounding is below that.
@@ -35,6 +34,8 @@ pub(crate) struct Search<'a> {
     /// Rate of leaving the module that consists of the network; 0 for a whole graph.
     pub(crate) outer: f64,
     pub(crate) seed: u64,
+    /// Whether to try several starts even if the first finds no division.
+    pub(crate) is_thorough: bool,
 }
 
 /// Tree, and its code length without the terms of the nodes.
@@ -47,7 +48,8 @@ struct Found {
 /// Finds the best tree of a network, also from a given division; `None` if no division shortens the code. The result is
 /// never longer than the given division.
 pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleTree> {
-    let trees = (TREE_SIZE / search.net.size().max(1)).clamp(1, MOST_TREES);
+    let trees = if search.is_thorough { TREE_SIZE / search.net.size().max(1) } else { 1 };
+    let trees = trees.clamp(1, MOST_TREES);
     let from = |trial: usize| {
         let seed = mix(search.seed ^ (trial as u64) << 8);
         let start = if trial == 0 { start } else { None };
@@ -185,7 +187,7 @@ impl<'a> Search<'a> {
             let net = self.net.part(nodes, of, &places);
             let (_, outer) = self.walk.boundary(&net.whole());
             let seed = mix(self.seed ^ (part as u64 + 1) << 20);
-            visit(&Search { net: &net, outer, seed, walk: self.walk }, nodes)
+            visit(&Search { net: &net, outer, seed, ..*self }, nodes)
         };
         if self.net.size() < PARALLEL_SIZE {
             return (0..count).map(each).collect();
@@ -220,5 +222,5 @@ impl ModuleTree {
 /// Returns the code length of a network that is not divided, without the terms of the nodes.
 #[cfg(test)]
 pub(super) fn undivided(search: &Search<'_>) -> f64 {
-    plogp(search.outer + search.net.rate()) - plogp(search.outer)
+    bare_length(search.net, search.walk, search.outer, &ModuleTree::default())
 }

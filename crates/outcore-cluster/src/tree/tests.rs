@@ -253,7 +253,7 @@ proptest! {
     #[test]
     fn the_best_tree_of_a_tiny_network_is_found(flows in flows(6)) {
         let (net, walk) = flows.network();
-        let search = Search { net: &net, walk: &walk, outer: 0.0, seed: 1 };
+        let search = Search { net: &net, walk: &walk, outer: 0.0, seed: 1, is_thorough: true };
         let found = find(&search, None);
         let length = match &found {
             Some(tree) => flows.length(tree),
@@ -271,7 +271,7 @@ proptest! {
         let mut start: Vec<u32> = (0..flows.count() as u64).map(|node| (mix(seed ^ node) % 4) as u32).collect();
         let count = moving::dense(&mut start);
         let given = bare_length(&net, &walk, 0.0, &ModuleTree::flat(start.clone(), count));
-        let search = Search { net: &net, walk: &walk, outer: 0.0, seed };
+        let search = Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: true };
         if let Some(tree) = find(&search, Some(&start)) {
             prop_assert!(bare_length(&net, &walk, 0.0, &tree) < given + 1e-12);
         } else {
