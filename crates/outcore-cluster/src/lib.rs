@@ -10,7 +10,7 @@
 //! times in all.
 //!
 //! Each module imports only from those to its left:
-//! `base | store | kernel | objectives | methods | finish | flow | drive | score`.
+//! `base | store | kernel | objectives | tree | methods | finish | flow | drive | score`.
 //!
 //! ```
 //! use outcore_cluster::{ClusterOptions, Method, cluster};
@@ -51,6 +51,7 @@ pub mod score;
 pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tree;
 
 pub use drive::memory::ClusterMemory;
 pub use drive::multilevel::StartCounts;
@@ -65,6 +66,7 @@ pub(crate) use finish::cuts::separate::CutRound;
 pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub use finish::tally::Tally;
+pub use finish::tree::{LevelLength, TreeLength};
 pub use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
 pub use methods::connected::WellConnected;

@@ -78,6 +78,7 @@ impl ClusterJob<'_> {
             coverage: 1.0,
             groupings: Vec::new(),
             code_length: None,
+            tree: None,
             sweeps: 0,
             resumed_sweeps: 0,
             scans: source.scans(),

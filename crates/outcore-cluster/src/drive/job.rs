@@ -1,6 +1,7 @@
 //! Context of a running clustering, shared by all code that runs sweeps.
 
 use super::memory::Fit;
+use super::nested::TREE_SIZE;
 use crate::base::pace::ClusterProgress;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS};
@@ -28,6 +29,9 @@ pub(crate) struct ScratchLimits {
     pub(crate) medium_size: u64,
     /// Minimum number of arcs of a level whose searches run in parallel.
     pub(crate) parallel_arcs: u64,
+    /// Maximum number of nodes and arcs of a graph whose tree is sought as a whole, and of other networks in memory.
+    pub(crate) tree_size: u64,
+    pub(crate) part_size: u64,
 }
 
 /// Class of a graph by its size, which determines the number of starts; independent of memory.
@@ -49,6 +53,8 @@ impl Default for ScratchLimits {
             small_size: SMALL_SIZE,
             medium_size: MEDIUM_SIZE,
             parallel_arcs: PARALLEL_ARCS,
+            tree_size: TREE_SIZE,
+            part_size: TREE_SIZE,
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod job;
 pub(crate) mod memory;
 pub(crate) mod multilevel;
 pub(crate) mod need;
+mod nested;
 pub(crate) mod propagate;
 pub(crate) mod run;
 mod separate;

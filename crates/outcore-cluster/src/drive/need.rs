@@ -4,7 +4,7 @@ use super::directed::flow_bytes;
 use super::job::ScratchLimits;
 use super::memory::{ClusterMemory, Fit};
 use super::multilevel::StartCounts;
-use super::{components, intervals, multilevel, propagate};
+use super::{components, intervals, multilevel, nested, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::holdings::{Drift, NodeFlow};
@@ -83,6 +83,11 @@ impl ClusterOptions {
                 memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
             memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
+        if self.finds_tree() {
+            let (nodes, arcs) = (graph.node_count(), graph.arc_count());
+            memory.node_bytes = memory.node_bytes.max(nested::node_bytes() * nodes);
+            memory.scratch_bytes += self.tree_bytes(nodes, arcs);
+        }
         memory
     }
 
@@ -145,14 +150,23 @@ impl ClusterOptions {
             bytes: least(largest, likely.hub_arcs),
             bytes_at_least: least(smallest, smallest.hub_arcs),
             bytes_in_memory: self.node_bytes(likely.node_count, likely.is_directed),
-            fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
-            fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
+            fixed_bytes: fixed.max(clustering_bytes(threads))
+                + self.cut_bytes(largest.arc_count)
+                + self.tree_bytes(largest.node_count, largest.arc_count),
+            fixed_bytes_at_least: certain.fixed_bytes()
+                + self.cut_bytes(smallest.arc_count)
+                + self.tree_bytes(smallest.node_count, smallest.arc_count),
         }
     }
 
     /// Returns the minimum memory for edges inside communities if these are separated, by the number of arcs.
     pub fn cut_bytes(&self, arcs: u64) -> u64 {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
+    }
+
+    /// Returns the memory for a search of the tree of modules, if it is sought.
+    pub fn tree_bytes(&self, nodes: u64, arcs: u64) -> u64 {
+        if self.finds_tree() { nested::fixed_bytes(nodes, arcs) } else { 0 }
     }
 
     /// Returns the numbers of starts besides the usual one.

@@ -245,7 +245,11 @@ impl ClusterJob<'_> {
                 )?
             }
         };
-        self.finish_all::<S>(source, self.in_order(outcomes), None, saves)
+        let mut outcomes = self.in_order(outcomes);
+        if self.options.finds_tree() {
+            outcomes.iter_mut().try_for_each(|outcome| self.nest::<S>(source, outcome))?;
+        }
+        self.finish_all::<S>(source, outcomes, None, saves)
     }
 
     /// Returns the initial labels of the usual start.

@@ -61,7 +61,13 @@ impl ClusterJob<'_> {
             rates_kinds,
         };
         let found = finish.all::<S>(source, outcomes, held)?;
-        self.with_code_lengths(source, found)
+        let mut all = self.with_code_lengths(source, found)?;
+        if self.options.finds_tree() {
+            for found in all.iter_mut().filter(|found| found.tree.is_none()) {
+                found.tree = Some(self.measure_final::<S>(source, found)?);
+            }
+        }
+        Ok(all)
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.

@@ -2,6 +2,7 @@
 
 use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
+use crate::finish::tree::TreeLength;
 use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
 use outcore_io::Array;
@@ -15,6 +16,7 @@ use std::path::Path;
 pub(crate) struct SavedResult {
     history: History,
     groupings: Vec<SavedGroups>,
+    tree: Option<TreeLength>,
     /// Labels from each start.
     divisions: Vec<SavedGroups>,
     separation: Separation,
@@ -53,7 +55,7 @@ impl SavedResult {
         let saved = |files: &[Grouping]| files.iter().map(SavedGroups::new).collect();
         let (groupings, divisions) = (saved(&found.groupings), saved(&found.divisions));
         let (history, separation) = (found.history.clone(), found.separation.clone());
-        Self { history, groupings, divisions, separation }
+        Self { history, groupings, tree: found.tree.clone(), divisions, separation }
     }
 
     /// Saves the arrays of a result, and the files that it needs.
@@ -71,7 +73,7 @@ impl SavedResult {
         directory: &Path,
         from: &mut StateReader,
     ) -> Result<SweptLabels> {
-        let Self { mut history, groupings, divisions, mut separation } = self;
+        let Self { mut history, groupings, tree, divisions, mut separation } = self;
         history.resume();
         let labels = from.numbers::<u32>()?;
         separation.load(from, nodes)?;
@@ -82,6 +84,6 @@ impl SavedResult {
             saved.into_iter().map(|saved| saved.grouping(directory)).collect()
         };
         let (groupings, divisions) = (of_files(groupings), of_files(divisions));
-        Ok(SweptLabels { labels, history, groupings, divisions, separation })
+        Ok(SweptLabels { labels, history, groupings, tree, divisions, separation })
     }
 }

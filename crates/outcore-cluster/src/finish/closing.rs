@@ -7,6 +7,7 @@ use super::cuts::separate::{Separated, Separation};
 use super::number::{SizeCount, number};
 use super::stability::stays;
 use super::tally::Tally;
+use super::tree::TreeLength;
 use crate::base::bits::Bits;
 use crate::base::logarithm::plogp;
 use crate::base::pace::ClusterProgress;
@@ -29,6 +30,8 @@ pub(crate) struct SweptLabels {
     pub(crate) history: History,
     /// Groups of the levels that led to the labels, if requested.
     pub(crate) groupings: Vec<Grouping>,
+    /// Code length of the tree of these groups, if it was sought.
+    pub(crate) tree: Option<TreeLength>,
     /// Labels from each start, if requested.
     pub(crate) divisions: Vec<Grouping>,
     /// Separation of communities that are not well-connected.
@@ -39,7 +42,7 @@ impl SweptLabels {
     /// Creates a result without groups, with communities that have not been separated.
     pub(crate) fn new(labels: Vec<u32>, history: History) -> Self {
         let (groupings, divisions) = (Vec::new(), Vec::new());
-        Self { labels, history, groupings, divisions, separation: Separation::default() }
+        Self { labels, history, groupings, tree: None, divisions, separation: Separation::default() }
     }
 }
 
@@ -168,13 +171,14 @@ struct FinalCommunities {
     split_count: u64,
     history: History,
     groupings: Vec<Grouping>,
+    tree: Option<TreeLength>,
     divisions: Vec<Grouping>,
     separated: Option<Separated>,
 }
 
 impl FinalCommunities {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
-        let SweptLabels { mut labels, history, groupings, divisions, separation } = outcome;
+        let SweptLabels { mut labels, history, groupings, tree, divisions, separation } = outcome;
         if let Some(held) = held {
             // The label of held nodes is the first of them.
             held.for_each(0..labels.len(), |node| pieces.connect(node as u32, labels[node]));
@@ -183,7 +187,9 @@ impl FinalCommunities {
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
         let separated = separation.is_done().then(|| separation.counts());
-        Self { labels: roots, sizes, split_count, history, groupings, divisions, separated }
+        // Communities that are split make another tree.
+        let tree = tree.filter(|_| split_count == 0 && separated.is_none());
+        Self { labels: roots, sizes, split_count, history, groupings, tree, divisions, separated }
     }
 
     fn community_count(&self) -> u64 {
@@ -233,6 +239,7 @@ impl FinalCommunities {
             coverage: tally.coverage(),
             groupings: self.groupings,
             code_length: None,
+            tree: self.tree,
             sweeps: self.history.sweeps,
             resumed_sweeps: self.history.resumed_sweeps,
             scans: scans + self.history.scans,

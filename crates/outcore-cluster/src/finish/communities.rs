@@ -2,6 +2,7 @@
 
 use super::cuts::separate::Separated;
 use super::number::SizeCount;
+use super::tree::TreeLength;
 use crate::kernel::history::Sweep;
 use crate::store::hierarchy::Grouping;
 use crate::store::labels::{LabelScan, Labels};
@@ -15,7 +16,7 @@ pub struct Communities {
     /// Community of each node; the largest is 0.
     pub labels: Labels,
     /// Groups of each level, from the graph up, if requested. They need not subdivide the communities, since
-    /// some nodes have moved afterwards.
+    /// some nodes have moved afterwards, or communities have been split.
     pub groupings: Vec<Grouping>,
     /// Number of communities of each size, largest size first.
     pub sizes: Vec<SizeCount>,
@@ -37,6 +38,8 @@ pub struct Communities {
     pub coverage: f64,
     /// Bits per step of a random walk by the map equation, if that was the objective.
     pub code_length: Option<f64>,
+    /// Code length of the tree of modules whose levels the groupings are, if it was sought.
+    pub tree: Option<TreeLength>,
     /// Number of sweeps.
     pub sweeps: u32,
     /// Number of sweeps made by an earlier process that was stopped.

@@ -8,3 +8,4 @@ pub(crate) mod number;
 pub mod portions;
 pub(crate) mod stability;
 pub(crate) mod tally;
+pub(crate) mod tree;

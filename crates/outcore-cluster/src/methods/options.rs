@@ -212,6 +212,11 @@ impl ClusterOptions {
         self.propagation.check()
     }
 
+    /// Returns whether the levels are those of the best tree of modules, not groups on the way to the communities.
+    pub(crate) fn finds_tree(&self) -> bool {
+        self.levels && self.method.levels().is_some_and(LevelSpec::has_code_length)
+    }
+
     fn check_limits(&self) -> Result<()> {
         let refuse = |option, what| Err(Error::usage(format_args!("{option} {what}")));
         if self.cycles == 0 {

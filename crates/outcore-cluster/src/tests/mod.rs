@@ -4,6 +4,7 @@ mod components;
 mod connected;
 mod directed;
 pub(crate) mod levels;
+mod nested;
 pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
 mod propagation;

@@ -73,6 +73,8 @@ fn forms() -> Vec<ClusterOptions> {
     vec![
         of(Method::MapEquation),
         ClusterOptions { levels: true, max_size: Some(20), ..of(Method::MapEquation) },
+        ClusterOptions { levels: true, trials: Some(3), ..of(Method::MapEquation) },
+        ClusterOptions { levels: true, well_connected: bound("1"), ..of(Method::MapEquation) },
         of(Method::Modularity),
         ClusterOptions { levels: true, ..several.clone() },
         several,

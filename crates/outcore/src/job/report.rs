@@ -3,7 +3,7 @@
 use super::JobKind;
 use crate::budget::Limits;
 use crate::cluster::{
-    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, WellConnected,
+    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, TreeLength, WellConnected,
 };
 use crate::compare::CompareReport;
 use crate::graph::{Bin, Graph, GraphSummary, bins};
@@ -194,6 +194,9 @@ pub struct CommunitiesReport {
     pub undivided_length: Option<f64>,
     /// Number of levels above the graph.
     pub level_count: u64,
+    /// Code length of the tree of modules whose levels are written, if it was sought, and of each level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeLength>,
     /// Number of groups inside communities for each written level, coarsest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_counts: Option<Vec<u64>>,
@@ -256,6 +259,7 @@ impl CommunitiesReport {
             chance_modularity: found.chance_modularity,
             undivided_length: found.undivided_length,
             level_count: found.levels,
+            tree: found.tree.clone(),
             group_counts: None,
             sweep_count: u64::from(found.sweeps),
             sweeps: found.sweeps_reported.clone(),

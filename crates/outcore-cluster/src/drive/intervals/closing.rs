@@ -114,6 +114,7 @@ impl IntervalRun<'_, '_, '_> {
             coverage: totals.coverage(),
             groupings: Vec::new(),
             code_length: None,
+            tree: None,
             sweeps: history.sweeps,
             resumed_sweeps: history.resumed_sweeps,
             scans: self.scans,

@@ -289,7 +289,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     fn outcome(mut self, labels: Vec<u32>) -> SweptLabels {
-        let groupings = match self.job.options.levels {
+        let groupings = match self.job.options.levels && !self.job.options.finds_tree() {
             true => self.hierarchy.into_groupings(),
             false => {
                 self.forget_from(0);
@@ -298,7 +298,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         };
         let divisions = self.divisions.map_or_else(Vec::new, Hierarchy::into_groupings);
         let separation = Separation::default();
-        SweptLabels { labels, history: self.history, groupings, divisions, separation }
+        SweptLabels { labels, history: self.history, groupings, tree: None, divisions, separation }
     }
 
     /// Discards the groups of this level and of those above it.

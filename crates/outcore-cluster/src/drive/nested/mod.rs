@@ -1,0 +1,134 @@
+//! Tree of modules by the hierarchical map equation, from communities on one level; see `tree`.
+//!
+//! ```text
+//!  communities --a small graph--> searched in memory as a whole, also from the communities
+//!       |--contract--> graph of communities --in memory--> modules of communities
+//!       `--links inside each, sorted by community--> each divided in memory, in parallel
+//! ```
+//!
+//! What is divided in memory has a fixed maximum size, so the tree does not depend on the memory limit: a graph, a graph
+//! of communities or a community beyond it stays as it is, which is reported. A module is kept only if it shortens the
+//! code, and the tree as a whole only if it is not longer than the communities, by a scan of the graph.
+//!
+//! Cost: four scans, of which one sorts the links inside communities (16 bytes each, about 5 on disk) and one contracts
+//! the graph. Memory: [`node_bytes`] and [`fixed_bytes`].
+
+mod levels;
+mod links;
+mod parts;
+mod read;
+
+use super::job::ClusterJob;
+use crate::base::table::Sum;
+use crate::finish::closing::SweptLabels;
+use crate::finish::communities::Communities;
+use crate::finish::tree::{TreeLength, codebooks_of};
+use crate::kernel::cache::BlockSource;
+use crate::store::hierarchy::Hierarchy;
+use crate::tree::{ModuleTree, NodeFlow, Search, Walk, find};
+use levels::{keep_levels, tree_of};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use outcore_io::units::{MIB, format_counted};
+use outcore_sort::SORT_BYTES_MIN;
+use read::read_network;
+
+/// Maximum number of nodes and arcs of a network in memory.
+pub(crate) const TREE_SIZE: u64 = 1 << 20;
+
+/// Bytes of a search, per node and arc.
+const NODE_BYTES: u64 = 256;
+const ARC_BYTES: u64 = 48;
+
+/// Returns the memory per node, beside a search: labels, communities, strengths, places, and sums of communities.
+pub(crate) const fn node_bytes() -> u64 {
+    36
+}
+
+/// Returns the memory of a search, by the number of nodes and arcs of the graph, and of the sort of links.
+pub(crate) fn fixed_bytes(nodes: u64, arcs: u64) -> u64 {
+    let small = NODE_BYTES * nodes + ARC_BYTES * arcs + MIB;
+    // A connected network has about as many arcs as nodes, or more.
+    let most = (NODE_BYTES + ARC_BYTES) * TREE_SIZE / 2;
+    small.min(most + SORT_BYTES_MIN)
+}
+
+impl ClusterJob<'_> {
+    fn detail(&self, text: &str) -> Result<()> {
+        notify(self.observer, Event::Detail { text })
+    }
+
+    /// Replaces communities by the modules at the top of the best tree that is found, with the levels below as their
+    /// groupings.
+    pub(crate) fn nest<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcome: &mut SweptLabels,
+    ) -> Result<()> {
+        let labels = std::mem::take(&mut outcome.labels);
+        let (nodes, arcs) = (self.graph.node_count(), self.graph.arc_count());
+        let is_small = nodes + arcs <= self.limits.tree_size && self.most().is_none();
+        let (tree, length) = match is_small {
+            true => self.nest_whole::<S>(source, labels)?,
+            false => self.nest_parts::<S>(source, labels)?,
+        };
+        let mut kept = Hierarchy::new(self.graph.files(), self.scratch.join("tree"), Vec::new());
+        outcome.labels = keep_levels(tree, &mut kept)?;
+        outcome.groupings = kept.into_groupings();
+        outcome.tree = Some(length);
+        Ok(())
+    }
+
+    /// Finds the tree of a graph that fits in memory.
+    fn nest_whole<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        mut labels: Vec<u32>,
+    ) -> Result<(ModuleTree, TreeLength)> {
+        self.detail("searching for modules of modules")?;
+        let net = read_network::<S>(source, || self.tick())?;
+        let count = net.connect(&mut labels);
+        let (walk, seed) = (Walk::default(), self.options.seed);
+        let search = Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: true };
+        let found = find(&search, Some(&labels));
+        drop(net);
+        let flat = ModuleTree::flat(labels, count);
+        let tree = match found {
+            Some(tree) => tree,
+            None => ModuleTree::flat(vec![0; flat.leaves.len()], usize::from(!flat.leaves.is_empty())),
+        };
+        let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure::<S>(source, tree));
+        let (of_tree, of_flat) = (of_tree?, of_flat?);
+        Ok(if of_tree.code_length <= of_flat.code_length { (tree, of_tree) } else { (flat, of_flat) })
+    }
+
+    /// Returns the exact code length of a tree.
+    fn measure<S: Sum>(&self, source: &mut BlockSource<'_>, tree: &ModuleTree) -> Result<TreeLength> {
+        let balanced = |_| NodeFlow::default();
+        let books = codebooks_of::<S>(source, tree, &Walk::default(), balanced, || self.tick())?;
+        Ok(TreeLength::new(&books))
+    }
+
+    /// Measures the tree of final communities again, whose modules may have been split.
+    pub(crate) fn measure_final<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        found: &Communities,
+    ) -> Result<TreeLength> {
+        let tree = tree_of(self.graph.files(), found)?;
+        self.measure::<S>(source, &tree)
+    }
+
+    fn tick(&self) -> Result<()> {
+        notify(self.observer, Event::Advance { done: 0 })
+    }
+
+    /// Reports what is too large to be divided.
+    fn report_undivided(&self, count: u64) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let communities = format_counted(count, "community has", "communities have");
+        self.detail(&format!("{communities} too many edges to be divided further"))
+    }
+}

@@ -1,0 +1,276 @@
+//! Tree of a large graph: modules of communities above, and the modules inside each community below.
+
+use super::links::{InsideLink, for_batches};
+use super::read::read_links;
+use crate::base::parallel::PerThread;
+use crate::base::table::Sum;
+use crate::drive::contract::{Division, LevelPlace, contract};
+use crate::drive::job::ClusterJob;
+use crate::finish::connect::{Closing, Pieces, scan_communities};
+use crate::finish::portions::push_arcs;
+use crate::finish::tree::{TreeLength, codebooks_of};
+use crate::kernel::cache::BlockSource;
+use crate::objectives::map_equation::CodeLength;
+use crate::tree::{Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, NodeFlow, Search, Walk, find};
+use outcore_graph::ArcScratch;
+use outcore_graph::weight::Weight;
+use outcore_io::error::Result;
+use outcore_sort::{SORT_BYTES_MIN, Sorter};
+use rayon::prelude::*;
+
+/// Communities of a graph, connected and numbered by their smallest nodes.
+struct Parts {
+    /// Community of each node.
+    of: Vec<u32>,
+    count: usize,
+    /// Weight of the links of each node, without loops.
+    links: Vec<f64>,
+    /// Loops of nodes that have one, ascending.
+    loops: Vec<(u32, f64)>,
+    /// Weight that makes a whole step.
+    total: f64,
+}
+
+impl Parts {
+    fn loop_of(&self, node: u32) -> f64 {
+        self.loops.binary_search_by_key(&node, |entry| entry.0).map_or(0.0, |at| self.loops[at].1)
+    }
+
+    /// Returns the flow of a node, as shares of a step.
+    fn flow(&self, node: u32) -> Flow {
+        let (scale, links) = (2.0 / self.total, self.links[node as usize]);
+        let strength = links + LOOP_ENDS * if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
+        Flow { rate: scale * strength / 2.0, cut: scale * links, ..Flow::default() }
+    }
+}
+
+impl ClusterJob<'_> {
+    /// Finds a tree above and below the communities of a large graph.
+    pub(super) fn nest_parts<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        labels: Vec<u32>,
+    ) -> Result<(ModuleTree, TreeLength)> {
+        self.detail("searching for modules of communities")?;
+        let parts = self.parts::<S>(source, labels)?;
+        let above = match self.most() {
+            None => self.join_parts::<S>(source, &parts)?,
+            // Modules of communities could be larger than communities may be.
+            Some(_) => None,
+        };
+        // Modules of communities come first, then the communities, then what is inside them.
+        let (mut parents, of_community) = match above {
+            Some(tree) => (tree.parents, tree.leaves),
+            None => (Vec::new(), vec![NONE; parts.count]),
+        };
+        let first = parents.len() as u32;
+        parents.extend(of_community);
+        self.detail("searching for modules inside communities")?;
+        let found = self.divide_parts::<S>(source, &parts)?;
+        let Parts { of: mut leaves, count, .. } = parts;
+        leaves.iter_mut().for_each(|community| *community += first);
+        let mut tree = ModuleTree { parents, leaves };
+        for Divided { community, nodes, tree: below } in found {
+            let start = tree.hang(first + community, &below.parents);
+            for (&node, &leaf) in nodes.iter().zip(&below.leaves) {
+                tree.leaves[node as usize] = start + leaf;
+            }
+        }
+        let balanced = |_| NodeFlow::default();
+        let books = codebooks_of::<S>(source, &tree, &Walk::default(), balanced, || self.tick())?;
+        let communities = first..first + count as u32;
+        if books.length() > books.length_of(communities.clone()) {
+            let mut leaves = tree.leaves;
+            for leaf in &mut leaves {
+                while !communities.contains(leaf) {
+                    *leaf = tree.parents[*leaf as usize];
+                }
+                *leaf -= first;
+            }
+            let flat = ModuleTree::flat(leaves, count);
+            let length = self.measure::<S>(source, &flat)?;
+            return Ok((flat, length));
+        }
+        // A module of one community is that community; it has the same flows, so nothing else changes.
+        if tree.has_only_child() {
+            let tree = tree.collapsed();
+            let length = self.measure::<S>(source, &tree)?;
+            return Ok((tree, length));
+        }
+        let length = TreeLength::new(&books);
+        Ok((tree, length))
+    }
+
+    /// Scans the graph for the strengths of nodes and the connected pieces of communities.
+    fn parts<S: Sum>(&self, source: &mut BlockSource<'_>, labels: Vec<u32>) -> Result<Parts> {
+        let count = labels.len();
+        let pieces = Pieces::new(count, false);
+        let scratch = PerThread::new(Closing::default);
+        let mut links = Vec::with_capacity(count);
+        let (mut loops, mut total) = (Vec::new(), 0.0);
+        let mut own = Vec::new();
+        let tick = |block: &outcore_graph::Block| {
+            own.clear();
+            let each = (0..block.node_count()).map(|local| block.self_loop(local));
+            own.extend((block.first_node()..).zip(each).filter(|(_, weight)| *weight > 0.0));
+            loops.extend_from_slice(&own);
+            self.tick()
+        };
+        scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
+            links.push(sums.visits);
+        })?;
+        drop(labels);
+        for &(node, weight) in &loops {
+            links[node as usize] -= LOOP_ENDS * weight;
+            total += LOOP_ENDS * weight;
+        }
+        total += links.iter().sum::<f64>();
+        let mut of = pieces.into_roots();
+        let mut count = 0;
+        for node in 0..of.len() {
+            let root = of[node] as usize;
+            of[node] = if root == node { count } else { of[root] };
+            count += u32::from(root == node);
+        }
+        Ok(Parts { of, count: count as usize, links, loops, total })
+    }
+
+    /// Finds modules of communities.
+    fn join_parts<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        parts: &Parts,
+    ) -> Result<Option<ModuleTree>> {
+        if parts.count < 3 || parts.total <= 0.0 {
+            return Ok(None);
+        }
+        let classes: Vec<u32> = (0..parts.count as u32).collect();
+        let division = Division {
+            groups: &parts.of,
+            classes: &classes,
+            class_count: parts.count,
+            counts: &[],
+            within: None,
+        };
+        let directory = self.scratch.join("communities");
+        let files = self.graph.files();
+        let place = LevelPlace { files, directory: &directory, sort_bytes: self.link_bytes(source) };
+        let contracted = contract::<S, CodeLength>(source, &division, (), &place, || self.tick())?;
+        let graph = contracted.graph;
+        drop((contracted.sums, classes));
+        let found = if graph.node_count() + graph.arc_count() <= self.limits.part_size {
+            let mut net = read_links::<f64>(&mut BlockSource::new(&graph, 0), || self.tick())?;
+            net.scale(2.0 / parts.total);
+            let walk = Walk::default();
+            net.enter(&walk);
+            let seed = self.options.seed;
+            find(&Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: false }, None)
+        } else {
+            self.detail("the network of communities is too large to join them to modules")?;
+            None
+        };
+        drop(graph);
+        if contracted.is_on_disk {
+            files.discard(&directory);
+        }
+        Ok(found)
+    }
+
+    /// Returns the memory for sorting links.
+    fn link_bytes(&self, source: &BlockSource<'_>) -> u64 {
+        let spare = self.rest().saturating_sub(source.max_kept_bytes());
+        SORT_BYTES_MIN + spare / 2
+    }
+
+    /// Divides each community by itself.
+    fn divide_parts<S: Sum>(&self, source: &mut BlockSource<'_>, parts: &Parts) -> Result<Vec<Divided>> {
+        let members = Members::new(&parts.of, parts.count);
+        let places = members.places();
+        let (files, threads) = (self.graph.files(), rayon::current_num_threads());
+        let mut sorter = Sorter::new(files, self.scratch, self.link_bytes(source), threads)?;
+        let scratch = PerThread::new(ArcScratch::default);
+        source.for_all(|block| {
+            self.tick()?;
+            push_arcs(block, 1, &mut sorter, &scratch, |node, targets, codes, out| {
+                let community = parts.of[node as usize];
+                let high = places[node as usize];
+                let end = targets.partition_point(|&target| target < node);
+                let mut filled = 0;
+                for (at, &target) in targets[..end].iter().enumerate() {
+                    let weight = codes.get(at).copied().unwrap_or(Weight::ONE.code());
+                    out[filled] = InsideLink { community, low: places[target as usize], high, weight };
+                    filled += usize::from(parts.of[target as usize] == community);
+                }
+                filled
+            })
+        })?;
+        let most = (self.limits.part_size / 2) as usize;
+        let mut found = Vec::new();
+        let skipped = for_batches(sorter.finish()?, most, |links| {
+            self.tick()?;
+            let communities: Vec<_> = links.chunk_by(|a, b| a.community == b.community).collect();
+            let divided = communities.into_par_iter().map(|links| {
+                let community = links[0].community;
+                self.divide(community, members.of(community), links, parts)
+            });
+            found.extend(divided.collect::<Vec<_>>().into_iter().flatten());
+            Ok(())
+        })?;
+        self.report_undivided(skipped)?;
+        Ok(found)
+    }
+
+    /// Divides a community, given its nodes and links.
+    fn divide(
+        &self,
+        community: u32,
+        nodes: &[u32],
+        links: &[InsideLink],
+        parts: &Parts,
+    ) -> Option<Divided> {
+        if nodes.len() < 3 {
+            return None;
+        }
+        let net = network(nodes, links, parts);
+        let walk = Walk::default();
+        let (_, outer) = walk.boundary(&net.whole());
+        let seed = self.options.seed ^ u64::from(nodes[0]);
+        let search = Search { net: &net, walk: &walk, outer, seed, is_thorough: false };
+        let tree = find(&search, None)?;
+        Some(Divided { community, nodes: nodes.to_vec(), tree })
+    }
+}
+
+/// Modules inside a community.
+struct Divided {
+    community: u32,
+    nodes: Vec<u32>,
+    tree: ModuleTree,
+}
+
+/// Returns the network inside a community.
+fn network(nodes: &[u32], links: &[InsideLink], parts: &Parts) -> Network {
+    let scale = 2.0 / parts.total;
+    let mut starts = vec![0u32; nodes.len() + 1];
+    for link in links {
+        starts[link.low as usize] += 1;
+        starts[link.high as usize] += 1;
+    }
+    let mut end = 0;
+    for start in &mut starts {
+        end += *start;
+        *start = end;
+    }
+    let (mut targets, mut weights) = (vec![0; end as usize], vec![0.0; end as usize]);
+    for link in links.iter().rev() {
+        let weight = scale * Weight::from_code(link.weight).value();
+        for (from, to) in [(link.low, link.high), (link.high, link.low)] {
+            let start = &mut starts[from as usize];
+            *start -= 1;
+            targets[*start as usize] = to;
+            weights[*start as usize] = weight;
+        }
+    }
+    let flows = nodes.iter().map(|&node| parts.flow(node)).collect();
+    Network { starts, targets, weights, flows }
+}

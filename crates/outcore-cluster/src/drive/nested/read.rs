@@ -1,0 +1,59 @@
+//! A graph as a network in memory.
+
+use crate::base::table::Sum;
+use crate::kernel::cache::BlockSource;
+use crate::tree::{Flow, LOOP_ENDS, Network};
+use outcore_graph::ArcScratch;
+use outcore_io::error::Result;
+
+/// Reads a small graph; its flows are shares of a step.
+///
+/// # Errors
+/// Those of reading and of `tick`.
+pub(super) fn read_network<S: Sum>(
+    source: &mut BlockSource<'_>,
+    tick: impl FnMut() -> Result<()>,
+) -> Result<Network> {
+    let mut net = read_links::<S>(source, tick)?;
+    let total = 2.0 * net.rate();
+    net.scale(if total > 0.0 { 2.0 / total } else { 0.0 });
+    Ok(net)
+}
+
+/// Reads a small graph, in units of weight.
+///
+/// # Errors
+/// Those of reading and of `tick`.
+pub(super) fn read_links<S: Sum>(
+    source: &mut BlockSource<'_>,
+    mut tick: impl FnMut() -> Result<()>,
+) -> Result<Network> {
+    let (nodes, arcs) = (source.graph().node_count() as usize, source.graph().arc_count() as usize);
+    let mut net = Network {
+        starts: Vec::with_capacity(nodes + 1),
+        targets: Vec::with_capacity(arcs),
+        weights: Vec::with_capacity(arcs),
+        flows: Vec::with_capacity(nodes),
+    };
+    net.starts.push(0);
+    let mut scratch = ArcScratch::default();
+    source.for_all(|block| {
+        tick()?;
+        for local in 0..block.node_count() {
+            let mut cut = S::default();
+            block.for_each_segment(local, &mut scratch, |targets, codes| {
+                S::for_each(targets, codes, |target, weight: S| {
+                    cut += weight;
+                    net.targets.push(target);
+                    net.weights.push(weight.value());
+                });
+            })?;
+            let cut = cut.value();
+            let strength = cut + LOOP_ENDS * block.self_loop(local);
+            net.flows.push(Flow { rate: strength / 2.0, cut, ..Flow::default() });
+            net.starts.push(net.targets.len() as u32);
+        }
+        Ok(())
+    })?;
+    Ok(net)
+}

@@ -1,0 +1,202 @@
+//! Trees of modules of whole clusterings, in memory and streamed.
+
+use super::prelude::*;
+use crate::tests::{Edges, PLENTY, POOLS, cliques, one, ring_of_cliques, scratch, some_edges};
+use outcore_graph::weight::Weight;
+use outcore_io::Files;
+use outcore_io::progress::Silent;
+use proptest::prelude::*;
+
+/// Module of each node on every level, coarsest first.
+fn levels(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for grouping in &found.groupings {
+        let above = grouping.groups.read_all(files).unwrap();
+        groups.push(match groups.last() {
+            Some(below) => below.iter().map(|&group| above[group as usize]).collect(),
+            None => above,
+        });
+    }
+    groups.push(found.labels().to_vec());
+    groups.reverse();
+    groups
+}
+
+/// Code length of nested levels by its definition: entropies of codebooks, where an only child is no module.
+fn length(edges: &Edges, levels: &[Vec<u32>]) -> f64 {
+    let mut flows = Vec::new();
+    for ((a, b), weight) in edges.arcs() {
+        // Both directions of an edge are listed, and a loop once.
+        let weight = Weight::from_code(weight).value();
+        flows.push((a as usize, b as usize, if a == b { 2.0 * weight } else { weight }));
+    }
+    let total: f64 = flows.iter().map(|flow| flow.2).sum();
+    if total == 0.0 {
+        return 0.0;
+    }
+    let visits = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
+        let mut visits = vec![0.0; edges.node_count as usize];
+        flows.iter().filter(|flow| inside(flow.0)).for_each(|flow| visits[flow.0] += flow.2 / total);
+        visits
+    };
+    let exit = |inside: &dyn Fn(usize) -> bool| -> f64 {
+        flows.iter().filter(|flow| inside(flow.0) && !inside(flow.1)).map(|flow| flow.2 / total).sum()
+    };
+    let entropy = |rates: &[f64]| -> f64 {
+        let sum: f64 = rates.iter().sum();
+        rates.iter().filter(|rate| **rate > 0.0).map(|rate| -rate * (rate / sum).log2()).sum()
+    };
+    fn book(
+        nodes: &[usize],
+        outer: Option<f64>,
+        levels: &[Vec<u32>],
+        (visits, exit, entropy): (
+            &dyn Fn(&dyn Fn(usize) -> bool) -> Vec<f64>,
+            &dyn Fn(&dyn Fn(usize) -> bool) -> f64,
+            &dyn Fn(&[f64]) -> f64,
+        ),
+    ) -> f64 {
+        let mut rates: Vec<f64> = outer.into_iter().collect();
+        let Some((level, below)) = levels.split_first() else {
+            let inside = |node| nodes.contains(&node);
+            rates.extend(visits(&inside));
+            return entropy(&rates);
+        };
+        let mut modules: Vec<u32> = nodes.iter().map(|&node| level[node]).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        if modules.len() == 1 && outer.is_some() {
+            return book(nodes, outer, below, (visits, exit, entropy));
+        }
+        let mut sum = 0.0;
+        for module in modules {
+            let own: Vec<usize> = nodes.iter().copied().filter(|&node| level[node] == module).collect();
+            let leaves = exit(&|node| own.contains(&node));
+            rates.push(leaves);
+            sum += book(&own, Some(leaves), below, (visits, exit, entropy));
+        }
+        sum + entropy(&rates)
+    }
+    let all: Vec<usize> = (0..edges.node_count as usize).collect();
+    book(&all, None, levels, (&visits, &exit, &entropy))
+}
+
+fn undirected() -> impl Strategy<Value = Edges> {
+    some_edges().prop_map(|edges| Edges { directed: false, ..edges })
+}
+
+/// Cliques whose rings are joined to larger rings: communities inside communities.
+fn nested_rings(outer: u32, inner: u32, size: u32) -> Edges {
+    let of_ring = inner * size;
+    let ring = ring_of_cliques(inner, size);
+    let mut edges = Edges::new(outer * of_ring, []);
+    for at in 0..outer {
+        let moved = ring.edges.iter().map(|&(a, b, weight)| (a + at * of_ring, b + at * of_ring, weight));
+        edges.edges.extend(moved);
+        let next = (at + 1) % outer;
+        edges.edges.push((at * of_ring, next * of_ring + 1, 0.2));
+    }
+    edges
+}
+
+fn options(seed: u64) -> ClusterOptions {
+    ClusterOptions { method: Method::MapEquation, seed, levels: true, ..ClusterOptions::default() }
+}
+
+/// Limits under which a graph is searched as a whole, or streamed with parts of this size.
+fn limits(part_size: Option<u64>) -> ScratchLimits {
+    match part_size {
+        None => ScratchLimits::default(),
+        Some(part_size) => ScratchLimits { tree_size: 0, part_size, ..ScratchLimits::default() },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// The tree is the same for any number of threads and memory, its length is that of its definition, and it is never
+    /// longer than the communities on one level.
+    #[test]
+    fn a_tree_is_never_longer_than_its_communities(
+        edges in undirected(),
+        seed in 0..1000u64,
+        part_size in prop_oneof![2 => Just(None), 2 => Just(Some(1 << 20)), 1 => Just(Some(30))],
+        well_connected in prop_oneof![4 => Just(None), 1 => Just(Some("1"))],
+    ) {
+        let graph = edges.graph();
+        let well_connected = well_connected.map(|bound| bound.parse().unwrap());
+        let options = ClusterOptions { well_connected, ..options(seed) };
+        let mut first: Option<(Communities, Vec<Vec<u32>>)> = None;
+        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
+            let found = POOLS[pool].install(|| {
+                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
+                let given = GivenLabels::default();
+                one(cluster_within(&graph, &options, given, needed + spare, scratch(), limits(part_size), &Silent))
+            });
+            let levels = levels(graph.files(), &found);
+            let found = Communities { scans: 0, ..found };
+            if let Some((before, levels_before)) = &first {
+                prop_assert_eq!(before, &found);
+                prop_assert_eq!(levels_before, &levels);
+            }
+            first = Some((found, levels));
+        }
+        let (found, levels) = first.unwrap();
+        let tree = found.tree.clone().unwrap();
+        prop_assert!((tree.code_length - length(&edges, &levels)).abs() < 1e-9, "{tree:?} {}", length(&edges, &levels));
+        prop_assert_eq!(tree.levels[0].module_count, found.community_count);
+        if let Some(top) = found.code_length {
+            prop_assert!((tree.levels[0].code_length - top).abs() < 1e-9);
+        }
+        if options.well_connected.is_none() {
+            let plain = ClusterOptions { levels: false, ..options };
+            let flat = POOLS[1].install(|| {
+                one(cluster_from(&graph, &plain, GivenLabels::default(), PLENTY, scratch(), &Silent))
+            });
+            prop_assert!(tree.code_length <= flat.code_length.unwrap() + 1e-12);
+            prop_assert_eq!(flat.tree, None);
+        }
+    }
+}
+
+/// Groups are found at every size that was planted.
+#[test]
+fn nested_groups_are_found_on_every_level() {
+    let edges = nested_rings(12, 12, 6);
+    let graph = edges.graph();
+    for part_size in [None, Some(1 << 20)] {
+        let found = POOLS[1].install(|| {
+            let given = GivenLabels::default();
+            one(cluster_within(&graph, &options(1), given, PLENTY, scratch(), limits(part_size), &Silent))
+        });
+        let tree = found.tree.clone().unwrap();
+        let counts: Vec<u64> = tree.levels.iter().map(|level| level.module_count).collect();
+        assert!(counts.contains(&12) && counts.contains(&144), "{counts:?}");
+        let levels = levels(graph.files(), &found);
+        let is_pure = |size: usize| levels.iter().any(|level| {
+            let all = level.chunks(size).all(|group| group.iter().all(|module| *module == group[0]));
+            let mut modules = level.clone();
+            modules.sort_unstable();
+            modules.dedup();
+            all && modules.len() == level.len() / size
+        });
+        assert!(is_pure(72) && is_pure(6), "{counts:?}");
+    }
+}
+
+/// What has no modules of modules gets none, and no levels.
+#[test]
+fn communities_without_structure_have_one_level() {
+    for edges in [cliques(30, 8), cliques(1, 40), Edges::new(9, [])] {
+        let graph = edges.graph();
+        for part_size in [None, Some(1 << 20)] {
+            let found = POOLS[1].install(|| {
+                let given = GivenLabels::default();
+                one(cluster_within(&graph, &options(1), given, PLENTY, scratch(), limits(part_size), &Silent))
+            });
+            let tree = found.tree.unwrap();
+            assert_eq!((tree.depth, found.groupings.len()), (u32::from(found.community_count > 0), 0));
+            assert!((tree.code_length - found.code_length.unwrap()).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Code length of a tree of modules, from sums over its nodes and the links inside each module.
+//!
+//! A link is inside the lowest module that holds both of its ends, and inside every module above that one. Cost: a step
+//! per link and level between its ends. Memory: 56 bytes per module.
+
+use super::flow::{Flow, Walk};
+use super::network::Network;
+use super::{ModuleTree, NONE};
+use crate::base::logarithm::plogp;
+
+/// Sums of all modules of a tree.
+pub(crate) struct TreeSums<'t> {
+    parents: &'t [u32],
+    depths: Vec<u32>,
+    /// Sums over the nodes of each leaf, and then over the nodes of every module.
+    flows: Vec<Flow>,
+    /// Weight of the links whose lowest module this is, at both ends.
+    inside: Vec<f64>,
+    /// Sum of plogp of the rates of nodes.
+    of_nodes: f64,
+    rate: f64,
+}
+
+/// Code length of a tree that is cut at some depth: what lies below is joined.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CutLength {
+    /// Number of modules at this depth.
+    pub(crate) count: u64,
+    pub(crate) length: f64,
+}
+
+impl<'t> TreeSums<'t> {
+    pub(crate) fn new(parents: &'t [u32]) -> Self {
+        let tree = ModuleTree { parents: parents.to_vec(), leaves: Vec::new() };
+        Self {
+            parents,
+            depths: tree.depths(),
+            flows: vec![Flow::default(); parents.len()],
+            inside: vec![0.0; parents.len()],
+            of_nodes: 0.0,
+            rate: 0.0,
+        }
+    }
+
+    /// Adds a node to its leaf; its cut includes all links but loops.
+    #[inline]
+    pub(crate) fn add(&mut self, leaf: u32, node: Flow) {
+        self.flows[leaf as usize] += node;
+        self.of_nodes += plogp(node.rate);
+        self.rate += node.rate;
+    }
+
+    /// Adds links inside a module, at one of their ends.
+    #[inline]
+    pub(crate) fn add_inside(&mut self, module: u32, weight: f64) {
+        self.inside[module as usize] += weight;
+    }
+
+    /// Returns the lowest module that holds two leaves, or none.
+    #[inline]
+    pub(crate) fn lowest_common(&self, a: u32, b: u32) -> u32 {
+        lowest_common(self.parents, &self.depths, a, b)
+    }
+
+    /// Returns the depth of each module.
+    pub(crate) fn depths(&self) -> &[u32] {
+        &self.depths
+    }
+
+    /// Converts all sums from units of weight; `of_rates` has the sum of plogp of the rates of nodes, by their sum.
+    pub(crate) fn scaled(mut self, scale: f64, of_rates: impl Fn(f64) -> f64) -> Self {
+        for Flow { rate, cut, drift, teleport } in &mut self.flows {
+            [rate, cut, drift, teleport].into_iter().for_each(|sum| *sum *= scale);
+        }
+        self.inside.iter_mut().for_each(|weight| *weight *= scale);
+        self.rate *= scale;
+        self.of_nodes = of_rates(self.rate);
+        self
+    }
+
+    /// Sums up the tree; returns the codebooks, for a tree inside a module with the rate `outer` of its exit.
+    pub(crate) fn close(mut self, walk: &Walk, outer: f64) -> Codebooks {
+        let count = self.parents.len();
+        for module in (0..count).rev() {
+            let inside = self.inside[module];
+            self.flows[module].cut -= inside;
+            let parent = self.parents[module];
+            if parent != NONE {
+                let flow = self.flows[module];
+                // The cut of a parent lacks only what is inside it.
+                self.flows[parent as usize] += flow;
+            }
+        }
+        let mut books = Codebooks {
+            depths: self.depths,
+            exits: vec![outer; count + 1],
+            leaf: vec![0.0; count],
+            children: vec![0.0; count + 1],
+            enters: vec![0.0; count],
+            has_children: vec![false; count],
+            of_nodes: self.of_nodes,
+            rate: self.rate,
+        };
+        for module in (0..count).rev() {
+            let flow = &self.flows[module];
+            let (enter, exit) = walk.boundary(flow);
+            books.exits[module] = exit;
+            books.leaf[module] = plogp(exit + flow.rate) - plogp(exit);
+            books.enters[module] = enter;
+            let parent = match self.parents[module] {
+                NONE => count,
+                parent => {
+                    books.has_children[parent as usize] = true;
+                    parent as usize
+                }
+            };
+            books.children[parent] += enter;
+        }
+        books
+    }
+}
+
+fn lowest_common(parents: &[u32], depths: &[u32], mut a: u32, mut b: u32) -> u32 {
+    while a != b {
+        if a == NONE || b == NONE {
+            return NONE;
+        }
+        let (of_a, of_b) = (depths[a as usize], depths[b as usize]);
+        if of_a >= of_b {
+            a = parents[a as usize];
+        }
+        if of_b >= of_a {
+            b = parents[b as usize];
+        }
+    }
+    a
+}
+
+/// Codebooks of all modules and of the scope that holds them.
+pub(crate) struct Codebooks {
+    depths: Vec<u32>,
+    /// Exit of each module, and last that of the scope.
+    exits: Vec<f64>,
+    /// Length of each module's codebook as that of a leaf, without the terms of its nodes.
+    leaf: Vec<f64>,
+    /// Sum of the entries of the children of each module, and last of the modules at the top.
+    children: Vec<f64>,
+    /// Rate of entering each module.
+    enters: Vec<f64>,
+    has_children: Vec<bool>,
+    of_nodes: f64,
+    rate: f64,
+}
+
+impl Codebooks {
+    /// Returns the depth of the tree.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depths.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Returns the number of modules at a depth, and the code length of the tree cut there, without the terms of its nodes.
+    fn cut_at(&self, depth: u32) -> CutLength {
+        let book = |at: usize| plogp(self.exits[at] + self.children[at]) - plogp(self.exits[at]);
+        let count = self.leaf.len();
+        if count == 0 {
+            let outer = self.exits[0];
+            return CutLength { count: 0, length: plogp(outer + self.rate) - plogp(outer) };
+        }
+        let mut cut = CutLength { count: 0, length: book(count) };
+        for module in (0..count).filter(|&module| self.depths[module] <= depth) {
+            let is_inner = self.has_children[module] && self.depths[module] < depth;
+            cut.length += if is_inner { book(module) } else { self.leaf[module] };
+            cut.length -= plogp(self.enters[module]);
+            cut.count += u64::from(self.depths[module] == depth);
+        }
+        cut
+    }
+
+    /// Returns the code length of the whole tree, without the terms of its nodes.
+    pub(crate) fn bare_length(&self) -> f64 {
+        self.cut_at(u32::MAX).length
+    }
+
+    /// Returns the code length if these modules, which hold every node once, are all.
+    pub(crate) fn length_of(&self, modules: impl Iterator<Item = u32>) -> f64 {
+        let (mut entries, mut length) = (0.0, 0.0);
+        for module in modules.map(|module| module as usize) {
+            entries += self.enters[module];
+            length += self.leaf[module] - plogp(self.enters[module]);
+        }
+        plogp(entries) + length - self.of_nodes
+    }
+
+    /// Returns the code length of the whole tree.
+    pub(crate) fn length(&self) -> f64 {
+        self.bare_length() - self.of_nodes
+    }
+
+    /// Returns the number of modules and the code length at each depth.
+    pub(crate) fn cuts(&self) -> Vec<CutLength> {
+        let cut = |depth| {
+            let cut = self.cut_at(depth);
+            CutLength { length: cut.length - self.of_nodes, ..cut }
+        };
+        (1..=self.depth()).map(cut).collect()
+    }
+}
+
+/// Returns the code length of a tree on a network, without the terms of its nodes, inside a module with the rate `outer`
+/// of its exit.
+pub(crate) fn bare_length(net: &Network, walk: &Walk, outer: f64, tree: &ModuleTree) -> f64 {
+    codebooks(net, walk, outer, tree).bare_length()
+}
+
+/// Returns the codebooks of a tree on a network.
+pub(crate) fn codebooks(net: &Network, walk: &Walk, outer: f64, tree: &ModuleTree) -> Codebooks {
+    let mut sums = TreeSums::new(&tree.parents);
+    if tree.parents.is_empty() {
+        sums.rate = net.rate();
+        return sums.close(walk, outer);
+    }
+    for (node, &leaf) in (0..).zip(&tree.leaves) {
+        sums.add(leaf, net.flows[node as usize]);
+        for (target, weight) in net.links(node) {
+            let module = sums.lowest_common(leaf, tree.leaves[target as usize]);
+            if module != NONE {
+                sums.add_inside(module, weight);
+            }
+        }
+    }
+    sums.close(walk, outer)
+}
