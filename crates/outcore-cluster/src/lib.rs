@@ -51,6 +51,8 @@ pub mod score;
 pub mod store;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+pub(crate) use tests::merges;
 mod tree;
 
 pub use drive::memory::ClusterMemory;

@@ -35,6 +35,28 @@ mod tests;
 mod oracle_levels;
 #[cfg(test)]
 use outcore_cluster::{Method, Seeding, base, kernel};
+/// What the specification takes from inside the engine, and a single sweep does not need.
+#[cfg(test)]
+#[expect(dead_code, reason = "only sweeps are compared")]
+mod merges {
+    use super::Method;
+
+    pub(crate) type Node = (u32, f64, Vec<(u32, f64)>);
+
+    pub(crate) struct Objective {
+        pub(crate) method: Method,
+        pub(crate) resolution: f64,
+        pub(crate) most: Option<u32>,
+    }
+
+    pub(crate) fn merged(_: Objective, _: &[Node]) -> Option<Vec<u32>> {
+        None
+    }
+
+    pub(crate) fn dissolved(_: Objective, _: &[Node], _: &mut [u32]) -> bool {
+        false
+    }
+}
 mod words;
 
 pub use chunk::{Chunks, Cutter, PartWriter, cut, degrees_of};
@@ -43,11 +65,11 @@ pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{RoundCounts, Rounds};
 pub use words::{Message, bytes_of, numbers_of};
 
+#[cfg(doc)]
+use outcore_cluster::LevelSpec;
 use outcore_cluster::base::bits::Bits;
 use outcore_cluster::kernel::cache::BlockSource;
 use outcore_cluster::store::ranked::Ranked;
-#[cfg(doc)]
-use outcore_cluster::LevelSpec;
 use outcore_graph::{ArcScratch, Block, Graph, LoopWeight, View};
 use outcore_io::{Error, ErrorKind, Result};
 use outcore_io::{Files, Ram};

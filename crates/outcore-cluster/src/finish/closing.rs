@@ -42,7 +42,14 @@ impl SweptLabels {
     /// Creates a result without groups, with communities that have not been separated.
     pub(crate) fn new(labels: Vec<u32>, history: History) -> Self {
         let (groupings, divisions) = (Vec::new(), Vec::new());
-        Self { labels, history, groupings, tree: None, divisions, separation: Separation::default() }
+        Self {
+            labels,
+            history,
+            groupings,
+            tree: None,
+            divisions,
+            separation: Separation::default(),
+        }
     }
 }
 

@@ -35,7 +35,10 @@ pub struct TreeLength {
 impl TreeLength {
     /// Returns the length of these codebooks.
     pub(crate) fn new(books: &Codebooks) -> Self {
-        let level = |cut: crate::tree::CutLength| LevelLength { module_count: cut.count, code_length: cut.length.max(0.0) };
+        let level = |cut: crate::tree::CutLength| LevelLength {
+            module_count: cut.count,
+            code_length: cut.length.max(0.0),
+        };
         Self {
             code_length: books.length().max(0.0),
             depth: books.depth(),

@@ -30,6 +30,21 @@ pub struct Holding {
     pub flow: NodeFlow,
 }
 
+impl Holding {
+    /// Returns what a node holds that consists of `count` input nodes, without flow.
+    pub fn of_count(count: u32) -> Self {
+        Self { count, flow: NodeFlow::default() }
+    }
+}
+
+impl AddAssign for Holding {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.flow += other.flow;
+    }
+}
+
 /// What the nodes of a level hold beside their arcs; a list is empty if all its values are the usual ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holdings {

@@ -4,6 +4,7 @@ mod components;
 mod connected;
 mod directed;
 pub(crate) mod levels;
+pub(crate) mod merges;
 mod nested;
 pub(crate) mod oracle;
 pub(crate) mod oracle_levels;

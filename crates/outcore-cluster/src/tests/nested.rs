@@ -36,11 +36,18 @@ fn length(edges: &Edges, levels: &[Vec<u32>]) -> f64 {
     }
     let visits = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
         let mut visits = vec![0.0; edges.node_count as usize];
-        flows.iter().filter(|flow| inside(flow.0)).for_each(|flow| visits[flow.0] += flow.2 / total);
+        flows
+            .iter()
+            .filter(|flow| inside(flow.0))
+            .for_each(|flow| visits[flow.0] += flow.2 / total);
         visits
     };
     let exit = |inside: &dyn Fn(usize) -> bool| -> f64 {
-        flows.iter().filter(|flow| inside(flow.0) && !inside(flow.1)).map(|flow| flow.2 / total).sum()
+        flows
+            .iter()
+            .filter(|flow| inside(flow.0) && !inside(flow.1))
+            .map(|flow| flow.2 / total)
+            .sum()
     };
     let entropy = |rates: &[f64]| -> f64 {
         let sum: f64 = rates.iter().sum();
@@ -70,7 +77,8 @@ fn length(edges: &Edges, levels: &[Vec<u32>]) -> f64 {
         }
         let mut sum = 0.0;
         for module in modules {
-            let own: Vec<usize> = nodes.iter().copied().filter(|&node| level[node] == module).collect();
+            let own: Vec<usize> =
+                nodes.iter().copied().filter(|&node| level[node] == module).collect();
             let leaves = exit(&|node| own.contains(&node));
             rates.push(leaves);
             sum += book(&own, Some(leaves), below, (visits, exit, entropy));
@@ -91,7 +99,8 @@ fn nested_rings(outer: u32, inner: u32, size: u32) -> Edges {
     let ring = ring_of_cliques(inner, size);
     let mut edges = Edges::new(outer * of_ring, []);
     for at in 0..outer {
-        let moved = ring.edges.iter().map(|&(a, b, weight)| (a + at * of_ring, b + at * of_ring, weight));
+        let moved =
+            ring.edges.iter().map(|&(a, b, weight)| (a + at * of_ring, b + at * of_ring, weight));
         edges.edges.extend(moved);
         let next = (at + 1) % outer;
         edges.edges.push((at * of_ring, next * of_ring + 1, 0.2));
@@ -167,19 +176,30 @@ fn nested_groups_are_found_on_every_level() {
     for part_size in [None, Some(1 << 20)] {
         let found = POOLS[1].install(|| {
             let given = GivenLabels::default();
-            one(cluster_within(&graph, &options(1), given, PLENTY, scratch(), limits(part_size), &Silent))
+            one(cluster_within(
+                &graph,
+                &options(1),
+                given,
+                PLENTY,
+                scratch(),
+                limits(part_size),
+                &Silent,
+            ))
         });
         let tree = found.tree.clone().unwrap();
         let counts: Vec<u64> = tree.levels.iter().map(|level| level.module_count).collect();
         assert!(counts.contains(&12) && counts.contains(&144), "{counts:?}");
         let levels = levels(graph.files(), &found);
-        let is_pure = |size: usize| levels.iter().any(|level| {
-            let all = level.chunks(size).all(|group| group.iter().all(|module| *module == group[0]));
-            let mut modules = level.clone();
-            modules.sort_unstable();
-            modules.dedup();
-            all && modules.len() == level.len() / size
-        });
+        let is_pure = |size: usize| {
+            levels.iter().any(|level| {
+                let all =
+                    level.chunks(size).all(|group| group.iter().all(|module| *module == group[0]));
+                let mut modules = level.clone();
+                modules.sort_unstable();
+                modules.dedup();
+                all && modules.len() == level.len() / size
+            })
+        };
         assert!(is_pure(72) && is_pure(6), "{counts:?}");
     }
 }
@@ -192,10 +212,21 @@ fn communities_without_structure_have_one_level() {
         for part_size in [None, Some(1 << 20)] {
             let found = POOLS[1].install(|| {
                 let given = GivenLabels::default();
-                one(cluster_within(&graph, &options(1), given, PLENTY, scratch(), limits(part_size), &Silent))
+                one(cluster_within(
+                    &graph,
+                    &options(1),
+                    given,
+                    PLENTY,
+                    scratch(),
+                    limits(part_size),
+                    &Silent,
+                ))
             });
             let tree = found.tree.unwrap();
-            assert_eq!((tree.depth, found.groupings.len()), (u32::from(found.community_count > 0), 0));
+            assert_eq!(
+                (tree.depth, found.groupings.len()),
+                (u32::from(found.community_count > 0), 0)
+            );
             assert!((tree.code_length - found.code_length.unwrap()).abs() < 1e-12);
         }
     }

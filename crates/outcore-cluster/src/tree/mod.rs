@@ -51,14 +51,17 @@ impl ModuleTree {
     /// Creates the tree of layers from the finest up: the first has the module of each node, each other one the module of
     /// each module of the layer before it.
     pub(crate) fn of_layers(layers: &[Vec<u32>]) -> Self {
-        let count = layers.last().and_then(|top| top.iter().max()).map_or(0, |&most| most as usize + 1);
+        let count =
+            layers.last().and_then(|top| top.iter().max()).map_or(0, |&most| most as usize + 1);
         let (mut parents, mut first) = (vec![NONE; count], 0);
         for layer in layers.iter().skip(1).rev() {
             let next = parents.len() as u32;
             parents.extend(layer.iter().map(|&above| first + above));
             first = next;
         }
-        let leaves = layers.first().map_or_else(Vec::new, |of| of.iter().map(|&leaf| first + leaf).collect());
+        let leaves = layers
+            .first()
+            .map_or_else(Vec::new, |of| of.iter().map(|&leaf| first + leaf).collect());
         Self { parents, leaves }.collapsed()
     }
 

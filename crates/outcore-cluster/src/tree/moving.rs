@@ -102,7 +102,8 @@ impl<'a> Moving<'a> {
             sizes[module as usize] += 1;
             if count < room {
                 let is_inside = |&(target, _): &(u32, f64)| of[target as usize] == module;
-                flow.cut -= net.links(node).filter(is_inside).map(|(_, weight)| weight).sum::<f64>();
+                flow.cut -=
+                    net.links(node).filter(is_inside).map(|(_, weight)| weight).sum::<f64>();
             }
         }
         let mut modules: Vec<Module> =
@@ -319,7 +320,12 @@ fn shuffled(count: usize, seed: u64) -> Vec<u32> {
 }
 
 /// Finds modules of a network, from given ones or from single nodes.
-pub(super) fn optimize(net: &Network, scope: Scope<'_>, start: Option<&[u32]>, seed: u64) -> Partition {
+pub(super) fn optimize(
+    net: &Network,
+    scope: Scope<'_>,
+    start: Option<&[u32]>,
+    seed: u64,
+) -> Partition {
     let mut best = match start {
         Some(of) => {
             let mut of = of.to_vec();

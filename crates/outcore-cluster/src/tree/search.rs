@@ -145,7 +145,9 @@ impl<'a> Search<'a> {
     fn rebuild(&self, layers: &[Vec<u32>], depth: u32) -> Found {
         let whole = ModuleTree::of_layers(layers);
         let mut tops: Vec<u32> = (0..whole.parents.len() as u32).collect();
-        for (module, &parent) in whole.parents.iter().enumerate().filter(|(_, parent)| **parent != NONE) {
+        for (module, &parent) in
+            whole.parents.iter().enumerate().filter(|(_, parent)| **parent != NONE)
+        {
             tops[module] = tops[parent as usize];
         }
         let of: Vec<u32> = whole.leaves.iter().map(|&leaf| tops[leaf as usize]).collect();

@@ -43,13 +43,17 @@ impl Flows {
             let mut next: Vec<f64> = landing.iter().map(|share| lost * share).collect();
             for u in 0..n {
                 for v in 0..n {
-                    next[v] += if sums[u] > 0.0 { stays(u) * p[u] * weights[u][v] / sums[u] } else { 0.0 };
+                    next[v] +=
+                        if sums[u] > 0.0 { stays(u) * p[u] * weights[u][v] / sums[u] } else { 0.0 };
                 }
             }
             p = next;
         }
-        let flow = |u: usize, v: usize| if sums[u] > 0.0 { stays(u) * p[u] * weights[u][v] / sums[u] } else { 0.0 };
-        let mut links: Vec<Vec<f64>> = (0..n).map(|u| (0..n).map(|v| flow(u, v)).collect()).collect();
+        let flow = |u: usize, v: usize| {
+            if sums[u] > 0.0 { stays(u) * p[u] * weights[u][v] / sums[u] } else { 0.0 }
+        };
+        let mut links: Vec<Vec<f64>> =
+            (0..n).map(|u| (0..n).map(|v| flow(u, v)).collect()).collect();
         let mut teleport: Vec<f64> = (0..n).map(|u| p[u] * (1.0 - stays(u))).collect();
         if !recorded {
             // Only steps along links count.
@@ -121,14 +125,20 @@ impl Flows {
             at == module
         };
         let modules = 0..tree.parents.len() as u32;
-        let children = |module: u32| modules.clone().filter(move |&child| tree.parents[child as usize] == module);
+        let children = |module: u32| {
+            modules.clone().filter(move |&child| tree.parents[child as usize] == module)
+        };
         let enter = |module: u32| self.boundary(&|node| holds(module, node)).0;
         let root: Vec<f64> = children(NONE).map(enter).collect();
         let mut length = Self::codebook(&root);
         for module in modules.clone() {
             let mut rates = vec![self.boundary(&|node| holds(module, node)).1];
             rates.extend(children(module).map(enter));
-            rates.extend((0..self.count()).filter(|&node| tree.leaves[node] == module).map(|node| self.visits(node)));
+            rates.extend(
+                (0..self.count())
+                    .filter(|&node| tree.leaves[node] == module)
+                    .map(|node| self.visits(node)),
+            );
             length += Self::codebook(&rates);
         }
         length
@@ -151,7 +161,10 @@ impl Flows {
         }
         let plogp = |x: f64| if x > 1e-300 { x * x.log2() } else { 0.0 };
         let (_, outer) = self.boundary(&|node| set >> node & 1 == 1);
-        let visits: f64 = (0..self.count()).filter(|node| set >> node & 1 == 1).map(|node| self.visits(node)).sum();
+        let visits: f64 = (0..self.count())
+            .filter(|node| set >> node & 1 == 1)
+            .map(|node| self.visits(node))
+            .sum();
         let mut best = plogp(outer + visits) - plogp(outer);
         for blocks in partitions(set) {
             if blocks.len() < 2 {
@@ -192,7 +205,8 @@ fn partitions(set: usize) -> Vec<Vec<usize>> {
 
 fn weights(most: usize) -> impl Strategy<Value = Vec<Vec<f64>>> {
     let weight = prop_oneof![3 => Just(0.0), 2 => Just(1.0), 1 => 0.1..4.0f64];
-    (1..=most).prop_flat_map(move |n| prop::collection::vec(prop::collection::vec(weight.clone(), n), n))
+    (1..=most)
+        .prop_flat_map(move |n| prop::collection::vec(prop::collection::vec(weight.clone(), n), n))
 }
 
 fn flows(most: usize) -> impl Strategy<Value = Flows> {
@@ -208,8 +222,9 @@ fn some_tree(count: usize, seed: u64) -> ModuleTree {
     let mut size = count;
     for layer in 0..1 + mix(seed) % 4 {
         let groups = 1 + size / 2;
-        let mut of: Vec<u32> =
-            (0..size).map(|at| (mix(seed ^ layer << 32 ^ at as u64) % groups as u64) as u32).collect();
+        let mut of: Vec<u32> = (0..size)
+            .map(|at| (mix(seed ^ layer << 32 ^ at as u64) % groups as u64) as u32)
+            .collect();
         size = moving::dense(&mut of);
         layers.push(of);
     }

@@ -3,7 +3,8 @@
 use super::JobKind;
 use crate::budget::Limits;
 use crate::cluster::{
-    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, TreeLength, WellConnected,
+    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, TreeLength,
+    WellConnected,
 };
 use crate::compare::CompareReport;
 use crate::graph::{Bin, Graph, GraphSummary, bins};

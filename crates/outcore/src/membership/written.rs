@@ -533,9 +533,9 @@ fn read_objects(fields: &mut FieldReader, levels: usize, batch: &mut WrittenBatc
                 .map_err(|error| wrong(format!("this is not an object: {error}")))?;
             for name in (1..=levels).map(group_name) {
                 let group = all.get(name.as_str()).and_then(serde_json::Value::as_u64);
-                batch.groups.push(
-                    group.ok_or_else(|| wrong(format!("this node has no number `{name}`")))?,
-                );
+                batch
+                    .groups
+                    .push(group.ok_or_else(|| wrong(format!("this node has no number `{name}`")))?);
             }
         }
         batch.names.extend_from_slice(object.node.as_bytes());

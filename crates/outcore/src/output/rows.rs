@@ -304,7 +304,8 @@ mod tests {
         let json = "{\"node\":\"a,\\\"b\\\"\",\"community\":7,\"kind\":\"user\"}\n{\"node\":\"#c\",\"community\":7,\"kind\":\"user\"}\n";
         assert_eq!(written("c.jsonl", kinds), json);
         let flow = OutputShape { has_flow: true, has_stability: true, ..named };
-        let text = "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
+        let text =
+            "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
         assert_eq!(written("c", flow), text);
         let path = OutputShape { groups: 2, is_path: true, ..named };
         assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n#c\t7:3\n");

@@ -124,7 +124,8 @@ fn communities_are_the_same_with_and_without_levels() {
         for matched in [false, true] {
             let all = METHODS.iter().map(|spec| spec.method);
             // The levels of the map equation are a tree of its own.
-            let grouped = |method: &Method| method.is_multilevel() && *method != Method::MapEquation;
+            let grouped =
+                |method: &Method| method.is_multilevel() && *method != Method::MapEquation;
             for method in all.filter(grouped) {
                 let sim = storage(3000);
                 let resolution = vec![method.default_resolution().unwrap_or(0.02)];

@@ -35,6 +35,7 @@ use crate::base::logarithm::{LOG2_E, log2, plogp};
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
+use crate::kernel::holdings::{Carries, Holding, Holdings};
 use crate::kernel::objective::{Sums, Visit};
 use crate::methods::options::Seeding;
 use crate::objectives::modularity::{Density, Null};
@@ -71,8 +72,7 @@ struct Part {
     strength: f64,
     /// Weight of its arcs to others.
     cut: f64,
-    /// Number of input nodes.
-    count: u32,
+    held: Holding,
     /// Smallest number among those merged into it, which breaks ties.
     first: u32,
     /// Node of the tree.
@@ -138,24 +138,24 @@ pub(crate) struct Network<O> {
 }
 
 impl<O: Sums> Network<O> {
-    /// Creates a network of communities: each has the number of its input nodes, its strength, the weight of its arcs
-    /// to others, and those arcs that count in merges.
+    /// Creates a network of communities: each has what it holds, its strength, the weight of its arcs to others, and
+    /// those arcs that count in merges.
     pub(crate) fn new(
         rule: O::Rule,
-        nodes: &[(u32, f64, f64)],
+        nodes: &[(Holding, f64, f64)],
         arcs: Vec<BTreeMap<u32, f64>>,
     ) -> Self {
         let mut sums = O::empty(rule, nodes.len());
         let mut parts = Vec::with_capacity(nodes.len());
-        for (at, &(count, strength, cut)) in (0..).zip(nodes) {
-            sums.add(at, count, strength, cut);
+        for (at, &(held, strength, cut)) in (0..).zip(nodes) {
+            sums.add(at, held, strength, cut);
             let (version, rated, is_alive) = (0, 0, true);
             let (strength_then, cut_then) = (strength, cut);
             let (first, node) = (at, at);
             parts.push(Part {
                 strength,
                 cut,
-                count,
+                held,
                 first,
                 node,
                 version,
@@ -220,10 +220,10 @@ impl<O: Sums> Network<O> {
         None
     }
 
-    fn visit(&self, part: u32) -> Visit {
-        let Part { strength, cut, count, .. } = self.parts[part as usize];
-        let mass = self.sums.mass(count, strength);
-        Visit { present: part, count, own: 0.0, arcs: cut, mass }
+    fn visit(&self, part: u32) -> Visit<O::Flow> {
+        let Part { strength, cut, held, .. } = self.parts[part as usize];
+        let (mass, flow) = (self.sums.mass(held, strength), O::Flow::of(held.flow));
+        Visit { present: part, count: held.count, own: 0.0, arcs: cut, mass, flow }
     }
 
     /// Rates a pair; `None` if the objective does not admit their merge.
@@ -248,7 +248,7 @@ impl<O: Sums> Network<O> {
         self.sums.moved(&visit, into, weight);
         let after = self.sums.exits();
         let node = (self.parts.len() + self.merges.len()) as u32;
-        let Part { strength, cut, count, first, node: right, .. } = self.parts[from as usize];
+        let Part { strength, cut, held, first, node: right, .. } = self.parts[from as usize];
         self.parts[from as usize].is_alive = false;
         let part = &mut self.parts[into as usize];
         let left = std::mem::replace(&mut part.node, node);
@@ -256,7 +256,7 @@ impl<O: Sums> Network<O> {
         self.merges.push(Merge { left, right, exits: before - after, gain });
         part.strength += strength;
         part.cut += cut - 2.0 * weight;
-        part.count += count;
+        part.held += held;
         part.first = part.first.min(first);
         part.version += 1;
         for (&other, &weight) in moved.iter().filter(|&(&other, _)| other != into) {
@@ -468,7 +468,7 @@ fn slope(exits: f64) -> f64 {
 /// Returns the coarser communities of single nodes that are the best cut of their tree, if that is better.
 pub(crate) fn coarser<O: Sums>(
     rule: O::Rule,
-    nodes: &[(u32, f64, f64)],
+    nodes: &[(Holding, f64, f64)],
     arcs: Vec<BTreeMap<u32, f64>>,
 ) -> Option<Vec<u32>> {
     let network = Network::<O>::new(rule, nodes, arcs);
@@ -522,8 +522,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }
 
-    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes.
+    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes. Where flow has
+    /// a direction, nodes alike say nothing, since their drifts add up.
     fn may_merge(&self, level: &mut Level<'_, '_>, sums: &O) -> Result<bool> {
+        if O::Flow::HAS_DRIFT {
+            return Ok(true);
+        }
         match level.graph().is_weighted() {
             true => self.surveyed::<f64>(level, sums),
             false => self.surveyed::<u32>(level, sums),
@@ -531,7 +535,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 
     fn surveyed<S: Sum>(&self, level: &mut Level<'_, '_>, sums: &O) -> Result<bool> {
-        let Level { source, counts, .. } = level;
+        let Level { source, holdings, .. } = level;
         let done = self.history.arcs;
         let (mut scratch, mut weights) = (ArcScratch::default(), Vec::new());
         let (mut sampled, mut promising) = (0.0, 0.0);
@@ -548,7 +552,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     })?;
                     weights.sort_unstable_by(|a, b| f64::total_cmp(b, a));
                     let node = block.first_node() as usize + local;
-                    let count = counts.get(node).copied().unwrap_or(1);
+                    let count = holdings.count(node);
                     let strength = weights.iter().sum::<f64>() + 2.0 * block.self_loop(local);
                     sampled += strength;
                     if gains_with_alike::<O>(self.rule, sums, (count, strength), &weights) {
@@ -640,7 +644,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     fn coarser_of<S: Sum>(&self, level: &mut Level<'_, '_>, kept: u64) -> Result<Option<Vec<u32>>> {
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
-        let nodes = nodes_of::<S>(level.source, &level.counts, tick)?;
+        let nodes = nodes_of::<S, O>(level.source, &level.holdings, tick)?;
         let arcs = arcs_of::<S>(level.source, &nodes, kept, tick)?;
         Ok(coarser::<O>(self.rule, &nodes, arcs))
     }
@@ -672,12 +676,13 @@ fn gains_with_alike<O: Sums>(
         let among = inside - weights[size - 1];
         let of_group = (size as f64 * strength, size as f64 * (cut - among).max(0.0));
         let mut alike = O::empty(rule, 3);
-        alike.add(0, count.saturating_mul(size as u32), of_group.0, of_group.1);
-        alike.add(1, count, strength, cut);
-        alike.add(2, 1, all.0 - of_group.0 - strength, (all.1 - of_group.1 - cut).max(0.0));
+        let held = Holding::of_count;
+        alike.add(0, held(count.saturating_mul(size as u32)), of_group.0, of_group.1);
+        alike.add(1, held(count), strength, cut);
+        alike.add(2, held(1), all.0 - of_group.0 - strength, (all.1 - of_group.1 - cut).max(0.0));
         alike.complete();
-        let visit =
-            Visit { present: 1, count, own: 0.0, arcs: cut, mass: alike.mass(count, strength) };
+        let (mass, flow) = (alike.mass(held(count), strength), O::Flow::default());
+        let visit = Visit { present: 1, count, own: 0.0, arcs: cut, mass, flow };
         if alike.rate(&visit, &alike.leaving(&visit), 0, inside) > 0.0 {
             return true;
         }
@@ -686,12 +691,12 @@ fn gains_with_alike<O: Sums>(
     false
 }
 
-/// Returns for each node of a level the number of its input nodes, its strength and the weight of its arcs.
-fn nodes_of<S: Sum>(
+/// Returns for each node of a level what it holds, its strength and the weight of its arcs.
+fn nodes_of<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
-    counts: &[u32],
+    holdings: &Holdings,
     tick: impl Fn() -> Result<()>,
-) -> Result<Vec<(u32, f64, f64)>> {
+) -> Result<Vec<(Holding, f64, f64)>> {
     let mut nodes = Vec::with_capacity(source.graph().node_count() as usize);
     let mut scratch = ArcScratch::default();
     source.for_all(|block| {
@@ -701,9 +706,9 @@ fn nodes_of<S: Sum>(
             block.for_each_segment(local, &mut scratch, |targets, codes| {
                 S::for_each(targets, codes, |_, weight| sum += weight);
             })?;
-            let count = counts.get(nodes.len()).copied().unwrap_or(1);
+            let held = holdings.of::<O::Flow>(nodes.len());
             let arcs = sum.value();
-            nodes.push((count, arcs + 2.0 * block.self_loop(local), arcs));
+            nodes.push((held, arcs + 2.0 * block.self_loop(local), arcs));
         }
         Ok(())
     })?;
@@ -714,7 +719,7 @@ fn nodes_of<S: Sum>(
 /// relative to the strengths of their ends, and those that the other end keeps.
 fn arcs_of<S: Sum>(
     source: &mut BlockSource<'_>,
-    nodes: &[(u32, f64, f64)],
+    nodes: &[(Holding, f64, f64)],
     kept: u64,
     tick: impl Fn() -> Result<()>,
 ) -> Result<Vec<BTreeMap<u32, f64>>> {
@@ -763,7 +768,7 @@ mod tests {
     /// Network as edges between nodes with loops.
     #[derive(Debug, Clone)]
     struct Net {
-        nodes: Vec<(u32, f64, f64)>,
+        nodes: Vec<(Holding, f64, f64)>,
         arcs: Vec<BTreeMap<u32, f64>>,
     }
 
@@ -779,7 +784,7 @@ mod tests {
             }
             let node = |(at, &inside): (usize, &u32)| {
                 let cut: f64 = arcs[at].values().sum();
-                (1 + at as u32 % 3, cut + 2.0 * f64::from(inside), cut)
+                (Holding::of_count(1 + at as u32 % 3), cut + 2.0 * f64::from(inside), cut)
             };
             let nodes = loops.iter().enumerate().map(node).collect();
             Self { nodes, arcs }
@@ -808,7 +813,7 @@ mod tests {
             let mut masses: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
             for (node, &label) in net.nodes.iter().zip(labels) {
                 let mass = masses.entry(label).or_insert((0.0, 0.0));
-                *mass = (mass.0 + node.1, mass.1 + f64::from(node.0));
+                *mass = (mass.0 + node.1, mass.1 + f64::from(node.0.count));
             }
             let cuts = net.cuts(labels);
             let all: f64 = cuts.values().sum();
@@ -851,7 +856,7 @@ mod tests {
         loop {
             let size = |labels: &[u32], label: u32| -> u32 {
                 let members = net.nodes.iter().zip(labels).filter(|(_, of)| **of == label);
-                members.map(|(node, _)| node.0).sum()
+                members.map(|(node, _)| node.0.count).sum()
             };
             let mut found: Vec<(f64, u32, u32)> = Vec::new();
             for (at, arcs) in net.arcs.iter().enumerate() {
@@ -962,7 +967,7 @@ mod tests {
             let mut sums = Capped::<CodeLength>::empty(((), None), 64);
             let cut = 7.0 * weight + 56.0 * outside;
             let strength = cut + 2.0;
-            (0..64).for_each(|at| sums.add(at, 1, strength, cut));
+            (0..64).for_each(|at| sums.add(at, Holding::of_count(1), strength, cut));
             sums.complete();
             let mut weights = vec![weight; 7];
             weights.extend(vec![outside; 56]);
@@ -976,7 +981,7 @@ mod tests {
     #[test]
     fn alike_nodes_with_equal_arcs_do_not_merge() {
         let mut sums = Capped::<CodeLength>::empty(((), None), 64);
-        (0..64).for_each(|at| sums.add(at, 1, 100.0, 6.3));
+        (0..64).for_each(|at| sums.add(at, Holding::of_count(1), 100.0, 6.3));
         sums.complete();
         let rule = ((), None);
         assert!(!gains_with_alike::<Capped<CodeLength>>(rule, &sums, (1, 100.0), &[0.1; 63]));
@@ -988,8 +993,9 @@ mod tests {
         let leaves = 20_000;
         let mut arcs = vec![BTreeMap::from([(leaves, 1.0)]); leaves as usize];
         arcs.push((0..leaves).map(|leaf| (leaf, 1.0)).collect());
-        let mut nodes = vec![(1, 1.0, 1.0); leaves as usize];
-        nodes.push((1, f64::from(leaves), f64::from(leaves)));
+        let one = Holding::of_count(1);
+        let mut nodes = vec![(one, 1.0, 1.0); leaves as usize];
+        nodes.push((one, f64::from(leaves), f64::from(leaves)));
         let labels = coarser::<Capped<CodeLength>>(((), None), &nodes, arcs).unwrap();
         assert!(labels.iter().all(|&label| label == 0));
     }

@@ -12,6 +12,7 @@ use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::table::Sum;
 use crate::drive::job::SizeClass;
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::{Carries, Holding, Holdings};
 use crate::kernel::objective::{Sums, Visit};
 use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
@@ -28,7 +29,7 @@ pub(crate) const SHARE: u64 = 16;
 /// Node of a small community.
 pub(crate) struct Member {
     pub(crate) node: u32,
-    pub(crate) count: u32,
+    pub(crate) held: Holding,
     pub(crate) strength: f64,
     pub(crate) arcs: Vec<(u32, f64)>,
 }
@@ -72,15 +73,15 @@ fn best_move<O: Sums>(
     labels: &[u32],
     own: u32,
     member: &Member,
-) -> Option<(Visit, f64, u32, f64)> {
+) -> Option<(Visit<O::Flow>, f64, u32, f64)> {
     let mut weights = BTreeMap::new();
     for &(target, weight) in &member.arcs {
         *weights.entry(labels[target as usize]).or_insert(0.0) += weight;
     }
     let arcs = member.arcs.iter().map(|&(_, weight)| weight).sum();
-    let mass = sums.mass(member.count, member.strength);
+    let (mass, flow) = (sums.mass(member.held, member.strength), O::Flow::of(member.held.flow));
     let to_own = weights.remove(&own).unwrap_or(0.0);
-    let visit = Visit { present: own, count: member.count, own: to_own, arcs, mass };
+    let visit = Visit { present: own, count: member.held.count, own: to_own, arcs, mass, flow };
     let leaving = sums.leaving(&visit);
     let rates: Vec<(f64, u32, f64)> = weights
         .into_iter()
@@ -163,13 +164,13 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let Some(is_small) = small_communities(labels, degree, arcs) else {
             return Ok(BTreeMap::new());
         };
-        members::<S>(level.source, &level.counts, labels, &is_small, tick)
+        members::<S, O>(level.source, &level.holdings, labels, &is_small, tick)
     }
 }
 
-fn members<S: Sum>(
+fn members<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
-    counts: &[u32],
+    holdings: &Holdings,
     labels: &[u32],
     is_small: &[bool],
     tick: impl Fn() -> Result<()>,
@@ -190,8 +191,8 @@ fn members<S: Sum>(
             })?;
             let of_arcs = arcs.iter().map(|&(_, weight)| weight).sum::<f64>();
             let strength = of_arcs + 2.0 * block.self_loop(local);
-            let count = counts.get(node as usize).copied().unwrap_or(1);
-            communities.entry(label).or_default().push(Member { node, count, strength, arcs });
+            let held = holdings.of::<O::Flow>(node as usize);
+            communities.entry(label).or_default().push(Member { node, held, strength, arcs });
         }
         Ok(())
     })?;

@@ -42,7 +42,8 @@ pub(super) fn keep_levels(tree: ModuleTree, kept: &mut Hierarchy) -> Result<Vec<
             next.sort_unstable();
             next.dedup();
             (0..).zip(&next).for_each(|(number, &module)| numbers[module as usize] = number);
-            let groups: Vec<u32> = present.iter().map(|&module| numbers[above(module) as usize]).collect();
+            let groups: Vec<u32> =
+                present.iter().map(|&module| numbers[above(module) as usize]).collect();
             kept.keep(&groups, next.len())?;
             present = next;
         }

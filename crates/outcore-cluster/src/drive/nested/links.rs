@@ -32,13 +32,15 @@ impl Record for InsideLink {
         if is_weighted {
             records.iter().for_each(|link| out.extend(link.weight.to_le_bytes()));
         }
-        let arc = |link: &Self| ArcRecord { source: link.community, target: link.low, weight: link.high };
+        let arc =
+            |link: &Self| ArcRecord { source: link.community, target: link.low, weight: link.high };
         ArcRecord::encode(&records.iter().map(arc).collect::<Vec<_>>(), out);
     }
 
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
         let (&is_weighted, bytes) = bytes.split_first()?;
-        let (weights, bytes) = bytes.split_at_checked(if is_weighted == 1 { 4 * count } else { 0 })?;
+        let (weights, bytes) =
+            bytes.split_at_checked(if is_weighted == 1 { 4 * count } else { 0 })?;
         let mut arcs = Vec::with_capacity(count);
         ArcRecord::decode(bytes, count, &mut arcs)?;
         let mut weights = weights.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));

@@ -95,15 +95,25 @@ impl ClusterJob<'_> {
         let flat = ModuleTree::flat(labels, count);
         let tree = match found {
             Some(tree) => tree,
-            None => ModuleTree::flat(vec![0; flat.leaves.len()], usize::from(!flat.leaves.is_empty())),
+            None => {
+                ModuleTree::flat(vec![0; flat.leaves.len()], usize::from(!flat.leaves.is_empty()))
+            }
         };
         let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure::<S>(source, tree));
         let (of_tree, of_flat) = (of_tree?, of_flat?);
-        Ok(if of_tree.code_length <= of_flat.code_length { (tree, of_tree) } else { (flat, of_flat) })
+        Ok(if of_tree.code_length <= of_flat.code_length {
+            (tree, of_tree)
+        } else {
+            (flat, of_flat)
+        })
     }
 
     /// Returns the exact code length of a tree.
-    fn measure<S: Sum>(&self, source: &mut BlockSource<'_>, tree: &ModuleTree) -> Result<TreeLength> {
+    fn measure<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        tree: &ModuleTree,
+    ) -> Result<TreeLength> {
         let balanced = |_| NodeFlow::default();
         let books = codebooks_of::<S>(source, tree, &Walk::default(), balanced, || self.tick())?;
         Ok(TreeLength::new(&books))

@@ -10,8 +10,11 @@ use crate::finish::connect::{Closing, Pieces, scan_communities};
 use crate::finish::portions::push_arcs;
 use crate::finish::tree::{TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::NO_HOLDINGS;
 use crate::objectives::map_equation::CodeLength;
-use crate::tree::{Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, NodeFlow, Search, Walk, find};
+use crate::tree::{
+    Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, NodeFlow, Search, Walk, find,
+};
 use outcore_graph::ArcScratch;
 use outcore_graph::weight::Weight;
 use outcore_io::error::Result;
@@ -39,7 +42,8 @@ impl Parts {
     /// Returns the flow of a node, as shares of a step.
     fn flow(&self, node: u32) -> Flow {
         let (scale, links) = (2.0 / self.total, self.links[node as usize]);
-        let strength = links + LOOP_ENDS * if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
+        let strength =
+            links + LOOP_ENDS * if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
         Flow { rate: scale * strength / 2.0, cut: scale * links, ..Flow::default() }
     }
 }
@@ -149,12 +153,13 @@ impl ClusterJob<'_> {
             groups: &parts.of,
             classes: &classes,
             class_count: parts.count,
-            counts: &[],
+            holdings: &NO_HOLDINGS,
             within: None,
         };
         let directory = self.scratch.join("communities");
         let files = self.graph.files();
-        let place = LevelPlace { files, directory: &directory, sort_bytes: self.link_bytes(source) };
+        let place =
+            LevelPlace { files, directory: &directory, sort_bytes: self.link_bytes(source) };
         let contracted = contract::<S, CodeLength>(source, &division, (), &place, || self.tick())?;
         let graph = contracted.graph;
         drop((contracted.sums, classes));
@@ -183,7 +188,11 @@ impl ClusterJob<'_> {
     }
 
     /// Divides each community by itself.
-    fn divide_parts<S: Sum>(&self, source: &mut BlockSource<'_>, parts: &Parts) -> Result<Vec<Divided>> {
+    fn divide_parts<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        parts: &Parts,
+    ) -> Result<Vec<Divided>> {
         let members = Members::new(&parts.of, parts.count);
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());
@@ -198,7 +207,8 @@ impl ClusterJob<'_> {
                 let mut filled = 0;
                 for (at, &target) in targets[..end].iter().enumerate() {
                     let weight = codes.get(at).copied().unwrap_or(Weight::ONE.code());
-                    out[filled] = InsideLink { community, low: places[target as usize], high, weight };
+                    out[filled] =
+                        InsideLink { community, low: places[target as usize], high, weight };
                     filled += usize::from(parts.of[target as usize] == community);
                 }
                 filled

@@ -2,27 +2,7 @@
 //! themselves have oracles of their own, beside them.
 
 use super::{OracleLevel, OracleLevels, OracleSize, renumber};
-use crate::Method;
-use crate::drive::multilevel::coarsen::coarser;
-use crate::drive::multilevel::dissolve::{Member, dissolve, small_communities};
-use crate::kernel::objective::Sums;
-use crate::objectives::cap::Capped;
-use crate::objectives::map_equation::CodeLength;
-use crate::objectives::modularity::{Density, Null};
-use std::collections::BTreeMap;
-
-/// Returns the sums of communities.
-fn summed<O: Sums>(rule: O::Rule, level: &OracleLevel, labels: &[u32]) -> O {
-    let mut sums = O::empty(rule, labels.len());
-    for (v, &label) in labels.iter().enumerate() {
-        let earlier =
-            level.arcs[v].iter().filter(|&&(u, _)| (u as usize) < v && labels[u as usize] == label);
-        let earlier: f64 = earlier.map(|&(_, w)| w).sum();
-        sums.add(label, level.counts[v], level.strength(v), level.degree(v) - 2.0 * earlier);
-    }
-    sums.complete();
-    sums
-}
+use crate::merges::{Node, Objective, dissolved, merged};
 
 impl OracleLevels {
     /// Contracts the level to whole communities and solves what is above; or, if each node is one, merges them. Returns
@@ -49,7 +29,7 @@ impl OracleLevels {
             }
             return false;
         }
-        let Some(found) = self.merged(level) else { return false };
+        let Some(found) = merged(self.objective(), &nodes_of(level)) else { return false };
         // Ties between merges are not decided by a tolerance.
         self.closest.set(0.0);
         let is_better = self.quality(level, &found) > self.quality(level, labels) + 1e-9;
@@ -65,35 +45,7 @@ impl OracleLevels {
         if self.size == OracleSize::Large {
             return;
         }
-        let arcs = level.arcs.iter().map(Vec::len).sum::<usize>() as u64;
-        let degree = |v: usize| level.arcs[v].len() as u64;
-        let Some(is_small) = small_communities(labels, degree, arcs) else { return };
-        let mut communities: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
-        for v in (0..labels.len()).filter(|&v| is_small[labels[v] as usize]) {
-            communities.entry(labels[v]).or_default().push(Member {
-                node: v as u32,
-                count: level.counts[v],
-                strength: level.strength(v),
-                arcs: level.arcs[v].clone(),
-            });
-        }
-        let most = self.max_size;
-        let dissolved = match self.method {
-            Method::MapEquation => dissolve(
-                &mut summed::<Capped<CodeLength>>(((), most), level, labels),
-                labels,
-                &communities,
-            ),
-            Method::Cpm => {
-                let rule = (Null::Count(self.resolution), most);
-                dissolve(&mut summed::<Capped<Density>>(rule, level, labels), labels, &communities)
-            }
-            _ => {
-                let rule = (Null::Strength(self.resolution), most);
-                dissolve(&mut summed::<Capped<Density>>(rule, level, labels), labels, &communities)
-            }
-        };
-        if dissolved > 0 {
+        if dissolved(self.objective(), &nodes_of(level), labels) {
             self.closest.set(0.0);
             self.fill_free(labels);
             let mut active = vec![true; labels.len()];
@@ -101,19 +53,12 @@ impl OracleLevels {
         }
     }
 
-    /// Returns the best cut of the tree of merges of all nodes, if it is better than the nodes.
-    fn merged(&self, level: &OracleLevel) -> Option<Vec<u32>> {
-        let count = level.arcs.len();
-        let node = |v: usize| (level.counts[v], level.strength(v), level.degree(v));
-        let nodes: Vec<_> = (0..count).map(node).collect();
-        let arcs = level.arcs.iter().map(|arcs| arcs.iter().copied().collect()).collect();
-        let most = self.max_size;
-        match self.method {
-            Method::MapEquation => coarser::<Capped<CodeLength>>(((), most), &nodes, arcs),
-            Method::Cpm => {
-                coarser::<Capped<Density>>((Null::Count(self.resolution), most), &nodes, arcs)
-            }
-            _ => coarser::<Capped<Density>>((Null::Strength(self.resolution), most), &nodes, arcs),
-        }
+    fn objective(&self) -> Objective {
+        Objective { method: self.method, resolution: self.resolution, most: self.max_size }
     }
+}
+
+fn nodes_of(level: &OracleLevel) -> Vec<Node> {
+    let node = |v: usize| (level.counts[v], level.strength(v), level.arcs[v].clone());
+    (0..level.arcs.len()).map(node).collect()
 }
