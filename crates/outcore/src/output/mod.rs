@@ -491,6 +491,7 @@ mod tests {
         let sim = Sim::default();
         let files = Files::new(Arc::new(sim.clone()));
         let shape = OutputShape {
+            has_flow: false,
             has_weights: false,
             has_stability: false,
             groups: 0,
@@ -498,7 +499,7 @@ mod tests {
             has_header: false,
         };
         let mut writer = OutputRows::create(&files, Path::new("out"), shape).unwrap();
-        let row = Row { name: b"a", community: 1, weight: None, stability: None, groups: &[] };
+        let row = Row { name: b"a", community: 1, weight: None, flow: None, stability: None, groups: &[] };
         writer.push(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());
