@@ -50,7 +50,7 @@ def test_infomap_reads_names_by_the_numbers_of_an_exported_network(tmp_path: Pat
     found = outcore.cluster(graph, output=output, progress=False)
     assert {name for name, _ in found} == {"a b", "c", 'd"e', "f", "g", "h"}
     plain = [(a.replace('"', "'"), b.replace('"', "'"), w) for a, b, w in edges]
-    outcore.build(plain, tmp_path / "plain", progress=False).export(network, progress=False)
+    outcore.export(outcore.build(plain, tmp_path / "plain", progress=False), network, progress=False)
     expected = found.report["communities"]["code_length"]
     assert code_length(network, output, "") == pytest.approx(expected, abs=1e-9)
 

@@ -7,7 +7,10 @@ use outcore::cluster::{ClusterOptions, Method};
 use outcore::input::CommunityInput;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, ScoreOptions, Source, Unnamed};
-use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
+use outcore::graph::Graph;
+use outcore::membership::{
+    MembershipOptions, WrittenBatch, WrittenFile, WrittenRows, read_levels,
+};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
@@ -204,6 +207,30 @@ proptest! {
         let quality = |communities: &str| job::score(&files, &score_options(communities), &Silent).unwrap().quality;
         prop_assert_eq!(quality("/out/c.clu"), quality("/out/c.tree"));
     }
+}
+
+#[test]
+fn all_levels_of_a_tree_are_read() {
+    let sim = storage_of(TRIANGLES);
+    let files = files_of(&sim);
+    job::build(&files, &job_options(1), Path::new("/out/graph"), &Silent).unwrap();
+    let graph = Graph::open(&files, Path::new("/out/graph")).unwrap();
+    files.create_directory(Path::new("/disk")).unwrap();
+    let levels = |tree: &str| {
+        sim.put("/in/t.tree", tree.as_bytes());
+        let options = MembershipOptions {
+            input: CommunityInput::default(),
+            numbered: false,
+            limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+            held_bytes: 0,
+            scratch: "/disk".into(),
+        };
+        let read = read_levels(&files, Path::new("/in/t.tree"), &graph, &options, &Silent).unwrap();
+        read.into_iter().map(|level| level.labels).collect::<Vec<_>>()
+    };
+    let deep = "1:1:1:1 0.1 \"a\" 1\n1:1:2:1 0.1 \"b\" 2\n1:1:1:2 0.1 \"c\" 3\n2:1 0.1 \"d\" 4\n2:2 0 \"e\" 5\n2:3 0 \"f\" 6\n*Links\n";
+    assert_eq!(levels(deep), [[0, 0, 0, 1, 1, 1], [0, 1, 0, 2, 2, 2]]);
+    assert_eq!(levels("a\t0\nb\t0\nc\t1\nd\t1\ne\t0\nf\t2\n"), [[0, 0, 1, 1, 0, 2]]);
 }
 
 fn score_options(communities: &str) -> ScoreOptions {
