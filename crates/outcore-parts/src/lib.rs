@@ -43,11 +43,11 @@ pub use moving::{Aim, Shift, Shifted, Totals};
 pub use propagate::{RoundCounts, Rounds};
 pub use words::{Message, bytes_of, numbers_of};
 
+#[cfg(doc)]
+use outcore_cluster::LevelSpec;
 use outcore_cluster::base::bits::Bits;
 use outcore_cluster::kernel::cache::BlockSource;
 use outcore_cluster::store::ranked::Ranked;
-#[cfg(doc)]
-use outcore_cluster::LevelSpec;
 use outcore_graph::{ArcScratch, Block, Graph, LoopWeight, View};
 use outcore_io::{Error, ErrorKind, Result};
 use outcore_io::{Files, Ram};

@@ -3,11 +3,9 @@
 use super::*;
 use crate::oracle_levels::OracleLevels;
 use crate::oracle_levels::level;
-use outcore_cluster::{
-    ClusterOptions, Communities, GivenLabels, LevelSpec, Method, cluster_from,
-};
-use outcore_graph::{LoopWeight, Weight};
+use outcore_cluster::{ClusterOptions, Communities, GivenLabels, LevelSpec, Method, cluster_from};
 use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
+use outcore_graph::{LoopWeight, Weight};
 use outcore_io::progress::Silent;
 use outcore_testkit::{Edges, some_edges};
 use proptest::prelude::*;

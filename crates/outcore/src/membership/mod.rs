@@ -138,7 +138,8 @@ pub fn read_levels(
     observer: &dyn Observer,
 ) -> Result<Vec<Membership>> {
     if path == Path::new("-") {
-        let message = "standard input (`-`) can be read only once, but a tree is read for each level";
+        let message =
+            "standard input (`-`) can be read only once, but a tree is read for each level";
         return Err(Error::usage(message).hint("write it to a file"));
     }
     let at = |depth: u32, held: u64| {

@@ -521,10 +521,9 @@ impl WrittenTable {
     fn not_a_community(&self, text: &[u8]) -> Error {
         let (path, text) = (self.path.display(), String::from_utf8_lossy(text));
         let message = format!("`{path}` has `{text}` for the number of a community");
-        Error::new(ErrorKind::BadInput, message)
-            .hint(match self.first {
-                0 => "it must have the columns `node` and `community`, or `node` and `path`",
-                _ => "modules of Infomap are numbers from 1",
-            })
+        Error::new(ErrorKind::BadInput, message).hint(match self.first {
+            0 => "it must have the columns `node` and `community`, or `node` and `path`",
+            _ => "modules of Infomap are numbers from 1",
+        })
     }
 }

@@ -499,7 +499,14 @@ mod tests {
             has_header: false,
         };
         let mut writer = OutputRows::create(&files, Path::new("out"), shape).unwrap();
-        let row = Row { name: b"a", community: 1, weight: None, flow: None, stability: None, groups: &[] };
+        let row = Row {
+            name: b"a",
+            community: 1,
+            weight: None,
+            flow: None,
+            stability: None,
+            groups: &[],
+        };
         writer.push(row, b'\t').unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());

@@ -288,7 +288,8 @@ mod tests {
         let csv = "node,community,stability,group1,group2\n\"a,\"\"b\"\"\",7,0.500,3,5\n\"#c\",7,0.500,3,\n";
         assert_eq!(written("c.csv", all), csv);
         let flow = OutputShape { has_flow: true, has_stability: true, ..named };
-        let text = "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
+        let text =
+            "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
         assert_eq!(written("c", flow), text);
         let path = OutputShape { groups: 2, is_path: true, ..named };
         assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n#c\t7:3\n");

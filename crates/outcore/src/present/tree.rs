@@ -186,7 +186,8 @@ pub(crate) fn write_modules(
     let ids = NodeIds::of(bench, graph)?;
     let mut lines = LineWriter::create(bench.files, output)?;
     put_header(&mut lines, rows, &ranked, form)?;
-    let mut line = ModuleLines { ranked, form, ids, current: None, path: Vec::new(), top: 0, node: 0 };
+    let mut line =
+        ModuleLines { ranked, form, ids, current: None, path: Vec::new(), top: 0, node: 0 };
     for_each_node(bench, sorted, rows.presented.node_count(), |piece, name| {
         line.put(&mut lines, piece, name)
     })?;
@@ -240,8 +241,12 @@ fn sort_nodes(
         if scan.next(&mut modules)? {
             let leaf = modules.last().copied().unwrap_or(NONE);
             let place = u64::from(places[leaf as usize]);
-            let piece =
-                NamePiece { number: place, order: node, value: flow.to_bits(), ..NamePiece::default() };
+            let piece = NamePiece {
+                number: place,
+                order: node,
+                value: flow.to_bits(),
+                ..NamePiece::default()
+            };
             put_name(piece, name, &mut named);
             pieces.extend(named.drain(..).map(FlowPiece));
             sorter.push(&pieces)?;

@@ -4,13 +4,11 @@
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method};
+use outcore::graph::Graph;
 use outcore::input::CommunityInput;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, ScoreOptions, Source, Unnamed};
-use outcore::graph::Graph;
-use outcore::membership::{
-    MembershipOptions, WrittenBatch, WrittenFile, WrittenRows, read_levels,
-};
+use outcore::membership::{MembershipOptions, WrittenBatch, WrittenFile, WrittenRows, read_levels};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
@@ -27,7 +25,8 @@ struct Network {
 impl Network {
     fn text(&self) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-        let line = |((a, b), w): (&(String, String), &u32)| format!("{}\t{}\t{w}\n", quoted(a), quoted(b));
+        let line =
+            |((a, b), w): (&(String, String), &u32)| format!("{}\t{}\t{w}\n", quoted(a), quoted(b));
         self.edges.iter().map(line).collect()
     }
 
@@ -271,13 +270,14 @@ fn the_first_lines_say_what_infomap_says() {
 
 #[test]
 fn what_a_file_of_infomap_cannot_hold_is_refused() {
-    let refused = |edges: &str, present: PresentOptions, output: &str, kind: ErrorKind, words: &str| {
-        let sim = storage_of(edges);
-        let error = cluster(&sim, false, &present, output, 1).unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.message().contains(words) && error.hint_text().is_some(), "{error}");
-        assert!(sim.get(output).is_none());
-    };
+    let refused =
+        |edges: &str, present: PresentOptions, output: &str, kind: ErrorKind, words: &str| {
+            let sim = storage_of(edges);
+            let error = cluster(&sim, false, &present, output, 1).unwrap_err();
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.message().contains(words) && error.hint_text().is_some(), "{error}");
+            assert!(sim.get(output).is_none());
+        };
     let plain = PresentOptions::default();
     refused(TRIANGLES, plain.clone(), "/out/c.clu", ErrorKind::BadInput, "`a` is not one");
     refused("\"a\nb\"\tc\t1\n", plain.clone(), "/out/c.tree", ErrorKind::BadInput, "a\\nb");
@@ -293,7 +293,8 @@ fn the_flow_of_a_directed_graph_is_refused() {
     let sim = storage_of(TRIANGLES);
     let mut edges = job_options(1);
     edges.input.directed = true;
-    let clustering = ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
+    let clustering =
+        ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
     let source = Source::Edges(Box::new(edges));
     let (files, output) = (files_of(&sim), Path::new("/out/c.tree"));
     let present = PresentOptions::default();

@@ -8,8 +8,8 @@ use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
-    DIRECTED, FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS, STABILITY,
-    SUMMARY,
+    DIRECTED, FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES,
+    ROWS, STABILITY, SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -120,7 +120,8 @@ impl<'a> Targets<'a> {
     /// `Usage`; `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
     pub(crate) fn check_flow(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
         if self.has_flow() && graph.is_directed() {
-            let option = if self.options.flow { FLOW } else { OUTPUT.of(self.outputs[0].display()) };
+            let option =
+                if self.options.flow { FLOW } else { OUTPUT.of(self.outputs[0].display()) };
             let message = format_args!("{option} needs an undirected graph");
             return Err(Error::usage(message)
                 .note("the flow of a directed graph is not known")
