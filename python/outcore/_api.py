@@ -151,6 +151,7 @@ def cluster(
     summary: StrPath | bool | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
+    flow: bool = False,
     output_header: bool = False,
     memory: str | int = "50%",
     threads: int | None = None,
@@ -171,8 +172,9 @@ def cluster(
         ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
-        such as ``.csv`` or ``.parquet``. By default the result lies in a directory next to the temporary files, which
-        is removed together with the returned object. The name of each of several results has the value of the option
+        such as ``.csv`` or ``.parquet``, or a file of Infomap if it ends in ``.tree`` or ``.clu``. By default the
+        result lies in a directory next to the temporary files, which is removed together with the returned object. The
+        name of each of several results has the value of the option
         before its ending: ``c.0.5.tsv`` and so on for ``c.tsv``.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
@@ -292,6 +294,9 @@ def cluster(
     community_format : {"auto", "lines", "clusters", "pairs", "levels", "clu", "tree", "clstr", "uc", "mcl", "jsonl"}
         Format of these files: ``lines`` have a node and its community, ``clusters`` all nodes of a community, ``pairs``
         a representative and one of its nodes, ``levels`` a node and its path. By default as the files say.
+    flow : bool
+        Also write the flow of each node, the share of the steps of a random walk that end there, as a column `flow`.
+        The graph must be undirected. See :attr:`Communities.flow`.
     output_header : bool
         Begin text with a line of the names of its columns, as CSV and tables always have.
     memory : str or int
@@ -365,7 +370,7 @@ def _cluster(
     if output is None:
         output = os.path.join(str(owned), "communities.tsv")
         # Other functions read the file: more than two columns need names.
-        options["output_header"] = options["output_header"] or options["stability"] or options["levels"]
+        options["output_header"] = any(options[name] for name in ("output_header", "stability", "levels", "flow"))
     options["levels"] = "columns" if options["levels"] else None
     if options.get("summary") is True:
         options["summary"] = os.path.join(str(owned), "summary.arrow")

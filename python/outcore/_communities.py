@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import tempfile
@@ -35,6 +36,7 @@ _FORMATS = {
 _NO_SUMMARY = "this result has no summary: use `outcore.cluster(..., summary=True)`"
 _NO_LEVELS = "this result has no levels: use `outcore.cluster(..., levels=True)`"
 _NO_KINDS = "nodes of this result are of one kind"
+_NO_COLUMN = "this file has no column `{0}`: use `outcore.cluster(..., {0}=True)`"
 _NO_STABILITY = "this result has no stability: use `outcore.cluster(..., stability=True)`"
 
 
@@ -43,8 +45,18 @@ def _format_of(path: str) -> str:
     return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
 
 
-def _stability_of_table(path: str, is_parquet: bool) -> npt.NDArray[np.float64] | None:
-    """Return the column `stability` of a table, if it has one."""
+def _numbers(values: Iterator[float | None], name: str) -> npt.NDArray[np.float64]:
+    """Return the values of a column that every row has."""
+    import numpy as np
+
+    try:
+        return np.fromiter(values, np.float64)
+    except TypeError as error:
+        raise ValueError(_NO_COLUMN.format(name)) from error
+
+
+def _column_of_table(path: str, name: str, is_parquet: bool) -> npt.NDArray[np.float64] | None:
+    """Return a column of a table, if it has it."""
     import numpy as np
     import pyarrow as pa
 
@@ -52,14 +64,14 @@ def _stability_of_table(path: str, is_parquet: bool) -> npt.NDArray[np.float64] 
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(path)
-        if "stability" not in file.schema_arrow.names:
+        if name not in file.schema_arrow.names:
             return None
-        parts = [batch["stability"] for batch in file.iter_batches(columns=["stability"])]
+        parts = [batch[name] for batch in file.iter_batches(columns=[name])]
     else:
         opened = pa.ipc.open_file(path)
-        if "stability" not in opened.schema.names:
+        if name not in opened.schema.names:
             return None
-        parts = [opened.get_batch(at)["stability"] for at in range(opened.num_record_batches)]
+        parts = [opened.get_batch(at)[name] for at in range(opened.num_record_batches)]
     return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
 
 
@@ -235,6 +247,55 @@ class Communities:
             return shares
         found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
         return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
+
+    @property
+    def flow(self) -> npt.NDArray[np.float64]:
+        """Share of the steps of a random walk that end at every node, in the order of `labels`.
+
+        The result must come from ``outcore.cluster(..., flow=True)``. The share is NaN where `min_size` left out the
+        node.
+
+        Raises
+        ------
+        ValueError
+            If the result was computed without `flow`.
+
+        Examples
+        --------
+        >>> import outcore
+        >>> found = outcore.cluster("tests/graphs/karate.tsv", flow=True)
+        >>> float(found.flow.sum().round(9)), float(found.flow.max().round(6))
+        (1.0, 0.108974)
+        """
+        import numpy as np
+
+        shares = self._column("flow")
+        rows = self._rows
+        if rows is None:
+            return shares
+        found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
+        return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
+
+    def _column(self, name: str) -> npt.NDArray[np.float64]:
+        """Return a column of numbers in the order of the file."""
+        import numpy as np
+
+        kind = _format_of(self.path)
+        if kind in ("Parquet", "Arrow"):
+            found = _column_of_table(self.path, name, kind == "Parquet")
+            if found is None:
+                raise ValueError(_NO_COLUMN.format(name))
+            return found
+        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            if kind == "JSON lines":
+                values = (json.loads(line).get(name) for line in file)
+                return _numbers(values, name)
+            rows = csv.reader(file, delimiter="," if kind == "CSV" else "\t")
+            header = next(rows, [])
+            if name not in header:
+                raise ValueError(_NO_COLUMN.format(name))
+            at = header.index(name)
+            return np.fromiter((float(row[at]) for row in rows), np.float64)
 
     @property
     def kinds(self) -> npt.NDArray[np.object_]:

@@ -59,6 +59,7 @@ class ClusterOptions(TypedDict, total=False):
     summary: StrPath | bool | None
     community_columns: Columns | None
     community_format: CommunityFormat
+    flow: bool
     output_header: bool
     memory: str | int
     threads: int | None

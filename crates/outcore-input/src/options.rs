@@ -239,6 +239,8 @@ pub struct InputOptions {
     pub format: EdgeFormat,
     /// Format of communities, where lines are those.
     pub community_format: CommunityFormat,
+    /// Number of modules of a path, from the top, that make a community; see [`CommunityInput::depth`].
+    pub community_depth: Option<u32>,
     /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
     pub directed: bool,
     /// Whether sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names
@@ -443,11 +445,15 @@ pub struct CommunityInput {
     pub columns: Option<Vec<Column>>,
     /// Format of the files.
     pub format: CommunityFormat,
+    /// Number of modules of a path, from the top, that make a community, where nodes have paths. By default 1, and in
+    /// trees of Infomap all, the modules that hold nodes; where communities must be numbers, always 1.
+    #[serde(default)]
+    pub depth: Option<u32>,
 }
 
 impl Default for CommunityInput {
     fn default() -> Self {
-        Self { comment: b"#".to_vec(), columns: None, format: CommunityFormat::Auto }
+        Self { comment: b"#".to_vec(), columns: None, format: CommunityFormat::Auto, depth: None }
     }
 }
 
@@ -455,7 +461,7 @@ impl CommunityInput {
     /// Returns how a result is read back: communities are in column 2 and nothing is a comment.
     pub fn of_result() -> Self {
         let columns = Some(vec![Column::Number(1), Column::Number(2)]);
-        Self { comment: Vec::new(), columns, format: CommunityFormat::Auto }
+        Self { comment: Vec::new(), columns, ..Self::default() }
     }
 
     /// Checks that the options can be used together.
@@ -490,6 +496,7 @@ impl CommunityInput {
             paths: vec![path.to_path_buf()],
             format: if is_lines { EdgeFormat::Lines } else { EdgeFormat::Auto },
             community_format: self.format,
+            community_depth: if numbered { Some(1) } else { self.depth },
             columns: self.columns.clone(),
             comment: (self.comment != b"#").then(|| self.comment.clone()),
             header: Header::Auto,

@@ -103,8 +103,7 @@ def _unpack(
 def count(work: Work, name: str, sums: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities as the engine does, and measure their quality.
 
-    Returns a table (label, root, count, strength, inside, visits, number), and the counts and measures of all
-    communities.
+    Returns a table (label, root, count, strength, inside, visits, number), and counts and measures of all communities.
     """
     totals = [F.sum(name).alias(name) for name in ("count", "strength", "inside", "visits")]
     whole = sums.groupBy("root").agg(F.first("label").alias("label"), *totals)
@@ -236,7 +235,10 @@ def nodes_of(work: Work, parts: Parts) -> DataFrame:
 
 
 def contracted(work: Work, parts: Parts) -> DataFrame:
-    """Return the graph of communities (source, target, weight): each pair once, and loops; see `contract`."""
+    """Return the graph of communities (source, target, weight): each pair once, the weight inside as a loop.
+
+    A loop of the map equation weighs twice the edges inside, as the engine counts it once; see `contract` of a part.
+    """
 
     def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.announce(kept["numbers"]), None

@@ -31,6 +31,7 @@ impl Communities {
             comment: comment.unwrap_or("#").as_bytes().to_vec(),
             columns: self.community_columns.clone(),
             format: self.community_format,
+            depth: None,
         }
     }
 

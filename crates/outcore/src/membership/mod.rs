@@ -124,6 +124,46 @@ pub fn read(
     job.label(&mut members, &joined)
 }
 
+/// Reads the modules of all levels of a tree, from the top: the label of each node at each level, those of a level
+/// dividing those of the one before. A file without paths has one level. The file is read once for each level, and once
+/// more; memory is that of [`read`], and 4 bytes per node and level before.
+///
+/// # Errors
+/// Those of [`read`]; `Usage` for standard input, which can be read only once.
+pub fn read_levels(
+    files: &Files,
+    path: &Path,
+    graph: &Graph,
+    options: &MembershipOptions,
+    observer: &dyn Observer,
+) -> Result<Vec<Membership>> {
+    if path == Path::new("-") {
+        let message =
+            "standard input (`-`) can be read only once, but a tree is read for each level";
+        return Err(Error::usage(message).hint("write it to a file"));
+    }
+    let at = |depth: u32, held: u64| {
+        let input = CommunityInput { depth: Some(depth), ..options.input.clone() };
+        let held_bytes = options.held_bytes + 4 * graph.node_count() * held;
+        let options = MembershipOptions { input, held_bytes, numbered: false, ..options.clone() };
+        read(files, path, graph, &options, observer)
+    };
+    let leaves = at(u32::MAX, 0)?;
+    let mut levels: Vec<Membership> = Vec::new();
+    for depth in 1.. {
+        let level = at(depth, 1 + levels.len() as u64)?;
+        if level.community_count >= leaves.community_count {
+            break;
+        }
+        // A level that divides nothing is left out.
+        if levels.last().is_none_or(|last| last.community_count < level.community_count) {
+            levels.push(level);
+        }
+    }
+    levels.push(leaves);
+    Ok(levels)
+}
+
 /// Reads the first lines of `path`, so that a file without communities fails before long work. As in [`read`],
 /// communities may have to be numbers (`numbered`).
 ///

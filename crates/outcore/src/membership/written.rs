@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | Parquet, Arrow | its first and last bytes | the column `community`, or the first number of `path` |
 //! | JSON lines | the ending of its name | the field `community`, or the first number of `path` |
+//! | files of Infomap | the endings `.tree` and `.clu` | the number of its top module, counted from 0 instead of 1 |
 //! | text between tabs | anything else | the second column, or the one that a header names; of a path its first number |
 //! | the same between commas | the ending `.csv`, and no tab in the first line | likewise |
 //! | lines of nodes, pairs | the caller says so ([`WrittenRows`]) | the number of the line, or of the representative |
@@ -147,14 +148,14 @@ impl WrittenFile {
         let is_named =
             |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
         let is_json = ["jsonl", "ndjson"].into_iter().any(is_named);
-        if rows != WrittenRows::Nodes && (is_table || is_json) {
+        let is_infomap = ["tree", "clu"].into_iter().any(is_named);
+        if rows != WrittenRows::Nodes && (is_table || is_json || is_infomap) {
             let message = format!("`{}` has a row for each node", path.display());
             return Err(Error::usage(message).hint(format_args!("leave {ROWS} out")));
         }
-        if is_table {
-            return Ok(Self {
-                form: WrittenForm::WrittenTable(Box::new(WrittenTable::open(files, path)?)),
-            });
+        if is_table || is_infomap {
+            let table = WrittenTable::open(files, path, u64::from(is_infomap))?;
+            return Ok(Self { form: WrittenForm::WrittenTable(Box::new(table)) });
         }
         let lines = || FieldReader::open(files, path, b'\n');
         if is_json {
@@ -544,15 +545,17 @@ fn read_objects(fields: &mut FieldReader, levels: usize, batch: &mut WrittenBatc
     Ok(())
 }
 
-/// Table that is read by the reader of edges; its columns are found by their names.
+/// Table, or file of Infomap, that is read by the reader of edges; columns are found by their names.
 struct WrittenTable {
     reader: EdgeReader,
     chunks: Batch,
+    /// Number of the first community.
+    first: u64,
     path: PathBuf,
 }
 
 impl WrittenTable {
-    fn open(files: &Files, path: &Path) -> Result<Self> {
+    fn open(files: &Files, path: &Path, first: u64) -> Result<Self> {
         let options = InputOptions {
             paths: vec![path.to_path_buf()],
             comment: Some(Vec::new()),
@@ -561,7 +564,7 @@ impl WrittenTable {
         };
         let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks: CHUNKS };
         let reader = EdgeReader::open(files, &options, memory)?;
-        Ok(Self { reader, chunks: Batch::default(), path: path.to_path_buf() })
+        Ok(Self { reader, chunks: Batch::default(), first, path: path.to_path_buf() })
     }
 
     fn read(&mut self, batch: &mut WrittenBatch) -> Result<()> {
@@ -569,7 +572,8 @@ impl WrittenTable {
             for chunk in &self.chunks.chunks {
                 for pair in chunk.names.chunks_exact(2) {
                     let text = chunk.name(&pair[1]);
-                    let community = community_of(text).ok_or_else(|| self.not_a_community(text))?;
+                    let community = community_of(text).and_then(|at| at.checked_sub(self.first));
+                    let community = community.ok_or_else(|| self.not_a_community(text))?;
                     batch.names.extend_from_slice(chunk.name(&pair[0]));
                     batch.push(community, f64::NAN);
                 }
@@ -581,7 +585,9 @@ impl WrittenTable {
     fn not_a_community(&self, text: &[u8]) -> Error {
         let (path, text) = (self.path.display(), String::from_utf8_lossy(text));
         let message = format!("`{path}` has `{text}` for the number of a community");
-        Error::new(ErrorKind::BadInput, message)
-            .hint("it must have the columns `node` and `community`, or `node` and `path`")
+        Error::new(ErrorKind::BadInput, message).hint(match self.first {
+            0 => "it must have the columns `node` and `community`, or `node` and `path`",
+            _ => "modules of Infomap are numbers from 1",
+        })
     }
 }

@@ -10,6 +10,7 @@ mod faults;
 mod formats;
 mod fuzz_corpus;
 mod halfway;
+mod infomap;
 mod job;
 mod kinds;
 mod labels;

@@ -52,8 +52,9 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             return words
                 .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
         }
-        let first = words.word().split(|&byte| byte == b':').next().unwrap_or_default();
-        edges.push(words, first, None)?;
+        let depth = edges.options.community_depth.unwrap_or(1);
+        let community = words.word()[..end_of(words.word(), depth)].to_vec();
+        edges.push(words, community.as_slice(), None)?;
         words.end_line()?;
     }
 }
@@ -183,7 +184,11 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             return Ok(());
         }
         let module = match memchr::memrchr(b':', words.word()) {
-            Some(end) if is_path(words.word()) => words.word()[..end].to_vec(),
+            Some(end) if is_path(words.word()) => {
+                let module = &words.word()[..end];
+                let depth = edges.options.community_depth.unwrap_or(u32::MAX);
+                module[..end_of(module, depth)].to_vec()
+            }
             _ => {
                 let expected = "expected numbers joined by colons, such as 1:2:3";
                 return words.fail("path of the node cannot be read", expected);
@@ -201,6 +206,12 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         edges.push(words, module.as_slice(), None)?;
     }
     Ok(())
+}
+
+/// Returns the length of the first `depth` numbers of a path, or of all of it.
+fn end_of(path: &[u8], depth: u32) -> usize {
+    let mut ends = memchr::memchr_iter(b':', path);
+    ends.nth((depth as usize).saturating_sub(1)).unwrap_or(path.len())
 }
 
 /// Reads clusters of CD-HIT: `>Cluster 0`, then `0\t297aa, >name... *` for each sequence.
