@@ -424,7 +424,7 @@ class Communities:
 
         form = self._is_table()
         if form is not None:
-            shares = _stability_of_table(self.path, form == "parquet")
+            shares = _column_of_table(self.path, "stability", form == "parquet")
         else:
             found = _outcore.read_stability(self.path) if self._form == "node" else None
             shares = None if found is None else np.array(found)

@@ -213,8 +213,8 @@ class Graph:
         """Return the graph as one of networkx, with the weights of edges as ``weight``.
 
         Nodes are the names as text, in the order of the rows that the graph was made of; otherwise that of
-        :meth:`degrees`. It takes about a kilobyte of memory per edge. If nodes are of two kinds, they have the attributes
-        ``kind``, and ``bipartite``, which is 0 or 1, as the bipartite functions of networkx expect.
+        :meth:`degrees`. It takes about a kilobyte of memory per edge. If nodes are of two kinds, they have the
+        attributes ``kind``, and ``bipartite``, which is 0 or 1, as the bipartite functions of networkx expect.
         """
         import networkx as nx
         import pyarrow as pa
@@ -235,8 +235,8 @@ class Graph:
         """Return the graph as one of igraph, with the attribute `name` of vertices and `weight` of edges.
 
         Vertices have the order of the rows that the graph was made of, as `Communities.labels`; otherwise that of
-        :meth:`degrees`. If nodes are of two kinds, vertices have the attributes `kind`, and `type`, which is true for the
-        second, as the bipartite functions of igraph expect.
+        :meth:`degrees`. If nodes are of two kinds, vertices have the attributes `kind`, and `type`, which is true for
+        the second, as the bipartite functions of igraph expect.
         """
         import igraph as ig
 

@@ -238,6 +238,7 @@ fn score_options(communities: &str) -> ScoreOptions {
         communities: communities.into(),
         against: None,
         resolution: 1.0,
+        recorded_teleportation: false,
         well_connected: None,
         unnamed: Unnamed::Stop,
         input: CommunityInput::default(),
