@@ -168,6 +168,10 @@ impl Sums for Density {
         self.masses.len()
     }
 
+    fn mass_of(&self, label: u32) -> f64 {
+        self.masses[label as usize]
+    }
+
     fn quality(&self, inside: f64) -> f64 {
         let squares: f64 = self.masses.iter().map(|mass| mass * mass).sum();
         (inside - self.factor * squares) / self.total_strength.max(f64::MIN_POSITIVE)
