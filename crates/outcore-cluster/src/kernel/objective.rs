@@ -150,6 +150,8 @@ pub trait Sums: Objective + Sized + Send {
     fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.
     fn label_bound(&self) -> usize;
+    /// Returns the mass of a community.
+    fn mass_of(&self, label: u32) -> f64;
     /// Returns the total of all exits as a share of the strength, whose names cost plogp of it; 0 if the objective is a
     /// sum over communities.
     fn exits(&self) -> f64 {

@@ -210,6 +210,9 @@ impl<O: Sums> Sums for Capped<O> {
     fn label_bound(&self) -> usize {
         self.objective.label_bound()
     }
+    fn mass_of(&self, label: u32) -> f64 {
+        self.objective.mass_of(label)
+    }
     fn exits(&self) -> f64 {
         self.objective.exits()
     }

@@ -221,6 +221,10 @@ impl<F: Carries> Sums for DensityOf<F> {
         self.masses.len()
     }
 
+    fn mass_of(&self, label: u32) -> f64 {
+        self.masses[label as usize]
+    }
+
     fn quality(&self, inside: f64) -> f64 {
         let squares: f64 = self.masses.iter().map(|mass| mass * mass).sum();
         let drifts = self.flows.iter().map(|flow| flow.flow().drift.powi(2)).sum::<f64>();

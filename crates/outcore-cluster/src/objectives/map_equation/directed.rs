@@ -257,6 +257,14 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
         self.modules.len()
     }
 
+    fn mass_of(&self, label: u32) -> f64 {
+        self.modules[label as usize].mass
+    }
+
+    fn exits(&self) -> f64 {
+        self.entering * self.unit
+    }
+
     fn quality(&self, _inside: f64) -> f64 {
         let lengths: f64 = self.modules.iter().map(|module| module.length).sum();
         -(plogp(self.entering * self.unit) + lengths)

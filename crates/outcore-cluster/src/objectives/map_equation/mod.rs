@@ -218,6 +218,10 @@ impl Sums for CodeLength {
         self.modules.len()
     }
 
+    fn mass_of(&self, label: u32) -> f64 {
+        self.modules[label as usize].mass
+    }
+
     fn exits(&self) -> f64 {
         self.cut * self.unit
     }

@@ -239,6 +239,28 @@ impl Starts {
     }
 }
 
+/// Returns the number of communities, the largest first, that hold all but a hundredth of the nodes. The rest are often
+/// fragments, which say nothing about the scale of the communities.
+fn count_of_most(labels: &[u32], counts: &[u32]) -> u64 {
+    let mut sizes = vec![0u64; labels.len()];
+    let mut all = 0;
+    for (node, &label) in labels.iter().enumerate() {
+        let count = counts.get(node).map_or(1, |&count| u64::from(count));
+        sizes[label as usize] += count;
+        all += count;
+    }
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let (mut left, mut communities) = (all - all / 100, 0);
+    for size in sizes.into_iter().take_while(|&size| size > 0) {
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(size);
+        communities += 1;
+    }
+    communities
+}
+
 /// Returns a multiple of the resolution.
 fn multiple(null: Null, factor: f64) -> Null {
     match null {
@@ -356,9 +378,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.history.counts.clear();
         for start in &near {
             let labels = kept.read(start.place)?;
-            let used = Bits::new(labels.len(), false);
-            labels.iter().for_each(|&label| _ = used.set(label as usize));
-            self.history.counts.push(used.count(0..labels.len()));
+            self.history.counts.push(count_of_most(&labels, &level.holdings.counts));
         }
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {

@@ -1,0 +1,269 @@
+//! Network of communities, whose best pair is merged again and again.
+//!
+//! A heap holds the gain of each pair. A gain in it may be too large, since all of them fall as the weight
+//! between communities does; the pair at the top is rated again and returned if it fell. When a community has grown,
+//! those of its pairs that another one shares are rated again: all of them if they are few or it has grown by an
+//! eighth, so that a hub does not pay for each of its leaves.
+//!
+//! Cost: each arc moves into another community a logarithmic number of times, and a rating takes about 50 ns.
+
+use super::cut::{Merge, Tree};
+use crate::base::logarithm::plogp;
+use crate::kernel::holdings::{Carries, Holding};
+use crate::kernel::objective::{Sums, Visit};
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Maximum number of pairs of a community that are all rated again when it grows.
+const FEW_PAIRS: usize = 64;
+/// With more, they are when its strength or the weight of its arcs has changed by this share.
+const GROWN: f64 = 1.0 / 8.0;
+
+/// Neighbors of a community, and the weight of the arcs to each. Nothing depends on their order.
+pub(crate) type Arcs = HashMap<u32, f64, BuildHasherDefault<Scattered>>;
+
+/// Hash of the number of a community: its bits scattered by a multiplication.
+#[derive(Default)]
+pub(crate) struct Scattered(u64);
+
+impl Hasher for Scattered {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+    fn write_u32(&mut self, number: u32) {
+        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+/// Community in a network of communities.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    strength: f64,
+    /// Weight of its arcs to others.
+    cut: f64,
+    held: Holding,
+    /// Smallest number among those merged into it, which breaks ties.
+    first: u32,
+    /// Node of the tree.
+    node: u32,
+    /// Number of merges into it, and that number when all its pairs were rated last.
+    version: u32,
+    rated: u32,
+    /// Strength and cut at that time.
+    strength_then: f64,
+    cut_then: f64,
+    is_alive: bool,
+}
+
+/// Pair of communities in the heap.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    gain: f64,
+    /// Numbers that break ties: the smaller one first.
+    firsts: (u32, u32),
+    ends: (u32, u32),
+    versions: (u32, u32),
+}
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pair {}
+
+impl PartialOrd for Pair {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pair {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.gain.total_cmp(&other.gain).then_with(|| other.firsts.cmp(&self.firsts))
+    }
+}
+
+/// Network of communities.
+pub(crate) struct Network<O> {
+    sums: O,
+    parts: Vec<Part>,
+    /// For each community its neighbors, and the weight of the arcs to them.
+    arcs: Vec<Arcs>,
+    heap: BinaryHeap<Pair>,
+    merges: Vec<Merge>,
+}
+
+impl<O: Sums> Network<O> {
+    /// Creates a network of communities: each has what it holds, its strength, the weight of its arcs to others, and
+    /// those arcs that count in merges.
+    pub(crate) fn new(rule: O::Rule, nodes: &[(Holding, f64, f64)], arcs: Vec<Arcs>) -> Self {
+        let mut sums = O::empty(rule, nodes.len());
+        let mut parts = Vec::with_capacity(nodes.len());
+        for (at, &(held, strength, cut)) in (0..).zip(nodes) {
+            sums.add(at, held, strength, cut);
+            let (version, rated, is_alive) = (0, 0, true);
+            let (strength_then, cut_then) = (strength, cut);
+            let (first, node) = (at, at);
+            parts.push(Part {
+                strength,
+                cut,
+                held,
+                first,
+                node,
+                version,
+                rated,
+                strength_then,
+                cut_then,
+                is_alive,
+            });
+        }
+        sums.complete();
+        Self { sums, parts, arcs, heap: BinaryHeap::new(), merges: Vec::new() }
+    }
+
+    /// Returns the total of all exits as a share of the strength; 0 if the objective does not price it.
+    pub(crate) fn exits(&self) -> f64 {
+        self.sums.exits()
+    }
+
+    /// Merges the best pair again and again until no two communities have arcs between them; returns the tree.
+    pub(crate) fn merged(mut self) -> Vec<Merge> {
+        self.rate_all();
+        let mut bound = self.heap.len() / 2 * 3 + self.parts.len();
+        while let Some((a, b, gain)) = self.next() {
+            self.merge(a, b, gain);
+            if self.heap.len() > bound {
+                // Outdated pairs make up most of the heap.
+                self.rate_all();
+                bound = self.heap.len() / 2 * 3 + self.parts.len();
+            }
+        }
+        self.merges
+    }
+
+    fn rate_all(&mut self) {
+        let mut pairs = Vec::new();
+        for (a, arcs) in (0..).zip(&self.arcs) {
+            for (&b, &weight) in arcs.iter().filter(|(b, _)| **b > a) {
+                pairs.extend(self.pair(a, b, weight));
+            }
+        }
+        self.heap = BinaryHeap::from(pairs);
+        self.parts.iter_mut().for_each(Part::mark_rated);
+    }
+
+    /// Returns the best pair, and the gain of merging it.
+    fn next(&mut self) -> Option<(u32, u32, f64)> {
+        while let Some(pair) = self.heap.pop() {
+            let (a, b) = pair.ends;
+            let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
+            let is_replaced = pair.versions.0 < of_a.rated || pair.versions.1 < of_b.rated;
+            if is_replaced || !of_a.is_alive || !of_b.is_alive {
+                continue;
+            }
+            let weight = self.arcs[a as usize].get(&b).copied();
+            let Some(now) = weight.and_then(|weight| self.pair(a, b, weight)) else { continue };
+            if now.gain < pair.gain {
+                self.heap.push(now);
+            } else {
+                return Some((a, b, now.gain));
+            }
+        }
+        None
+    }
+
+    fn visit(&self, part: u32) -> Visit<O::Flow> {
+        let Part { strength, cut, held, .. } = self.parts[part as usize];
+        let (mass, flow) = (self.sums.mass(held, strength), O::Flow::of(held.flow));
+        Visit { present: part, count: held.count, own: 0.0, arcs: cut, mass, flow }
+    }
+
+    /// Rates a pair; `None` if the objective does not admit their merge.
+    fn pair(&self, a: u32, b: u32, weight: f64) -> Option<Pair> {
+        let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
+        // The same direction for each pair, so that its gain is rounded in one way.
+        let (to, from) = if of_a.first < of_b.first { (a, b) } else { (b, a) };
+        let visit = self.visit(from);
+        let gain = self.sums.rate(&visit, &self.sums.leaving(&visit), to, weight);
+        let firsts = (of_a.first.min(of_b.first), of_a.first.max(of_b.first));
+        let versions = (of_a.version, of_b.version);
+        gain.is_finite().then_some(Pair { gain, firsts, ends: (a, b), versions })
+    }
+
+    /// Merges two communities: the one with fewer arcs into the other.
+    fn merge(&mut self, a: u32, b: u32, gain: f64) {
+        let rank = |part: u32| (self.arcs[part as usize].len(), !self.parts[part as usize].first);
+        let (into, from) = if rank(a) >= rank(b) { (a, b) } else { (b, a) };
+        let moved = std::mem::take(&mut self.arcs[from as usize]);
+        let weight = moved.get(&into).copied().unwrap_or(0.0);
+        let (visit, before) = (self.visit(from), self.sums.exits());
+        self.sums.moved(&visit, into, weight);
+        let after = self.sums.exits();
+        let node = (self.parts.len() + self.merges.len()) as u32;
+        let Part { strength, cut, held, first, node: right, .. } = self.parts[from as usize];
+        self.parts[from as usize].is_alive = false;
+        let part = &mut self.parts[into as usize];
+        let left = std::mem::replace(&mut part.node, node);
+        let gain = gain - (plogp(before) - plogp(after));
+        self.merges.push(Merge { left, right, exits: before - after, gain });
+        part.strength += strength;
+        part.cut += cut - 2.0 * weight;
+        part.held += held;
+        part.first = part.first.min(first);
+        part.version += 1;
+        for (&other, &weight) in moved.iter().filter(|&(&other, _)| other != into) {
+            let arcs = &mut self.arcs[other as usize];
+            arcs.remove(&from);
+            *arcs.entry(into).or_default() += weight;
+            *self.arcs[into as usize].entry(other).or_default() += weight;
+        }
+        self.arcs[into as usize].remove(&from);
+        self.rate_again(into, &moved);
+    }
+
+    /// Rates pairs of a community that has grown by another one with these arcs.
+    fn rate_again(&mut self, part: u32, moved: &Arcs) {
+        let arcs = &self.arcs[part as usize];
+        let rates_all = arcs.len() <= FEW_PAIRS || self.parts[part as usize].has_grown();
+        if rates_all {
+            self.parts[part as usize].mark_rated();
+        }
+        let is_due = |other: &u32| rates_all || moved.contains_key(other);
+        let due = arcs.iter().filter(|(other, _)| is_due(other));
+        let pairs = due.filter_map(|(&other, &weight)| self.pair(part, other, weight));
+        let pairs: Vec<Pair> = pairs.collect();
+        self.heap.extend(pairs);
+    }
+}
+
+impl Part {
+    fn mark_rated(&mut self) {
+        (self.rated, self.strength_then, self.cut_then) = (self.version, self.strength, self.cut);
+    }
+
+    fn has_grown(&self) -> bool {
+        let differs = |now: f64, then: f64| (now - then).abs() > GROWN * then;
+        differs(self.strength, self.strength_then) || differs(self.cut, self.cut_then)
+    }
+}
+
+/// Returns the coarser communities of single nodes that are the best cut of their tree, if that is better.
+pub(crate) fn coarser<O: Sums>(
+    rule: O::Rule,
+    nodes: &[(Holding, f64, f64)],
+    arcs: Vec<Arcs>,
+) -> Option<Vec<u32>> {
+    let network = Network::<O>::new(rule, nodes, arcs);
+    let exits = network.exits();
+    let merges = network.merged();
+    let tree = Tree { leaves: nodes.len(), exits, merges: &merges };
+    let cut = tree.best_cut();
+    (cut.gain > 0.0 && cut.is_merged.contains(&true)).then(|| tree.labels(&cut))
+}

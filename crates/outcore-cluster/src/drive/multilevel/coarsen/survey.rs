@@ -1,0 +1,130 @@
+//! Survey of a large level: whether merges of several of its nodes can pay.
+//!
+//! A group of groups shows in the arcs of each of its members: some of them are much heavier than those to all others,
+//! so a node would join a group of nodes like itself, to which its heaviest arcs lead. In a graph of communities on one
+//! scale, arcs between them are there by chance, and merging them costs time for nothing: 21,623 communities of a
+//! planted graph of 10 million edges took as long as the rest of the clustering.
+//!
+//! Cost: a scan of one block in [`SAMPLED`].
+
+use crate::base::table::Sum;
+use crate::drive::multilevel::{Level, LevelState, Multilevel};
+use crate::kernel::holdings::{Carries, Holding};
+use crate::kernel::objective::{Sums, Visit};
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, notify};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A level with more arcs is surveyed first: one of this number of its blocks. If nodes with less than this share of the
+/// strength could gain by merges with others like them, nothing is merged.
+pub(super) const SURVEYED_ARCS: u64 = 1 << 20;
+const SAMPLED: usize = 8;
+const PROMISING: f64 = 1.0 / 64.0;
+/// Arcs in a survey stand for at least this number of arcs of the graph, and have at least this multiple of the weight
+/// that the masses of their ends predict: the others may be there by chance.
+const FEW_ARCS: f64 = 2.5;
+const BEYOND_CHANCE: f64 = 4.0;
+
+impl<O: Sums> Multilevel<'_, '_, O> {
+    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes. Where flow has
+    /// a direction, nodes alike say nothing, since their drifts add up.
+    pub(super) fn may_merge(
+        &self,
+        level: &mut Level<'_, '_>,
+        state: &LevelState<O>,
+    ) -> Result<bool> {
+        if O::Flow::HAS_DRIFT {
+            return Ok(true);
+        }
+        match level.graph().is_weighted() {
+            true => self.surveyed::<f64>(level, state),
+            false => self.surveyed::<u32>(level, state),
+        }
+    }
+
+    fn surveyed<S: Sum>(&self, level: &mut Level<'_, '_>, state: &LevelState<O>) -> Result<bool> {
+        let (done, graph) = (self.history.arcs, self.job.graph);
+        let few = FEW_ARCS * graph.weight_total() / graph.arc_count().max(1) as f64;
+        let (mut scratch, mut weights) = (ArcScratch::default(), Vec::new());
+        let (mut sampled, mut promising) = (0.0, 0.0);
+        let sample = (0..level.graph().blocks().len()).step_by(SAMPLED);
+        let survey = |block: &Block| {
+            notify(self.job.observer, Event::Advance { done })?;
+            for local in 0..block.node_count() {
+                weights.clear();
+                let cut =
+                    strong_arcs::<S, O>(block, local, state, few, (&mut weights, &mut scratch))?;
+                let node = block.first_node() as usize + local;
+                let count = level.holdings.count(node);
+                let strength = cut + 2.0 * block.self_loop(local);
+                sampled += strength;
+                if gains_with_alike(self.rule, &state.sums, (count, strength, cut), &weights) {
+                    promising += strength;
+                }
+            }
+            Ok(())
+        };
+        level.source.for_each(sample, |_| true, survey)?;
+        Ok(promising > PROMISING * sampled)
+    }
+}
+
+/// Adds the weights of those arcs of a node that are not there by chance, the largest first; returns the weight of all.
+fn strong_arcs<S: Sum, O: Sums>(
+    block: &Block,
+    local: usize,
+    state: &LevelState<O>,
+    few: f64,
+    (weights, scratch): (&mut Vec<f64>, &mut ArcScratch),
+) -> Result<f64> {
+    let LevelState { labels, sums } = state;
+    let mass = |node: usize| sums.mass_of(labels[node].load(Relaxed));
+    let own = mass(block.first_node() as usize + local);
+    let mut cut = 0.0;
+    block.for_each_segment(local, scratch, |targets, codes| {
+        S::for_each(targets, codes, |target, weight| {
+            let weight = weight.value();
+            cut += weight;
+            let by_chance = own * mass(target as usize) / sums.strength();
+            if weight >= few && weight >= BEYOND_CHANCE * by_chance {
+                weights.push(weight);
+            }
+        });
+    })?;
+    weights.sort_unstable_by(|a, b| f64::total_cmp(b, a));
+    Ok(cut)
+}
+
+/// Returns whether a node with these among its arcs, the strongest first, would join a group of nodes like itself, to
+/// which its strongest arcs lead: of one, three, seven and so on. Only then can a merge of several such nodes pay.
+pub(super) fn gains_with_alike<O: Sums>(
+    rule: O::Rule,
+    sums: &O,
+    (count, strength, cut): (u32, f64, f64),
+    weights: &[f64],
+) -> bool {
+    let all = (sums.strength(), sums.exits() * sums.strength());
+    let (mut size, mut inside, mut taken) = (1, 0.0, 0);
+    while size <= weights.len() {
+        inside += weights[taken..size].iter().sum::<f64>();
+        taken = size;
+        // Each of them has arcs to all others.
+        let among = inside - weights[size - 1];
+        let of_group = (size as f64 * strength, size as f64 * (cut - among).max(0.0));
+        let mut alike = O::empty(rule, 3);
+        let count_of_group = count.saturating_mul(size as u32).min(u32::MAX / 2);
+        let held = Holding::of_count;
+        alike.add(0, held(count_of_group), of_group.0, of_group.1);
+        alike.add(1, held(count), strength, cut);
+        alike.add(2, held(1), all.0 - of_group.0 - strength, (all.1 - of_group.1 - cut).max(0.0));
+        alike.complete();
+        let (mass, flow) = (alike.mass(held(count), strength), O::Flow::default());
+        let visit = Visit { present: 1, count, own: 0.0, arcs: cut, mass, flow };
+        if alike.rate(&visit, &alike.leaving(&visit), 0, inside) > 0.0 {
+            return true;
+        }
+        size = 2 * size + 1;
+    }
+    false
+}
