@@ -27,9 +27,9 @@ def read(name):
     return graph, [numbers.setdefault(truth[node], len(numbers)) for node in index]
 
 
-def code_lengths(graph, labels):
+def code_lengths(graph, labels, flags=""):
     """A loop of weight w counts 2w in the strength of its node, as in igraph; in Infomap, w."""
-    walk = infomap.Infomap("--silent --two-level --no-infomap")
+    walk = infomap.Infomap(f"--silent --two-level --no-infomap {flags}")
     for edge in graph.es:
         ends = 2 if edge.source == edge.target else 1
         walk.add_link(edge.source, edge.target, edge["weight"] * ends)
@@ -56,6 +56,8 @@ def rate(name, graph, labels):
     print(f"{name}: modularity", [graph.modularity(labels, "weight", resolution=r) for r in (1, 0.5)])
     print("  cpm", [potts(graph, labels, r) for r in (1, 0.5)])
     if graph.is_directed():
+        for flags in ("--directed", "--directed --recorded-teleportation"):
+            print("  code lengths", flags, code_lengths(graph, labels, flags))
         return
     print("  code lengths", code_lengths(graph, labels))
     plain = networkx.Graph()

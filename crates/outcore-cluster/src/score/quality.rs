@@ -3,7 +3,7 @@
 //! The scan yields each node's strength and the part of it that is inside its community; all measures follow from sums
 //! by community. Memory in addition to the labels: 4 bytes per node, to find communities that are not connected, and 20
 //! per community (directed: 28). A loop of weight w adds 2w to the strength of its node and to the part inside
-//! (directed: w). The code length of a directed graph follows from its visit rates (`flow`): 16 bytes per node, 40 per
+//! (directed: w). The code length of a directed graph follows from its visit rates (`flow`): 24 bytes per node, 40 per
 //! community, and the scans that they take.
 //!
 //! ```text
