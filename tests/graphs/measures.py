@@ -27,8 +27,8 @@ def read(name):
     return graph, [numbers.setdefault(truth[node], len(numbers)) for node in index]
 
 
-def code_lengths(graph, labels):
-    walk = infomap.Infomap("--silent --two-level --no-infomap")
+def code_lengths(graph, labels, flags=""):
+    walk = infomap.Infomap(f"--silent --two-level --no-infomap {flags}")
     for edge in graph.es:
         walk.add_link(edge.source, edge.target, edge["weight"])
     walk.initial_partition = {node: label + 1 for node, label in enumerate(labels)}
@@ -54,6 +54,8 @@ def rate(name, graph, labels):
     print(f"{name}: modularity", [graph.modularity(labels, "weight", resolution=r) for r in (1, 0.5)])
     print("  cpm", [potts(graph, labels, r) for r in (1, 0.5)])
     if graph.is_directed():
+        for flags in ("--directed", "--directed --recorded-teleportation"):
+            print("  code lengths", flags, code_lengths(graph, labels, flags))
         return
     print("  code lengths", code_lengths(graph, labels))
     plain = networkx.Graph()

@@ -97,16 +97,18 @@ fn table(report: &ScoreReport) -> String {
     if let Some(of_two) = quality.two_mode_modularity {
         row("of two kinds", &format!("{of_two:.6}{resolution}"));
     }
-    let undirected = "for undirected graphs only".to_owned();
     let lengths = quality.code_length.zip(quality.code_length_undivided);
     let bits = |(length, undivided): (f64, f64)| {
         format!("{length:.6} bits per step, {undivided:.6} in one community")
     };
-    row("code length", &lengths.map_or_else(|| undirected.clone(), bits));
+    row("code length", &lengths.map_or_else(String::new, bits));
     row("CPM", &format!("{} with resolution {}", seven_digits(quality.cpm), quality.resolution));
     row("coverage", &format!("{:.6}", quality.coverage));
     let conductance = quality.conductance_mean.zip(quality.conductance_max);
-    let none = || if lengths.is_some() { "no community has one".into() } else { undirected };
+    let none = || match report.is_directed {
+        true => "for undirected graphs only".to_owned(),
+        false => "no community has one".to_owned(),
+    };
     let two = |(mean, max): (f64, f64)| format!("{mean:.6} on average, {max:.6} at most");
     row("conductance", &conductance.map_or_else(none, two));
     if report.unnamed_count > 0 {

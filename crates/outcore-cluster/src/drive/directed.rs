@@ -9,7 +9,7 @@
 //! graph itself. A clustering that resumes makes the same graph of flow again: that takes less time than the sweeps, and
 //! less disk than keeping it for a checkpoint. Visit rates wait on disk for the code length of the result.
 //!
-//! Memory: 16 bytes a node for rates, before the sweeps and after them; 8 for drifts (16 with recorded teleportation)
+//! Memory: 24 bytes a node for rates before the sweeps, and after them; 8 for drifts (16 with recorded teleportation)
 //! during the sweeps, as much for those of the groups, and for those of the communities. Disk: the graph of flow, its
 //! runs, and 16 bytes a node.
 

@@ -127,7 +127,7 @@ fn directed_edges() -> impl Strategy<Value = Edges> {
             if is_loop {
                 edges.edges.iter_mut().for_each(|(a, b, _)| *b = *a);
             }
-            (edges.node_count <= 60 && !edges.edges.is_empty()).then_some(edges)
+            (edges.node_count <= 40 && !edges.edges.is_empty()).then_some(edges)
         })
 }
 
@@ -186,7 +186,7 @@ fn both() -> impl Iterator<Item = Teleportation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn rates_are_those_of_a_dense_solution(edges in directed_edges()) {
@@ -287,7 +287,7 @@ fn rates_do_not_depend_on_threads_or_memory() {
                 let source = &mut BlockSource::new(&graph, kept);
                 let found = VisitRates::find(source, teleportation, || Ok(())).unwrap();
                 println!("{} scans", source.scans());
-                assert!(source.scans() < 90, "{} scans", source.scans());
+                assert!(source.scans() < 100, "{} scans", source.scans());
                 flow_at(&graph, &found)
             })
         };

@@ -5,7 +5,7 @@
 //! per community (directed, or with loops: 28); for nodes of two kinds also a bit per node, and 8 bytes per community. A
 //! loop of weight w adds 2w to the strength of its node and to the part inside (directed: w). A random walk that is at
 //! the node takes it with probability w / strength, as in Infomap: for the code length, it adds w. The code length of a
-//! directed graph follows from its visit rates (`flow`): 16 bytes per node, 40 per community, and the scans that they
+//! directed graph follows from its visit rates (`flow`): 24 bytes per node, 40 per community, and the scans that they
 //! take.
 //!
 //! ```text

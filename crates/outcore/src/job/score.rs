@@ -1,7 +1,7 @@
 //! Scoring: reads communities for a graph, compares them with others, and rates them by the graph.
 //!
 //! Memory is 4 bytes per node for the labels, plus that of the largest step: reading them, comparing them (12 bytes per
-//! node), or rating them (4 bytes per node and 21 per community, directed: 29).
+//! node), or rating them (4 bytes per node and 21 per community; directed: 24 and 40).
 
 use super::context::Context;
 use super::resume::WorkDirectory;
@@ -84,6 +84,9 @@ pub struct ScoreReport {
     pub well_connected: Option<Connectedness>,
     /// Comparison with other communities, if there are any.
     pub against: Option<AgainstReport>,
+    /// Whether edges have a direction.
+    #[serde(skip)]
+    pub is_directed: bool,
     /// Peak resident memory of the process, if the system reports it.
     #[serde(skip)]
     pub peak_memory_bytes: Option<u64>,
@@ -170,6 +173,7 @@ impl Scoring<'_> {
             quality,
             well_connected,
             against,
+            is_directed: self.graph.is_directed(),
             peak_memory_bytes: peak_memory_bytes(),
         })
     }
