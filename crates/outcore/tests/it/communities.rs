@@ -44,6 +44,7 @@ fn score(sim: &Sim, path: &str, input: CommunityInput) -> outcore::Result<ScoreR
         communities: path.into(),
         against: None,
         resolution: 1.0,
+        recorded_teleportation: false,
         well_connected: None,
         unnamed: Unnamed::Stop,
         input,

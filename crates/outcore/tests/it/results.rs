@@ -269,6 +269,7 @@ fn score_options(threads: usize, memory_bytes: u64) -> ScoreOptions {
         communities: OUTPUT.into(),
         against: Some(EARLIER.into()),
         resolution: 1.0,
+        recorded_teleportation: false,
         well_connected: Some(WellConnected::default()),
         unnamed: Unnamed::Stop,
         input: CommunityInput::default(),

@@ -392,6 +392,7 @@ fn score(sim: &Sim) -> ScoreReport {
         communities: OUTPUT.into(),
         against: None,
         resolution: 1.0,
+        recorded_teleportation: false,
         well_connected: None,
         unnamed: Unnamed::Stop,
         input: CommunityInput::default(),
