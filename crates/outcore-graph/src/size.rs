@@ -26,6 +26,8 @@ pub struct GraphSize {
     pub is_weighted: bool,
     /// Whether an arc may lack its opposite.
     pub is_directed: bool,
+    /// Whether nodes are of two kinds, which are recorded.
+    pub has_kinds: bool,
 }
 
 impl GraphSize {

@@ -77,7 +77,8 @@ pub use format::names::choose_columns;
 pub use memory::*;
 pub use open::examine;
 use open::{
-    common_weights, describe, kinds_bytes, kinds_of_files, open_files, total_bytes, unweighted,
+    common_kinds, common_weights, describe, kinds_bytes, kinds_of_files, open_files, total_bytes,
+    unweighted,
 };
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,
@@ -326,12 +327,8 @@ impl EdgeReader {
 
     /// Returns the two kinds of nodes, if all files of edges have the same.
     pub fn kinds(&self) -> Option<KindNames> {
-        let mut all = kinds_of_files(&self.formats);
-        let first = all.next()??;
-        all.all(|kinds| kinds == Some(first)).then(|| {
-            let name = |prefix: &String| prefix.trim_end_matches(':').to_owned();
-            KindNames(first.each_ref().map(name))
-        })
+        let name = |prefix: &String| prefix.trim_end_matches(':').to_owned();
+        common_kinds(&self.formats).map(|kinds| KindNames(kinds.each_ref().map(name)))
     }
 
     /// Returns whether some nodes have a kind, but are not of the same two kinds in all files of edges.

@@ -194,6 +194,13 @@ pub(super) fn kinds_of_files(files: &[OpenFile]) -> impl Iterator<Item = Option<
     files.iter().filter(|file| file.facts.is_weighted.is_some()).map(|file| file.source.kinds())
 }
 
+/// Returns what names begin with if nodes are of two kinds, the same in all files of edges.
+pub(super) fn common_kinds(files: &[OpenFile]) -> Option<&[String; 2]> {
+    let mut all = kinds_of_files(files);
+    let first = all.next()??;
+    all.all(|kinds| kinds == Some(first)).then_some(first)
+}
+
 /// Returns the first file with edges, if it has no weights.
 pub(super) fn unweighted(files: &[OpenFile]) -> Option<&Path> {
     let (path, is_weighted) =

@@ -8,6 +8,7 @@ pub(crate) mod gather;
 pub(crate) mod groups;
 pub(crate) mod intervals;
 pub(crate) mod job;
+mod kinds;
 pub(crate) mod memory;
 pub(crate) mod multilevel;
 pub(crate) mod need;

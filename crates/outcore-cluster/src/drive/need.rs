@@ -9,7 +9,7 @@ use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::holdings::{Drift, NodeFlow};
 use crate::methods::options::ClusterOptions;
-use crate::methods::table::{LevelObjective, METHODS, MethodOption, Procedure};
+use crate::methods::table::{LevelObjective, LevelSpec, METHODS, MethodOption, Procedure};
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::map_equation::directed::DirectedCodeLength;
 use crate::objectives::modularity::{Density, DriftDensity};
@@ -108,7 +108,8 @@ impl ClusterOptions {
                     let least = Grouping::BYTES_A_NODE * graph.node_count();
                     memory.node_bytes = memory.node_bytes.max(least);
                 }
-                let beside = self.size_bytes() + self.flow_bytes(graph.is_directed());
+                let beside =
+                    self.size_bytes() + self.flow_bytes(graph.is_directed(), graph.has_kinds());
                 memory.node_bytes += (self.held_bytes() + beside) * graph.node_count();
                 memory
             }
@@ -140,8 +141,8 @@ impl ClusterOptions {
         [likely, smallest, largest]: [&GraphSize; 3],
         threads: usize,
     ) -> NodeMemory {
-        let least =
-            |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, likely.is_directed);
+        let of = (likely.is_directed, likely.has_kinds);
+        let least = |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, of);
         let method = Some(self.method);
         let tight = ClusterMemory::expected_in(largest, method, threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
@@ -149,7 +150,7 @@ impl ClusterOptions {
         NodeMemory {
             bytes: least(largest, likely.hub_arcs),
             bytes_at_least: least(smallest, smallest.hub_arcs),
-            bytes_in_memory: self.node_bytes(likely.node_count, likely.is_directed),
+            bytes_in_memory: self.node_bytes(likely.node_count, of),
             fixed_bytes: fixed.max(clustering_bytes(threads))
                 + self.cut_bytes(largest.arc_count)
                 + self.tree_bytes(largest.node_count, largest.arc_count),
@@ -182,8 +183,10 @@ impl ClusterOptions {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
-    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
-    pub fn node_bytes(&self, node_count: u64, directed: bool) -> u64 {
+    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet; `of` is whether edges
+    /// have directions, and whether nodes are of two kinds.
+    pub fn node_bytes(&self, node_count: u64, of: (bool, bool)) -> u64 {
+        let (directed, has_kinds) = of;
         let given_count = self.files().count() as u64;
         let bytes = match self.method.spec().run {
             Procedure::Propagation => {
@@ -194,7 +197,7 @@ impl ClusterOptions {
             Procedure::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
-                let beside = self.size_bytes() + self.flow_bytes(directed);
+                let beside = self.size_bytes() + self.flow_bytes(directed, has_kinds);
                 (bytes + self.held_bytes() + beside) * node_count
             }
         };
@@ -206,18 +209,22 @@ impl ClusterOptions {
 
     /// Like [`node_bytes`](Self::node_bytes), with labels on disk where possible, if no node has more arcs than a block
     /// or `hub_arcs`.
-    pub(crate) fn min_node_bytes(&self, node_count: u64, hub_arcs: u64, directed: bool) -> u64 {
-        let in_memory = self.node_bytes(node_count, directed);
+    pub(crate) fn min_node_bytes(&self, node_count: u64, hub_arcs: u64, of: (bool, bool)) -> u64 {
+        let in_memory = self.node_bytes(node_count, of);
         let given_count = self.files().count() as u64;
+        let (directed, _) = of;
         match !directed && intervals::serves_undirected(self, given_count) {
             true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
             false => in_memory,
         }
     }
 
-    /// Returns the bytes per node for the flow of directed edges in multilevel methods.
-    pub(super) fn flow_bytes(&self, directed: bool) -> u64 {
-        match self.method.levels().filter(|_| directed).map(|levels| levels.objective) {
+    /// Returns the bytes per node for the flow of directed edges in multilevel methods, and for the kinds of nodes in
+    /// modularity.
+    pub(super) fn flow_bytes(&self, directed: bool, has_kinds: bool) -> u64 {
+        let levels = self.method.levels();
+        let carries = directed || has_kinds && levels.is_some_and(LevelSpec::is_modularity);
+        match levels.filter(|_| carries).map(|levels| levels.objective) {
             Some(LevelObjective::CodeLength) if self.recorded_teleportation => {
                 flow_bytes::<DirectedCodeLength<NodeFlow>, CodeLength>()
             }

@@ -15,7 +15,7 @@ use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::CodeLength;
-use crate::objectives::modularity::Density;
+use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::given::GivenLabels;
 use crate::store::saves::{SAVED, Saves};
 use outcore_graph::{ArcScratch, Graph};
@@ -109,7 +109,7 @@ pub(crate) fn cluster_within(
             Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
     let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
-    let flow_bytes = options.flow_bytes(graph.is_directed());
+    let flow_bytes = options.flow_bytes(graph.is_directed(), graph.has_kinds());
     let mut job = ClusterJob {
         graph,
         options,
@@ -240,9 +240,14 @@ impl ClusterJob<'_> {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.iter().map(|r| (null(r * unit), most)).collect();
                 let starts = Starts::new(self, start, Some(rules[0].0));
-                multilevel::find::<Capped<Density>>(
-                    self, &rules, starts, given, none, source, saves,
-                )?
+                match self.drifts_of_kinds(rules[0].0, source)? {
+                    Some(drifts) => multilevel::find::<Capped<DriftDensity>>(
+                        self, &rules, starts, given, drifts, source, saves,
+                    )?,
+                    None => multilevel::find::<Capped<Density>>(
+                        self, &rules, starts, given, none, source, saves,
+                    )?,
+                }
             }
         };
         let mut outcomes = self.in_order(outcomes);

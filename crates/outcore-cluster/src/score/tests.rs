@@ -1,6 +1,7 @@
 //! Compares measures with other programs on known graphs, and with their definitions on small ones.
 
 use super::*;
+use crate::tests::kinds::barber;
 use outcore_graph::weight::Weight;
 use outcore_graph::{
     ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, KindNames, KindsWriter,
@@ -477,25 +478,6 @@ proptest! {
     }
 }
 
-/// Returns Barber's modularity from its definition: the sum over all pairs of a node of each kind in one community.
-fn barber(edges: &ScoredEdges, kinds: &[bool], labels: &[u32], resolution: f64) -> f64 {
-    let count = edges.node_count as usize;
-    let mut matrix = vec![vec![0.0; count]; count];
-    for &(a, b, weight) in &edges.edges {
-        (matrix[a as usize][b as usize], matrix[b as usize][a as usize]) = (weight, weight);
-    }
-    let strengths: Vec<f64> = matrix.iter().map(|row| row.iter().sum()).collect();
-    let total = strengths.iter().sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    for first in (0..count).filter(|&node| !kinds[node]) {
-        for second in (0..count).filter(|&node| kinds[node] && labels[node] == labels[first]) {
-            let expected = strengths[first] * strengths[second] / total;
-            sum += matrix[first][second] - resolution * expected;
-        }
-    }
-    if total > 0.0 { sum / total } else { 0.0 }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
@@ -518,7 +500,7 @@ proptest! {
         let labels = &labels[..count as usize];
         let found = quality_at(&edges.graph_of_kinds(Some(&kinds)), labels, resolution, &Silent);
         let found = found.unwrap().two_mode_modularity.unwrap();
-        let expected = barber(&edges, &kinds, labels, resolution);
+        let expected = barber(&edges.edges, &kinds, labels, resolution);
         prop_assert!((found - expected).abs() < 1e-12, "{} is not {}", found, expected);
         prop_assert_eq!(edges.quality(labels, resolution).two_mode_modularity, None);
     }

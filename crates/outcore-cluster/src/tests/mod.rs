@@ -3,6 +3,7 @@
 mod components;
 mod connected;
 mod directed;
+pub(crate) mod kinds;
 pub(crate) mod levels;
 pub(crate) mod merges;
 mod nested;

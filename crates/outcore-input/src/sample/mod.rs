@@ -13,7 +13,9 @@ mod tally;
 
 use crate::chunk::ParsedChunk;
 use crate::decompress::Input;
-use crate::open::{common_weights, describe, detect_next, kinds_bytes, total_bytes, unweighted};
+use crate::open::{
+    common_kinds, common_weights, describe, detect_next, kinds_bytes, total_bytes, unweighted,
+};
 use crate::pieces::PIECES;
 use crate::sink::DecodeRoom;
 use crate::source::SampleTask;
@@ -41,6 +43,8 @@ pub struct InputSample {
     pub is_compressed: bool,
     /// Whether edges have weights.
     pub is_weighted: bool,
+    /// Whether nodes are of two kinds, the same in all files.
+    pub has_kinds: bool,
     /// First file with edges, if it has no weights.
     pub unweighted: Option<PathBuf>,
     /// Bytes of text that were parsed.
@@ -223,6 +227,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         sample.total_bytes = total;
         sample.is_compressed = is_compressed;
         sample.is_weighted = is_weighted;
+        sample.has_kinds = common_kinds(&formats).is_some();
         sample.unweighted = unweighted(&formats).map(Path::to_path_buf);
         sample.is_whole = is_whole;
         sample.is_spread = is_spread;

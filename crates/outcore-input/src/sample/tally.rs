@@ -138,6 +138,7 @@ impl SampleTally {
             text_bytes: text_bytes.iter().sum::<f64>() as u64,
             is_compressed: false,
             is_weighted: false,
+            has_kinds: false,
             unweighted: None,
             sampled_bytes: self.bytes,
             sampled_edges: self.edges,

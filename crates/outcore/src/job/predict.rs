@@ -90,6 +90,7 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
         name_bytes: sample.name_bytes,
         hub_edge_count: (sample.hub_share * alike as f64) as u64,
         is_directed: options.input.directed,
+        has_kinds: sample.has_kinds,
         is_weighted: sample.is_weighted,
         weight_bits: if is_divided { sample.weight_bits.max(22.0) } else { sample.weight_bits },
         sums_fractions: sample.has_fractions && options.duplicates == Duplicates::Sum,

@@ -55,6 +55,7 @@ impl GivenSize {
             name_bytes,
             hub_edge_count: 0,
             is_directed,
+            has_kinds: false,
             is_weighted,
             weight_bits: if is_weighted { WEIGHT_BITS } else { 0.0 },
             sums_fractions: false,

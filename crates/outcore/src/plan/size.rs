@@ -1,6 +1,6 @@
 //! Size of an input, as estimated from a sample, and of the runs, the names and the graph of its edges.
 
-use crate::graph::{GROUP, GraphSize};
+use crate::graph::{GROUP, GraphSize, KindBits};
 
 /// Size of an input, as estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -27,6 +27,9 @@ pub struct InputSize {
     pub hub_edge_count: u64,
     /// Whether edges keep their direction.
     pub is_directed: bool,
+    /// Whether nodes are of two kinds.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_kinds: bool,
     /// Whether lines carry weights.
     pub is_weighted: bool,
     /// Bits per weight, less what it has in common with its neighbors.
@@ -129,6 +132,7 @@ impl InputSize {
             hub_arcs: self.hub_edge_count.min(self.node_count),
             is_weighted: self.is_weighted,
             is_directed: self.is_directed,
+            has_kinds: self.has_kinds,
         }
     }
 
@@ -147,10 +151,14 @@ impl InputSize {
         (records * ((source_bits + target_bits + weight_bits) / 8.0 + 0.07)) as u64
     }
 
-    /// Returns the bytes of the file of names.
+    /// Returns the bytes of the file of names, and of that of kinds.
     pub(super) fn names_bytes(&self) -> u64 {
         let new = (self.node_count as f64 * (self.name_bytes + 1.1)) as u64;
-        new + self.append.map_or(0, |old| old.names_bytes)
+        let kinds = match self.has_kinds {
+            true => KindBits::bytes_of(self.node_count + self.old_nodes()),
+            false => 0,
+        };
+        new + kinds + self.append.map_or(0, |old| old.names_bytes)
     }
 
     fn arcs_of(&self, edges: u64) -> u64 {

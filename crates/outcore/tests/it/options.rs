@@ -103,6 +103,7 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 max_size,
                 well_connected,
                 seeding,
+                recorded_teleportation: false,
                 initial,
                 propagation,
             }
