@@ -126,7 +126,7 @@ fn found(graph: &Graph, options: &ClusterOptions, pool: usize, spare: Option<u64
     POOLS[pool].install(|| {
         let needed = options.memory(graph, 0, rayon::current_num_threads()).total_bytes();
         let memory = spare.map_or(PLENTY, |spare| needed + spare);
-        one(cluster(graph, options, memory, scratch(), &Silent))
+        cluster(graph, options, memory, scratch(), &Silent).unwrap()
     })
 }
 

@@ -13,6 +13,10 @@ const LEAST_BITS: f64 = 1e-15;
 /// Maximum number of rounds from the nodes up, and of visits per node in a round.
 const ROUNDS: u32 = 20;
 const VISITS: usize = 64;
+/// A quick search ends if its first division is longer than none by more than this share of the rate, and rates at most
+/// this number of modules for a node.
+const HOPELESS: f64 = 0.01;
+const QUICK_MODULES: usize = 4;
 const NONE: u32 = u32::MAX;
 
 /// Modules of the nodes of a network, numbered densely.
@@ -89,6 +93,8 @@ struct Moving<'a> {
     /// Weight of the links from the current node to each module, and the modules met.
     sums: Vec<f64>,
     met: Vec<u32>,
+    /// Whether a node rates only the modules that it has the heaviest links to: logarithms take most of the time.
+    is_quick: bool,
 }
 
 impl<'a> Moving<'a> {
@@ -112,7 +118,7 @@ impl<'a> Moving<'a> {
         let entries = modules.iter().map(|module| module.enter).sum();
         let free = (count as u32..room as u32).rev().collect();
         let (sums, met) = (vec![0.0; room], Vec::new());
-        Self { net, scope, of, sizes, modules, free, entries, sums, met }
+        Self { net, scope, of, sizes, modules, free, entries, sums, met, is_quick: false }
     }
 
     /// Returns the growth of the index codebook if the entries grow by `step`; `log` is the logarithm of its present sum.
@@ -143,6 +149,29 @@ impl<'a> Moving<'a> {
             }
             *sum += weight;
         }
+    }
+
+    /// Keeps only some of the modules with the heaviest links, if the search is quick.
+    fn select(&mut self, present: u32) {
+        if !self.is_quick || self.met.len() <= QUICK_MODULES {
+            return;
+        }
+        let weight =
+            |module: &u32| if *module == present { 0.0 } else { self.sums[*module as usize] };
+        let most = self.met.iter().map(weight).fold(0.0, f64::max);
+        let mut kept = 0;
+        for at in 0..self.met.len() {
+            let module = self.met[at];
+            let is_kept =
+                module != present && self.sums[module as usize] >= most && kept < QUICK_MODULES;
+            if is_kept {
+                self.met[kept] = module;
+                kept += 1;
+            } else {
+                self.sums[module as usize] = 0.0;
+            }
+        }
+        self.met.truncate(kept);
     }
 
     fn forget(&mut self) {
@@ -185,6 +214,7 @@ impl<'a> Moving<'a> {
             true => Module::default(),
             false => home.without(walk, &flow, self.sums[present as usize]),
         };
+        self.select(present);
         let log = self.index_log();
         let leaving = left.length - home.length;
         let step = left.enter - home.enter;
@@ -232,6 +262,7 @@ impl<'a> Moving<'a> {
     fn refined(&self, seed: u64) -> Self {
         let count = self.net.count();
         let mut fine = Self::new(self.net, self.scope, (0..count as u32).collect(), count);
+        fine.is_quick = self.is_quick;
         for node in shuffled(count, seed) {
             let own = fine.of[node as usize];
             if fine.sizes[own as usize] > 1 {
@@ -248,6 +279,7 @@ impl<'a> Moving<'a> {
                     *sum += weight;
                 }
             }
+            fine.select(own);
             fine.join_best(node, own);
         }
         fine
@@ -319,12 +351,13 @@ fn shuffled(count: usize, seed: u64) -> Vec<u32> {
     order
 }
 
-/// Finds modules of a network, from given ones or from single nodes.
+/// Finds modules of a network, from given ones or from single nodes. A quick search gives up early if there seem to be
+/// none that shorten the code.
 pub(super) fn optimize(
     net: &Network,
     scope: Scope<'_>,
     start: Option<&[u32]>,
-    seed: u64,
+    (seed, is_quick): (u64, bool),
 ) -> Partition {
     let mut best = match start {
         Some(of) => {
@@ -336,7 +369,12 @@ pub(super) fn optimize(
         None => Partition { length: f64::INFINITY, ..Partition::default() },
     };
     for round in 0..ROUNDS {
-        let next = climb(net, scope, &best, mix(seed ^ u64::from(round)));
+        let is_first = is_quick && round == 0 && start.is_none();
+        let next = climb(net, scope, &best, (mix(seed ^ u64::from(round)), is_first));
+        let hopeless = scope.undivided(net) + HOPELESS * net.rate();
+        if is_first && (next.count <= 1 || next.length > hopeless) {
+            return next;
+        }
         let is_shorter = next.length < best.length - LEAST_GAIN * net.rate();
         if next.length < best.length {
             best = next;
@@ -349,7 +387,12 @@ pub(super) fn optimize(
 }
 
 /// Makes one round: moves nodes, contracts groups inside the modules, and so on up.
-fn climb(net: &Network, scope: Scope<'_>, start: &Partition, seed: u64) -> Partition {
+fn climb(
+    net: &Network,
+    scope: Scope<'_>,
+    start: &Partition,
+    (seed, is_quick): (u64, bool),
+) -> Partition {
     let (mut of, mut count) = match start.of.is_empty() {
         true => ((0..net.count() as u32).collect(), net.count()),
         false => (start.of.clone(), start.count),
@@ -360,6 +403,7 @@ fn climb(net: &Network, scope: Scope<'_>, start: &Partition, seed: u64) -> Parti
         let level = above.as_ref().unwrap_or(net);
         let seed = mix(seed ^ (steps.len() as u64 + 1) << 32);
         let mut moving = Moving::new(level, scope, of, count);
+        moving.is_quick = is_quick;
         moving.move_all(seed);
         let length = moving.length();
         count = moving.dense();

@@ -93,7 +93,6 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 resolution,
                 cycles,
                 trials: trials.filter(|_| method.is_multilevel()),
-                recorded_teleportation: false,
                 stability: false,
                 seed,
                 max_sweeps,
