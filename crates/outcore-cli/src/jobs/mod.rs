@@ -335,6 +335,7 @@ fn cluster_options(
     options.check()?;
     if input.directed {
         method::refuse_directed(options.method)?;
+        options.check_directed()?;
     } else if !is_graph {
         method::refuse_undirected(method)?;
     }

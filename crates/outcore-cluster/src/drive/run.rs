@@ -88,6 +88,9 @@ pub(crate) fn cluster_within(
             METHOD.of("label-propagation")
         )));
     }
+    if graph.is_directed() {
+        options.check_directed()?;
+    }
     if options.recorded_teleportation && !graph.is_directed() {
         let path = graph.directory().display();
         let message =

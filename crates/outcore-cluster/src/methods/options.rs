@@ -4,9 +4,9 @@ use super::connected::WellConnected;
 use super::table::{LevelSpec, Method, MethodOption};
 use outcore_graph::{Graph, LoopWeight, View};
 use outcore_io::error::opt::{
-    ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
-    METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
-    WELL_CONNECTED,
+    ATTENUATION, CYCLES, DIRECTED, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS,
+    MAX_VISITS, METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE,
+    TRIALS, WELL_CONNECTED,
 };
 use outcore_io::error::{Error, Result, Text};
 use std::path::PathBuf;
@@ -212,6 +212,19 @@ impl ClusterOptions {
         self.propagation.check()
     }
 
+    /// Refuses options that directed edges cannot have.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check_directed(&self) -> Result<()> {
+        if !self.finds_tree() {
+            return Ok(());
+        }
+        let method = METHOD.of(self.method.name());
+        Err(Error::usage(format_args!("{LEVELS} needs undirected edges with {method}"))
+            .hint(format_args!("leave one of {LEVELS} and {DIRECTED} out")))
+    }
+
     /// Returns whether the levels are those of the best tree of modules, not groups on the way to the communities.
     pub(crate) fn finds_tree(&self) -> bool {
         self.levels && self.method.levels().is_some_and(LevelSpec::has_code_length)
@@ -347,7 +360,9 @@ impl ClusterOptions {
             true => View::PRODUCT_EXPONENT_MAX,
             false => View::SUM_EXPONENT_MAX,
         };
-        let levels = self.method.levels().filter(|_| graph.loop_count() > 0);
+        // The flow of a directed graph has loops of its own.
+        let has_loops = graph.loop_count() > 0 && !graph.is_directed();
+        let levels = self.method.levels().filter(|_| has_loops);
         let loops = levels.map_or(LoopWeight::Twice, LevelSpec::loops);
         Ok(self.view().shifted(graph.shift_within(most)?).with_loops(loops))
     }

@@ -1,7 +1,7 @@
 //! Modularity of graphs of two kinds of nodes, against its definition.
 
 use super::prelude::*;
-use crate::tests::{PLENTY, POOLS, one, scratch};
+use crate::tests::{PLENTY, POOLS, scratch};
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, KindNames, KindsWriter};
 use outcore_io::Files;
