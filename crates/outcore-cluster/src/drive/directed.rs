@@ -181,8 +181,11 @@ impl ClusterJob<'_> {
             from.finish()?;
             rates
         } else {
+            self.observer.expect(None, 0.0)?;
             self.rates(source)?
         };
+        let arcs = (all.len() as u64 * self.graph.arc_count()) as f64;
+        self.observer.expect(Some(arcs), 0.0)?;
         for found in &mut all {
             let Some(labels) = found.labels.in_memory() else { continue };
             let tick = |_: &_| notify(self.observer, Event::Advance { done: found.arcs_visited });
