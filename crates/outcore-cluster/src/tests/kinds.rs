@@ -1,7 +1,7 @@
 //! Modularity of graphs of two kinds of nodes, against its definition.
 
 use super::prelude::*;
-use crate::tests::{PLENTY, POOLS, one, scratch};
+use crate::tests::{PLENTY, POOLS, scratch};
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, KindNames, KindsWriter};
 use outcore_io::Files;
@@ -126,7 +126,7 @@ fn found(graph: &Graph, options: &ClusterOptions, pool: usize, spare: Option<u64
     POOLS[pool].install(|| {
         let needed = options.memory(graph, 0, rayon::current_num_threads()).total_bytes();
         let memory = spare.map_or(PLENTY, |spare| needed + spare);
-        one(cluster(graph, options, memory, scratch(), &Silent))
+        cluster(graph, options, memory, scratch(), &Silent).unwrap()
     })
 }
 
