@@ -122,7 +122,7 @@ fn limits(part_size: Option<u64>) -> ScratchLimits {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(30))]
 
     /// The tree is the same for any number of threads and memory, its length is that of its definition, and it is never
     /// longer than the communities on one level.
