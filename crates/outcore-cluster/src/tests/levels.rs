@@ -210,6 +210,7 @@ proptest! {
                 continue;
             }
             let mut oracle = OracleLevels::new((method, options.resolution[0]), options.cycles, seed);
+            oracle.perturbs = true;
             oracle.cluster(&level(&edges, method));
             prop_assert!(oracle.closest.get() < ROUNDED, "{}", oracle.closest.get());
         }

@@ -1,7 +1,7 @@
 //! Specification of what follows where a level cannot be contracted to groups inside its communities. The merges
 //! themselves have oracles of their own, beside them.
 
-use super::{OracleLevel, OracleLevels, OracleSize, renumber};
+use super::{OracleLevel, OracleLevels, OracleSize, mix, renumber};
 use crate::merges::{Node, Objective, dissolved, merged};
 
 impl OracleLevels {
@@ -29,7 +29,15 @@ impl OracleLevels {
             }
             return false;
         }
-        let Some(found) = merged(self.objective(), &nodes_of(level)) else { return false };
+        let nodes = nodes_of(level);
+        let Some(found) = merged(self.objective(), &nodes) else {
+            // Other weights within rounding may decide ties among merges in another way.
+            let merges = |turn| merged(self.objective(), &perturbed(&nodes, turn)).is_some();
+            if self.perturbs && (1..=TIES).any(merges) {
+                self.closest.set(0.0);
+            }
+            return false;
+        };
         // Ties between merges are not decided by a tolerance.
         self.closest.set(0.0);
         let is_better = self.quality(level, &found) > self.quality(level, labels) + 1e-9;
@@ -56,6 +64,30 @@ impl OracleLevels {
     fn objective(&self) -> Objective {
         Objective { method: self.method, resolution: self.resolution, most: self.max_size }
     }
+}
+
+/// Perturbations that are tried, and the largest relative change of a weight: a few times its rounding.
+const TIES: u64 = 16;
+const PERTURBED: f64 = 1e-6;
+
+/// Changes each weight a little, the same in both directions.
+fn perturbed(nodes: &[Node], turn: u64) -> Vec<Node> {
+    let changed = |v: usize, &(u, weight): &(u32, f64)| {
+        let (low, high) = ((v as u64).min(u.into()), (v as u64).max(u.into()));
+        let share = mix(mix(turn ^ low << 32 ^ high)) as f64 / u64::MAX as f64;
+        (u, weight * (1.0 + PERTURBED * (2.0 * share - 1.0)))
+    };
+    let each = nodes.iter().enumerate();
+    each.map(|(v, (count, strength, arcs))| {
+        let arcs: Vec<_> = arcs.iter().map(|arc| changed(v, arc)).collect();
+        let more: f64 = arcs.iter().map(|arc| arc.1).sum::<f64>() - degree(&nodes[v].2);
+        (*count, strength + more, arcs)
+    })
+    .collect()
+}
+
+fn degree(arcs: &[(u32, f64)]) -> f64 {
+    arcs.iter().map(|arc| arc.1).sum()
 }
 
 fn nodes_of(level: &OracleLevel) -> Vec<Node> {

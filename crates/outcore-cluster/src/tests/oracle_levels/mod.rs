@@ -73,6 +73,8 @@ pub(crate) struct OracleLevels {
     pub(crate) groupings: Vec<Vec<u32>>,
     /// Smallest margin of any decision, relative to the scale of the compared values.
     pub(crate) closest: Cell<f64>,
+    /// Whether merges that other weights within rounding would make count as a margin of zero.
+    pub(crate) perturbs: bool,
 }
 
 /// Masses and cuts of communities.
@@ -134,6 +136,7 @@ impl OracleLevels {
             free,
             groupings,
             closest,
+            perturbs: false,
         }
     }
 
