@@ -530,9 +530,10 @@ pub(crate) struct Present {
     /// which most of the outer weight leads. Text, CSV, JSON Lines, Parquet or Arrow by its ending
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
-    /// Also write the groups inside communities, for methods with levels. `columns`:
-    /// `node<TAB>community<TAB>group...`, each column subdividing the previous one; `tree`:
-    /// `node<TAB>3:0:5`, each number counted from 0 within the previous one
+    /// Also write what is inside communities, for methods with levels: by map-equation the tree of modules
+    /// that describes a walk in the fewest bits, at whose top communities are then; otherwise groups on
+    /// the way to communities. `columns`: `node<TAB>community<TAB>group...`, each column subdividing the
+    /// previous one; `tree`: `node<TAB>3:0:5`, each number counted from 0 within the previous one
     #[arg(long, value_parser = names::<LevelForm>(), value_name = "FORM")]
     pub(crate) levels: Option<LevelForm>,
     /// Contents of a row: `node` is a node and its community; `community` all nodes of a community,

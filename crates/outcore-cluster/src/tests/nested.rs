@@ -26,9 +26,8 @@ fn levels(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
 fn length(edges: &Edges, levels: &[Vec<u32>]) -> f64 {
     let mut flows = Vec::new();
     for ((a, b), weight) in edges.arcs() {
-        // Both directions of an edge are listed, and a loop once.
-        let weight = Weight::from_code(weight).value();
-        flows.push((a as usize, b as usize, if a == b { 2.0 * weight } else { weight }));
+        // Both directions of an edge are listed, and a loop once, as a walk takes it.
+        flows.push((a as usize, b as usize, Weight::from_code(weight).value()));
     }
     let total: f64 = flows.iter().map(|flow| flow.2).sum();
     if total == 0.0 {

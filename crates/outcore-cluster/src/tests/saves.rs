@@ -132,7 +132,10 @@ proptest! {
         records in any::<bool>(),
     ) {
         let recorded_teleportation = records && edges.directed && forms()[form].method == Method::MapEquation;
-        let options = ClusterOptions { seed, recorded_teleportation, ..forms()[form].clone() };
+        let form = forms()[form].clone();
+        // Trees are found of undirected edges.
+        let levels = form.levels && !(edges.directed && form.check_directed().is_err());
+        let options = ClusterOptions { seed, recorded_teleportation, levels, ..form };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
         let limits = as_size(size);
