@@ -276,7 +276,9 @@ proptest! {
         };
         let best = flows.best();
         prop_assert!(length > best - 1e-9, "{length} {best}");
-        prop_assert!(length < 1.02 * best + 1e-9, "{length} {best} {:?}", found);
+        // Nodes move along links, and do not find those that only teleportation brings together.
+        let is_linked = flows.teleport.iter().all(|flow| *flow == 0.0);
+        prop_assert!(!is_linked || length < 1.02 * best + 1e-9, "{length} {best} {:?}", found);
     }
 
     /// No start makes the result longer than it was, and parts fit together.
