@@ -82,7 +82,8 @@ impl ClusterJob<'_> {
             return Ok(None);
         };
         let nodes = self.graph.node_count();
-        let load = |saved: SavedResult| saved.load(nodes, self.scratch, &mut from);
+        let place = (self.graph.files(), self.scratch);
+        let load = |saved: SavedResult| saved.load(nodes, place, &mut from);
         let outcomes = saved.swept.into_iter().map(load).collect::<Result<Vec<_>>>()?;
         from.finish()?;
         let sweeps = outcomes.iter().map(|outcome| outcome.history.sweeps).max().unwrap_or(0);

@@ -5,9 +5,9 @@ use crate::finish::cuts::separate::Separation;
 use crate::finish::tree::TreeLength;
 use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
-use outcore_io::Array;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
+use outcore_io::{Array, Files};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -66,11 +66,14 @@ impl SavedResult {
         found.separation.save(to)
     }
 
-    /// Returns the result for a graph of `node_count` nodes, with the files in this directory.
+    /// Returns the result for a graph of `nodes` nodes, with the files in this directory, which are read to verify them.
+    ///
+    /// # Errors
+    /// `CorruptFile` if a file is damaged; `Io`.
     pub(crate) fn load(
         self,
         nodes: u64,
-        directory: &Path,
+        (files, directory): (&Files, &Path),
         from: &mut StateReader,
     ) -> Result<SweptLabels> {
         let Self { mut history, groupings, tree, divisions, mut separation } = self;
@@ -80,10 +83,12 @@ impl SavedResult {
         if labels.len() as u64 != nodes {
             return Err(from.damaged());
         }
-        let of_files = |saved: Vec<SavedGroups>| {
-            saved.into_iter().map(|saved| saved.grouping(directory)).collect()
+        let of_files = |saved: Vec<SavedGroups>| -> Result<Vec<Grouping>> {
+            let found: Vec<_> = saved.into_iter().map(|saved| saved.grouping(directory)).collect();
+            found.iter().try_for_each(|grouping| grouping.verify(files))?;
+            Ok(found)
         };
-        let (groupings, divisions) = (of_files(groupings), of_files(divisions));
+        let (groupings, divisions) = (of_files(groupings)?, of_files(divisions)?);
         Ok(SweptLabels { labels, history, groupings, tree, divisions, separation })
     }
 }

@@ -29,6 +29,23 @@ impl Grouping {
     /// Upper bound of the memory per node for splitting groups to fit the communities: 4 bytes for the label,
     /// and per group 8 bytes, or, if its nodes are in several communities, 12 for each node but the first.
     pub const BYTES_A_NODE: u64 = 4 + 12;
+
+    /// Reads the file and compares its checksum.
+    ///
+    /// # Errors
+    /// `CorruptFile` if the file is damaged; `Io`.
+    pub(crate) fn verify(&self, files: &Files) -> Result<()> {
+        let (mut hash, mut fits) = (Xxh3::new(), true);
+        self.groups.for_each_block(files, |block| {
+            fits &= block.iter().all(|&group| u64::from(group) < self.group_count);
+            block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
+            Ok(())
+        })?;
+        if hash.digest() == self.checksum && fits {
+            return Ok(());
+        }
+        Err(Error::corrupt_of(&self.groups.path, "its checksum is wrong", SCRATCH_HINT))
+    }
 }
 
 /// Groupings from the graph up.
@@ -112,17 +129,7 @@ impl Hierarchy {
         made: u64,
         shared: usize,
     ) -> Result<()> {
-        for Grouping { groups, group_count, checksum } in &groupings {
-            let (mut hash, mut fits) = (Xxh3::new(), true);
-            groups.for_each_block(&self.files, |block| {
-                fits &= block.iter().all(|&group| u64::from(group) < *group_count);
-                block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
-                Ok(())
-            })?;
-            if hash.digest() != *checksum || !fits {
-                return Err(Error::corrupt_of(&groups.path, "its checksum is wrong", SCRATCH_HINT));
-            }
-        }
+        groupings.iter().try_for_each(|grouping| grouping.verify(&self.files))?;
         (self.groupings, self.made, self.shared) = (groupings, made, shared);
         Ok(())
     }

@@ -199,7 +199,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         }
         self.waiting.clear();
         for saved in all {
-            self.found.push(saved.load(nodes, self.job.scratch, from)?);
+            self.found.push(saved.load(nodes, (self.job.graph.files(), self.job.scratch), from)?);
         }
         Ok(())
     }
