@@ -368,6 +368,9 @@ fn a_job_compares_with_the_earlier_result_as_two_files_are_compared() {
             earlier += &format!("n{node}\t{}\n", 50 - node / 14);
         }
     }
+    // A community that is too small.
+    edges += "x\ty\n";
+    earlier += "x\t60\ny\t60\n";
     let sim = Sim::new();
     sim.put("/in/edges.tsv", edges.as_bytes());
     sim.put(A, earlier.as_bytes());

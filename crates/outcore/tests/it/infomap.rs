@@ -281,7 +281,6 @@ fn what_a_file_of_infomap_cannot_hold_is_refused() {
         };
     let plain = PresentOptions::default();
     refused(TRIANGLES, plain.clone(), "/out/c.clu", ErrorKind::BadInput, "`a` is not one");
-    refused("\"a\nb\"\tc\t1\n", plain.clone(), "/out/c.tree", ErrorKind::BadInput, "a\\nb");
     refused(TRIANGLES, plain.clone(), "/out/c.ftree", ErrorKind::Usage, "with links");
     let weights = PresentOptions { member_weights: true, ..plain.clone() };
     refused(TRIANGLES, weights, "/out/c.tree", ErrorKind::Usage, "--member-weights");
