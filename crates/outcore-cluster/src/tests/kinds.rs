@@ -131,7 +131,7 @@ fn found(graph: &Graph, options: &ClusterOptions, pool: usize, spare: Option<u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     /// The reported modularity is that of the definition, for edges with and without directions, and results are the
     /// same for every number of threads and amount of memory.

@@ -229,7 +229,7 @@ fn a_job_stopped_at_any_event_resumes_with_the_same_kinds() {
     build(&files_of(&sim).with_cramped(cramped), &of(&["/in/a.csv"]), &Silent).unwrap();
     let expected = results(&sim);
     let mut stopped = 0;
-    for at in (1..).step_by(2) {
+    for at in 1.. {
         let sim = storage();
         let files = files_of(&sim).with_cramped(cramped);
         match build(&files, &of(&["/in/a.csv"]), &StopAt(AtomicU32::new(at))) {
