@@ -125,6 +125,12 @@ fn round_trip(files: &Files, known: &Known, output: &str) -> Result<(ExportRepor
         let columns = 1..=if is_weighted { 3 } else { 2 };
         input.columns = Some(columns.map(Column::Number).collect());
         input.header = Header::No;
+        if has_list {
+            // That holds for the list of nodes, too.
+            let list = files.read(Path::new(nodes)).unwrap();
+            let header = list.iter().position(|&byte| byte == b'\n').unwrap();
+            files.write(Path::new(nodes), &list[header + 1..]).unwrap();
+        }
     }
     let build = JobOptions { keep_loops: true, ..JobOptions::new(input, LIMITS, "/disk".into()) };
     let built = "/out/built";
