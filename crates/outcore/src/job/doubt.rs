@@ -39,7 +39,9 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
     let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
     let is_comparable = !is_density && options.resolution == [1.0];
     // Starts do not agree on communities that are there by chance.
-    let is_found_again = found.trial_agreement.is_some_and(|share| share >= AGREE);
+    // A start that keeps all nodes together agrees with any other: the numbers of communities must be alike, too.
+    let is_found_again =
+        found.trial_agreement.is_some_and(|share| share >= AGREE) && !counts_differ(found);
     if let Some(chance) = found.chance_modularity.filter(|_| is_comparable && !is_found_again)
         && found.modularity <= CHANCE * chance
     {
@@ -54,19 +56,16 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
 /// Returns the reason to doubt that other starts would give the same communities, if any.
 fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
     let counts = &found.trial_community_counts;
-    let (least, most) = (counts.iter().min(), counts.iter().max());
     match found.trial_agreement {
         Some(share) if share < AGREE => Some(format!(
             "starts disagree: {:.1} % of the nodes stay with their communities from one start to another on average",
             100.0 * share
         )),
-        Some(_) => {
-            let (&least, &most) = least.zip(most)?;
-            ((most - least) as f64 > COUNTS * most as f64).then(|| format!(
-                "starts disagree on the number of communities: from {} to {}, which are merged in one start and apart in another",
-                format_count(least), format_count(most)
-            ))
-        }
+        Some(_) => counts_differ(found).then(|| format!(
+            "starts disagree on the number of communities: from {} to {}, which are merged in one start and apart in another",
+            format_count(counts.iter().copied().min().unwrap_or(0)),
+            format_count(counts.iter().copied().max().unwrap_or(0))
+        )),
         None if found.trials > 1 => found.trial_losses.iter().any(|&loss| loss > 0.0).then(|| {
             format!(
                 "only one of {} found these communities: the others are more than 2 % worse",
@@ -75,6 +74,13 @@ fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
         }),
         None => alone(options),
     }
+}
+
+/// Returns whether starts disagree on the number of communities.
+fn counts_differ(found: &Communities) -> bool {
+    let counts = &found.trial_community_counts;
+    let (least, most) = (counts.iter().min(), counts.iter().max());
+    least.zip(most).is_some_and(|(least, most)| (most - least) as f64 > COUNTS * *most as f64)
 }
 
 /// Says that there was one start, if another number was asked for or none.
@@ -153,7 +159,8 @@ mod tests {
             let options = ClusterOptions { method, ..ClusterOptions::default() };
             for degree in [6, 10] {
                 let doubts = doubted(&random(2000, degree), &options);
-                assert_eq!(doubts, ["starts disagree:", "modularity is"], "{method:?}, {degree}");
+                let doubts: Vec<_> = doubts.iter().map(|text| text.trim_end_matches(':')).collect();
+                assert_eq!(doubts, ["starts disagree", "modularity is"], "{method:?}, {degree}");
             }
         }
     }
@@ -193,8 +200,13 @@ mod tests {
         let edges = planted(4, 500, 10, 14);
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
-        assert!(found.modularity <= CHANCE * found.chance_modularity.unwrap());
+        // As in sparse graphs, where the estimate for a random graph is as high.
+        let found = Communities { chance_modularity: Some(found.modularity), ..found };
         assert_eq!(doubts(&options, &found), Vec::<String>::new());
+        let merged = Communities { trial_community_counts: vec![1, 4], ..found.clone() };
+        assert_eq!(doubts(&options, &merged).len(), 2, "a start that keeps all together agrees");
+        let apart = Communities { trial_agreement: Some(0.5), ..found };
+        assert_eq!(doubts(&options, &apart).len(), 2);
     }
 
     #[test]
