@@ -127,10 +127,8 @@ proptest! {
         prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
         let swept = found.sweeps_reported.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
         // Starts, their combinations, and at most three rounds of four perturbations.
-        // If all nodes stay together, modularity is compared.
-        let searches = u64::from(2 * trials + 2) + if trials > 1 { 12 } else { 0 };
-        // Merging whole communities takes four scans in a cycle, dissolving small ones four in all.
-        let others = searches * (6 + 8 * u64::from(cycles));
+        let searches = u64::from(2 * trials + 1) + if trials > 1 { 12 } else { 0 };
+        let others = searches * (2 + 4 * u64::from(cycles));
         prop_assert!(found.scans <= swept.count() as u64 + others);
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);

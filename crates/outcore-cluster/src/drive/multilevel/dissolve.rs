@@ -19,7 +19,7 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use outcore_io::units::format_counted;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of nodes of a small community.
 pub(crate) const SMALL: u32 = 16;
@@ -123,7 +123,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if self.job.size_class() == SizeClass::Large || self.given.is_some() {
             return Ok(state);
         }
-        let mut labels = state.into_labels();
+        // Most results have no such communities, which their sizes tell without a scan.
+        let mut labels: Vec<u32> = state.labels.iter().map(|label| label.load(Relaxed)).collect();
+        if small_communities(&labels, |_| 0, u64::MAX).is_none() {
+            return Ok(state);
+        }
+        drop(state);
         let communities = match level.graph().is_weighted() {
             true => self.fragments::<f64>(level, &labels)?,
             false => self.fragments::<u32>(level, &labels)?,

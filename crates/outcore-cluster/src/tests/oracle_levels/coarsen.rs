@@ -66,9 +66,9 @@ impl OracleLevels {
     }
 }
 
-/// Perturbations that are tried, and the largest relative change of a weight: a few times its rounding.
+/// Perturbations that are tried, and the largest relative change of a weight: the bound of its rounding.
 const TIES: u64 = 16;
-const PERTURBED: f64 = 1e-6;
+const PERTURBED: f64 = 4.0 / (1 << 24) as f64;
 
 /// Changes each weight a little, the same in both directions.
 fn perturbed(nodes: &[Node], turn: u64) -> Vec<Node> {
