@@ -111,8 +111,9 @@ fn solve(system: &mut [Vec<f64>]) -> Vec<f64> {
                 continue;
             }
             let factor = system[row][column] / system[column][column];
-            for at in column..=count {
-                system[row][at] -= factor * system[column][at];
+            let pivot = system[column].clone();
+            for (value, of_pivot) in system[row].iter_mut().zip(&pivot).skip(column) {
+                *value -= factor * of_pivot;
             }
         }
     }

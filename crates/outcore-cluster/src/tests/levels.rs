@@ -99,8 +99,12 @@ proptest! {
         };
         oracle.max_size = max_size.filter(|&most| most < edges.node_count);
         oracle.seeding = seeding;
-        let labels = oracle.cluster(&level(&edges, method));
+        let levels = level(&edges, method);
+        let labels = oracle.cluster(&levels);
         let expected = edges.oracle(&graph, &options).finish(&labels);
+        // Where the map equation keeps all nodes together, modularity is maximized for a comparison.
+        let is_compared = method == Method::MapEquation && labels.len() > 1 && labels.iter().all(|&label| label == labels[0]);
+        let compared = is_compared.then(|| oracle.compared(&levels));
         let limits = as_size(size);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..limits };
         let mut first: Option<Communities> = None;
@@ -128,7 +132,11 @@ proptest! {
         let swept = found.sweeps_reported.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
         // Starts, their combinations, and at most three rounds of four perturbations.
         let searches = u64::from(2 * trials + 1) + if trials > 1 { 12 } else { 0 };
-        let others = searches * (2 + 4 * u64::from(cycles));
+        let mut others = searches * (2 + 4 * u64::from(cycles));
+        prop_assert_eq!(found.divided.map(|(_, count)| count), compared.map(|(count, _)| count));
+        if let Some((_, sweeps)) = compared {
+            others += u64::from(sweeps) + 2 + 4 * u64::from(cycles);
+        }
         prop_assert!(found.scans <= swept.count() as u64 + others);
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);

@@ -22,70 +22,66 @@ fn levels(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
     groups
 }
 
-/// Code length of nested levels by its definition: entropies of codebooks, where an only child is no module.
-fn length(edges: &Edges, levels: &[Vec<u32>]) -> f64 {
-    let mut flows = Vec::new();
-    for ((a, b), weight) in edges.arcs() {
-        // Both directions of an edge are listed, and a loop once, as a walk takes it.
-        flows.push((a as usize, b as usize, Weight::from_code(weight).value()));
+/// Steps of a walk from node to node, with the share of each, and the number of nodes.
+struct Walk {
+    steps: Vec<(usize, usize, f64)>,
+    node_count: usize,
+}
+
+impl Walk {
+    /// Returns the walk over edges: each in both directions, and a loop once.
+    fn of(edges: &Edges) -> Self {
+        let weight = |code| Weight::from_code(code).value();
+        let total: f64 = edges.arcs().into_values().map(weight).sum();
+        let steps = edges
+            .arcs()
+            .into_iter()
+            .map(|((a, b), code)| (a as usize, b as usize, weight(code) / total));
+        Self { steps: steps.collect(), node_count: edges.node_count as usize }
     }
-    let total: f64 = flows.iter().map(|flow| flow.2).sum();
-    if total == 0.0 {
-        return 0.0;
+
+    /// Returns the code length of nested levels by its definition: entropies of codebooks, where an only child is no
+    /// module.
+    fn length(&self, levels: &[Vec<u32>]) -> f64 {
+        if self.steps.is_empty() {
+            return 0.0;
+        }
+        let all: Vec<usize> = (0..self.node_count).collect();
+        self.codebook(&all, None, levels)
     }
-    let visits = |inside: &dyn Fn(usize) -> bool| -> Vec<f64> {
-        let mut visits = vec![0.0; edges.node_count as usize];
-        flows
-            .iter()
-            .filter(|flow| inside(flow.0))
-            .for_each(|flow| visits[flow.0] += flow.2 / total);
-        visits
-    };
-    let exit = |inside: &dyn Fn(usize) -> bool| -> f64 {
-        flows
-            .iter()
-            .filter(|flow| inside(flow.0) && !inside(flow.1))
-            .map(|flow| flow.2 / total)
-            .sum()
-    };
-    let entropy = |rates: &[f64]| -> f64 {
-        let sum: f64 = rates.iter().sum();
-        rates.iter().filter(|rate| **rate > 0.0).map(|rate| -rate * (rate / sum).log2()).sum()
-    };
-    fn book(
-        nodes: &[usize],
-        outer: Option<f64>,
-        levels: &[Vec<u32>],
-        (visits, exit, entropy): (
-            &dyn Fn(&dyn Fn(usize) -> bool) -> Vec<f64>,
-            &dyn Fn(&dyn Fn(usize) -> bool) -> f64,
-            &dyn Fn(&[f64]) -> f64,
-        ),
-    ) -> f64 {
+
+    fn codebook(&self, nodes: &[usize], outer: Option<f64>, levels: &[Vec<u32>]) -> f64 {
         let mut rates: Vec<f64> = outer.into_iter().collect();
         let Some((level, below)) = levels.split_first() else {
-            let inside = |node| nodes.contains(&node);
-            rates.extend(visits(&inside));
+            rates.extend(nodes.iter().map(|&node| self.share(|a, _| a == node)));
             return entropy(&rates);
         };
         let mut modules: Vec<u32> = nodes.iter().map(|&node| level[node]).collect();
         modules.sort_unstable();
         modules.dedup();
         if modules.len() == 1 && outer.is_some() {
-            return book(nodes, outer, below, (visits, exit, entropy));
+            return self.codebook(nodes, outer, below);
         }
         let mut sum = 0.0;
         for module in modules {
             let own: Vec<usize> =
                 nodes.iter().copied().filter(|&node| level[node] == module).collect();
-            let leaves = exit(&|node| own.contains(&node));
+            let leaves = self.share(|a, b| own.contains(&a) && !own.contains(&b));
             rates.push(leaves);
-            sum += book(&own, Some(leaves), below, (visits, exit, entropy));
+            sum += self.codebook(&own, Some(leaves), below);
         }
         sum + entropy(&rates)
     }
-    let all: Vec<usize> = (0..edges.node_count as usize).collect();
-    book(&all, None, levels, (&visits, &exit, &entropy))
+
+    /// Returns the share of the steps for which this holds.
+    fn share(&self, is_one: impl Fn(usize, usize) -> bool) -> f64 {
+        self.steps.iter().filter(|step| is_one(step.0, step.1)).map(|step| step.2).sum()
+    }
+}
+
+fn entropy(rates: &[f64]) -> f64 {
+    let sum: f64 = rates.iter().sum();
+    rates.iter().filter(|rate| **rate > 0.0).map(|rate| -rate * (rate / sum).log2()).sum()
 }
 
 fn undirected() -> impl Strategy<Value = Edges> {
@@ -152,7 +148,7 @@ proptest! {
         }
         let (found, levels) = first.unwrap();
         let tree = found.tree.clone().unwrap();
-        prop_assert!((tree.code_length - length(&edges, &levels)).abs() < 1e-9, "{tree:?} {}", length(&edges, &levels));
+        prop_assert!((tree.code_length - Walk::of(&edges).length(&levels)).abs() < 1e-9, "{tree:?} {}", Walk::of(&edges).length(&levels));
         prop_assert_eq!(tree.levels[0].module_count, found.community_count);
         if let Some(top) = found.code_length {
             prop_assert!((tree.levels[0].code_length - top).abs() < 1e-9);

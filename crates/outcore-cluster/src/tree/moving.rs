@@ -345,7 +345,7 @@ fn shuffled(count: usize, seed: u64) -> Vec<u32> {
     let hash = Hash::new(seed);
     let mut order: Vec<u32> = (0..count as u32).collect();
     for at in (1..count).rev() {
-        let other = u128::from(hash.of(at as u64, 0)) * (at as u128 + 1) >> 64;
+        let other = (u128::from(hash.of(at as u64, 0)) * (at as u128 + 1)) >> 64;
         order.swap(at, other as usize);
     }
     order

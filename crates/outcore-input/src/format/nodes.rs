@@ -22,6 +22,8 @@ const CANDIDATES: [Delimiter; 5] = [
 ];
 /// Separator of no columns: lines do not have it.
 const WHOLE_LINE: Delimiter = Delimiter::Byte(b'\n');
+/// Name of the column of nodes in a list that `outcore export` writes.
+const EXPORTED: &[u8] = b"node";
 
 /// Detects the format of a list of nodes, whose `options.delimiter` is that of the edges: names do not have it.
 ///
@@ -39,8 +41,7 @@ pub(super) fn detect(
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
-    let named = (!is_fasta && options.header != Header::No).then(|| named_column(&sample.lines));
-    let named = named.flatten();
+    let named = if is_fasta { None } else { named_column(&sample.lines, options.header) };
     if named.is_none() && !is_fasta {
         refuse_columns(&sample.lines, path, options)?;
     }
@@ -60,19 +61,21 @@ pub(super) fn detect(
 }
 
 /// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as
-/// many columns, most of them at least.
-fn named_column(lines: &[&[u8]]) -> Option<(Delimiter, usize)> {
+/// many columns, most of them at least. Without headers, only the word that an export writes above its nodes is one:
+/// text of edges has no header there, so that it is read with `--header no`.
+fn named_column(lines: &[&[u8]], header: Header) -> Option<(Delimiter, usize)> {
     let (first, body) = lines.split_first()?;
+    let may_name = |name: &[u8]| header != Header::No || name == EXPORTED;
     let of_table = CANDIDATES.into_iter().find_map(|delimiter| {
         let header = split_by(delimiter, first);
         let is_row = |line: &&&[u8]| split_by(delimiter, line).len() == header.len();
         let fits = 2 * body.iter().filter(is_row).count() >= body.len();
         let is_table = header.len() >= 2 && fits;
         let column = is_table.then(|| names::node_column(&header)).flatten()?;
-        Some((delimiter, column))
+        may_name(header[column]).then_some((delimiter, column))
     });
     let only = unquoted(first.trim_ascii());
-    let is_named = || !body.is_empty() && names::is_node_name(only);
+    let is_named = || !body.is_empty() && names::is_node_name(only) && may_name(only);
     of_table.or_else(|| is_named().then_some((WHOLE_LINE, 0)))
 }
 

@@ -234,6 +234,8 @@ fn a_node_list_has_its_own_columns() {
     }
     let no = |options: &mut InputOptions| options.header = Header::No;
     assert_eq!(listed(b"a\tb\n", b"id\nx\n", no, TINY).unwrap().0, [b"id".to_vec(), b"x".to_vec()]);
+    // The header that an export writes is one also where text of edges has none.
+    assert_eq!(listed(b"a\tb\n", b"node\nx\n", no, TINY).unwrap().0, [b"x".to_vec()]);
 }
 
 #[test]

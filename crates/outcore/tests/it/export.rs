@@ -6,7 +6,7 @@ use crate::common::{MIB, files_of};
 use outcore::budget::Limits;
 use outcore::export::ExportFormat;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
-use outcore::input::{Column, CommunityInput, InputOptions};
+use outcore::input::{Column, CommunityInput, Header, InputOptions};
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files};
 use outcore::job::{self, ExportOptions, ExportReport, JobOptions};
@@ -124,6 +124,7 @@ fn round_trip(files: &Files, known: &Known, output: &str) -> Result<(ExportRepor
         let is_weighted = known.edges.values().any(|&code| code != Weight::ONE.code());
         let columns = 1..=if is_weighted { 3 } else { 2 };
         input.columns = Some(columns.map(Column::Number).collect());
+        input.header = Header::No;
     }
     let build = JobOptions { keep_loops: true, ..JobOptions::new(input, LIMITS, "/disk".into()) };
     let built = "/out/built";

@@ -70,7 +70,7 @@ impl ClusterJob<'_> {
         let first = parents.len() as u32;
         parents.extend(of_community);
         self.detail("searching for modules inside communities")?;
-        let found = self.divide_parts::<S>(source, &parts)?;
+        let found = self.divide_parts(source, &parts)?;
         let Parts { of: mut leaves, count, .. } = parts;
         leaves.iter_mut().for_each(|community| *community += first);
         let mut tree = ModuleTree { parents, leaves };
@@ -188,11 +188,7 @@ impl ClusterJob<'_> {
     }
 
     /// Divides each community by itself.
-    fn divide_parts<S: Sum>(
-        &self,
-        source: &mut BlockSource<'_>,
-        parts: &Parts,
-    ) -> Result<Vec<Divided>> {
+    fn divide_parts(&self, source: &mut BlockSource<'_>, parts: &Parts) -> Result<Vec<Divided>> {
         let members = Members::new(&parts.of, parts.count);
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());

@@ -7,7 +7,7 @@ use crate::{Method, Seeding};
 use outcore_graph::weight::{RELATIVE_TOLERANCE, Weight};
 use outcore_testkit::Edges;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 mod coarsen;
@@ -154,6 +154,16 @@ impl OracleLevels {
         let input: Vec<u32> = (0..labels.len() as u32).collect();
         self.find_waiting(level, 0, self.seed, &input);
         labels
+    }
+
+    /// Returns the number of communities that maximize modularity, and the number of sweeps to find them.
+    pub(crate) fn compared(&self, level: &OracleLevel) -> (u64, u32) {
+        let cycles = if self.size == OracleSize::Small { self.cycles } else { 1 };
+        let mut other = Self::new((Method::Modularity, 1.0), cycles, self.seed);
+        (other.max_size, other.size, other.sweeps) = (self.max_size, self.size, self.sweeps);
+        other.node_count = self.node_count;
+        let labels: BTreeSet<u32> = other.begin(level, 0, self.seed).into_iter().collect();
+        (labels.len() as u64, other.sweeps - self.sweeps)
     }
 
     fn find_waiting(&mut self, level: &OracleLevel, number: u64, seed: u64, groups: &[u32]) {

@@ -295,10 +295,12 @@ fn is_header(
         let mut values = body.iter().filter_map(|row| row.get(at)).peekable();
         values.peek().is_some() && values.all(|value| is_value(&value))
     };
+    // What recurs in other lines is the name of a node.
+    let recurs = || body.iter().flatten().any(|field| first.contains(field));
     // A weight that is missing in some lines is still a number; a name is one only if all names are.
     let is_over_values = |at: usize| {
         let is_number = at > 1 && kinds.get(at) == Some(&ColumnKind::Number);
-        is_word(first[at]) && (is_number || body.len() > 1 && are_values(at))
+        is_word(first[at]) && (is_number || body.len() > 1 && are_values(at) && !recurs())
     };
     if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
         return Some(true);
@@ -307,7 +309,6 @@ fn is_header(
         return None;
     }
     let is_of_names = |field: &&[u8]| names::is_header_word(field);
-    let recurs = || body.iter().flatten().any(|field| first.contains(field));
     match first.iter().filter(|field| is_of_names(field)).count() {
         0 if body.len() > 1 && names::begins_generic(first) && !recurs() => None,
         0 => Some(false),
