@@ -25,6 +25,7 @@ TRIALS = 5
 RATIO = 1.002
 # Two sums of the same numbers in different orders.
 ROUNDING = 1e-9
+LEVELS = ("--levels", "tree")
 BOTH = {"unrecorded": "", "recorded": "--recorded-teleportation"}
 
 
@@ -90,10 +91,12 @@ def directed(runs: Runs, result: results.Result, smoke: bool) -> None:
         for name, option in BOTH.items():
             options = ["--directed", "--self-loops", "keep", *([option] if option else [])]
             ours, _ = runs.cluster(path, "directed.tree", *options)
-            flags = f"--directed --two-level {option}"
-            length, best = peers.infomap_of(path, flags, ours), peers.best_infomap(path, flags, TRIALS, runs.cache)
-            row |= {name: length, f"Infomap, {name}": best}
-            result.check(f"{path.stem}, {name}: code length / Infomap's", length / best, RATIO, unit="x")
+            for levels, file in (("--two-level", ours), ("", runs.cluster(path, "all.tree", *options, *LEVELS)[0])):
+                flags = f"--directed {levels} {option}"
+                length, best = peers.infomap_of(path, flags, file), peers.best_infomap(path, flags, TRIALS, runs.cache)
+                what = name if levels else f"{name}, tree"
+                row |= {what: length, f"Infomap, {what}": best}
+                result.check(f"{path.stem}, {what}: code length / Infomap's", length / best, RATIO, unit="x")
         _, found = runs.cluster(path, "m.tsv", "--directed", "--self-loops", "keep", "--method", "modularity")
         best = peers.best_directed_modularity(path, TRIALS)
         ratio = float(found["modularity"]) / best  # type: ignore[arg-type]

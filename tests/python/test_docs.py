@@ -439,7 +439,8 @@ def fields(value: object, name: str = "") -> set[str]:
 def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runner) -> None:
     status, output = runner.shell(
         "cp tests/graphs/karate.tsv . && outcore build karate.tsv -o karate.graph -q\n"
-        "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q"
+        "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q &&"
+        "outcore cluster yeast.graph --levels tree --trials 1 -o yeast.tree -q"
     )
     assert status == 0, output
     found: set[str] = set()
@@ -464,6 +465,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "plan karate.tsv --json --build --append karate.graph",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q "
         "--well-connected",
+        "score yeast.graph yeast.tree --json -q",
         "compare tests/graphs/karate.truth.tsv c.tsv --json -q",
     ]:
         status, output = runner.shell(f"outcore {command}")

@@ -102,6 +102,12 @@ fn table(report: &ScoreReport) -> String {
         format!("{length:.6} bits per step, {undivided:.6} in one community")
     };
     row("code length", &lengths.map_or_else(String::new, bits));
+    if let Some(tree) = &report.tree {
+        let modules: u64 = tree.levels.iter().map(|level| level.module_count).sum();
+        let modules = format_counted(modules, "module", "modules");
+        let levels = format_counted(u64::from(tree.depth), "level", "levels");
+        row("tree", &format!("{:.6} bits per step, {modules} in {levels}", tree.code_length));
+    }
     row("CPM", &format!("{} with resolution {}", seven_digits(quality.cpm), quality.resolution));
     row("coverage", &format!("{:.6}", quality.coverage));
     let conductance = quality.conductance_mean.zip(quality.conductance_max);

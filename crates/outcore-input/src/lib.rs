@@ -341,6 +341,12 @@ impl EdgeReader {
         self.formats.iter().any(|file| file.facts.is_search)
     }
 
+    /// Returns whether nodes have paths in a tree of modules, of which a community is a part; see
+    /// [`CommunityInput::depth`].
+    pub fn has_paths(&self) -> bool {
+        self.formats.iter().any(|file| file.facts.has_paths)
+    }
+
     /// Fills `batch` with the next chunks in file order, parsed on the current rayon pool. Returns `false` at the end
     /// of the last file.
     ///

@@ -95,6 +95,8 @@ pub(crate) struct SourceFacts {
     pub(crate) nodes: Vec<NumberedNodes>,
     /// Whether it holds hits of a search, with scores as weights.
     pub(crate) is_search: bool,
+    /// Whether nodes have paths, from the module at the top down.
+    pub(crate) has_paths: bool,
 }
 
 /// One file, as found when the reader was opened.

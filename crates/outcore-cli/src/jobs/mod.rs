@@ -63,9 +63,6 @@ pub(crate) fn cluster(
     let communities = read.input(input.reading.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
     let options = ClusterOptions { levels, ..options };
-    if input.directed {
-        options.check_directed()?;
-    }
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
     // Those who want a table of the communities may draw them, too.

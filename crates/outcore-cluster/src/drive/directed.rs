@@ -35,6 +35,7 @@ use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 impl ClusterJob<'_> {
     /// Finds the communities of a directed graph by a method with several levels, at each resolution.
@@ -49,6 +50,7 @@ impl ClusterJob<'_> {
         saves.find(self.observer)?;
         let source = &mut self.blocks(self.rest());
         let (network, holdings) = self.network(objective, source)?;
+        let holdings = Arc::new(holdings);
         let mean = match objective {
             LevelObjective::Density { by_mean_weight: true, .. } => {
                 self.mean_weight::<S>(source)?
@@ -65,16 +67,17 @@ impl ClusterJob<'_> {
         let blocks = job.blocks(rest / 2);
         let blocks = &mut if given.initial.is_empty() { blocks.roomy(roomy(rest)) } else { blocks };
         let is_recorded = self.options.recorded_teleportation;
+        let held = holdings.clone();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(&job, job.usual_start(), None);
                 let rules = &[((), job.most())];
                 if is_recorded {
                     type O = Capped<DirectedCodeLength<NodeFlow>>;
-                    multilevel::find::<O>(&job, rules, starts, given, holdings, blocks, saves)?
+                    multilevel::find::<O>(&job, rules, starts, given, held, blocks, saves)?
                 } else {
                     type O = Capped<DirectedCodeLength<Drift>>;
-                    multilevel::find::<O>(&job, rules, starts, given, holdings, blocks, saves)?
+                    multilevel::find::<O>(&job, rules, starts, given, held, blocks, saves)?
                 }
             }
             LevelObjective::Density { null, .. } => {
@@ -86,18 +89,25 @@ impl ClusterJob<'_> {
                 let starts = Starts::new(&job, job.usual_start(), Some(rules[0].0));
                 if let Null::Count(_) = null(1.0) {
                     type O = Capped<Density>;
-                    multilevel::find::<O>(&job, &rules, starts, given, holdings, blocks, saves)?
+                    multilevel::find::<O>(&job, &rules, starts, given, held, blocks, saves)?
                 } else {
                     type O = Capped<DriftDensity>;
-                    multilevel::find::<O>(&job, &rules, starts, given, holdings, blocks, saves)?
+                    multilevel::find::<O>(&job, &rules, starts, given, held, blocks, saves)?
                 }
             }
         };
+        let mut outcomes = self.in_order(outcomes);
+        if self.options.finds_tree() {
+            for outcome in &mut outcomes {
+                job.nest::<f64>(blocks, &holdings, outcome)?;
+            }
+        }
+        drop(holdings);
         source.count_from(source.scans() + blocks.scans());
         let directory = network.directory().to_path_buf();
         drop(network);
         self.graph.files().discard(&directory);
-        self.finish_all::<S>(source, self.in_order(outcomes), None, saves)
+        self.finish_all::<S>(source, outcomes, None, saves)
     }
 
     /// Writes the graph of flow that the sweeps see, and returns it with what its nodes hold.
@@ -163,7 +173,8 @@ impl ClusterJob<'_> {
         Ok(ClusterJob { graph: network, fit, needed, limits, ..*self })
     }
 
-    /// Computes the code length of communities of the directed graph, if the map equation was the objective.
+    /// Computes the code length of communities of the directed graph, and of their tree, if the map equation was the
+    /// objective.
     pub(super) fn with_code_lengths(
         &self,
         source: &mut BlockSource<'_>,
@@ -191,6 +202,9 @@ impl ClusterJob<'_> {
             let tick = |_: &_| notify(self.observer, Event::Advance { done: found.arcs_visited });
             let (length, undivided) = code_lengths(source, labels, &rates, tick)?;
             (found.code_length, found.undivided_length) = (Some(length), Some(undivided));
+            if self.options.finds_tree() {
+                found.tree = Some(self.measure_final(source, found, &rates)?);
+            }
         }
         files.discard(&path);
         Ok(all)

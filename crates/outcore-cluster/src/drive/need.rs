@@ -7,6 +7,7 @@ use super::multilevel::StartCounts;
 use super::{components, intervals, multilevel, nested, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
+use crate::flow::rates::VisitRates;
 use crate::kernel::holdings::{Drift, NodeFlow};
 use crate::methods::options::ClusterOptions;
 use crate::methods::table::{LevelObjective, LevelSpec, METHODS, MethodOption, Procedure};
@@ -85,7 +86,8 @@ impl ClusterOptions {
         }
         if self.finds_tree() {
             let (nodes, arcs) = (graph.node_count(), graph.arc_count());
-            memory.node_bytes = memory.node_bytes.max(nested::node_bytes() * nodes);
+            let rates = if graph.is_directed() { VisitRates::NODE_BYTES } else { 0 };
+            memory.node_bytes = memory.node_bytes.max((nested::node_bytes() + rates) * nodes);
             memory.scratch_bytes += self.tree_bytes(nodes, arcs);
         }
         memory

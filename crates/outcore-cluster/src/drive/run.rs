@@ -10,7 +10,7 @@ use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::{Communities, summary};
 use crate::kernel::cache::BlockSource;
-use crate::kernel::holdings::Holdings;
+use crate::kernel::holdings::{Holdings, NO_HOLDINGS};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::objectives::cap::Capped;
@@ -26,6 +26,7 @@ use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::{Event, Observer, Stage, notify};
 use outcore_io::units::format_count;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
 /// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
@@ -87,9 +88,6 @@ pub(crate) fn cluster_within(
             "use {}, or build the graph without {DIRECTED}",
             METHOD.of("label-propagation")
         )));
-    }
-    if graph.is_directed() {
-        options.check_directed()?;
     }
     if options.recorded_teleportation && !graph.is_directed() {
         let path = graph.directory().display();
@@ -230,7 +228,7 @@ impl ClusterJob<'_> {
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
         let (start, resolutions) = (self.usual_start(), self.resolutions());
-        let (most, none) = (self.most(), Holdings::default());
+        let (most, none) = (self.most(), Arc::<Holdings>::default());
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, start, None);
@@ -245,7 +243,13 @@ impl ClusterJob<'_> {
                 let starts = Starts::new(self, start, Some(rules[0].0));
                 match self.drifts_of_kinds(rules[0].0, source)? {
                     Some(drifts) => multilevel::find::<Capped<DriftDensity>>(
-                        self, &rules, starts, given, drifts, source, saves,
+                        self,
+                        &rules,
+                        starts,
+                        given,
+                        drifts.into(),
+                        source,
+                        saves,
                     )?,
                     None => multilevel::find::<Capped<Density>>(
                         self, &rules, starts, given, none, source, saves,
@@ -255,7 +259,9 @@ impl ClusterJob<'_> {
         };
         let mut outcomes = self.in_order(outcomes);
         if self.options.finds_tree() {
-            outcomes.iter_mut().try_for_each(|outcome| self.nest::<S>(source, outcome))?;
+            outcomes
+                .iter_mut()
+                .try_for_each(|outcome| self.nest::<S>(source, &NO_HOLDINGS, outcome))?;
         }
         self.finish_all::<S>(source, outcomes, None, saves)
     }

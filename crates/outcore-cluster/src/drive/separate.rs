@@ -12,7 +12,9 @@ use crate::finish::closing::{Finish, SweptLabels};
 use crate::finish::communities::Communities;
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::{CutRound, Separation};
+use crate::finish::tree::Links;
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::NO_HOLDINGS;
 use crate::methods::connected::WellConnected;
 use crate::methods::table::LevelSpec;
 use crate::store::saves::Saves;
@@ -64,7 +66,8 @@ impl ClusterJob<'_> {
         let mut all = self.with_code_lengths(source, found)?;
         if self.options.finds_tree() {
             for found in all.iter_mut().filter(|found| found.tree.is_none()) {
-                found.tree = Some(self.measure_final::<S>(source, found)?);
+                let flow = &Links::<S>::new(&NO_HOLDINGS);
+                found.tree = Some(self.measure_final(source, found, flow)?);
             }
         }
         Ok(all)

@@ -1,16 +1,22 @@
 //! Exact code length of a tree of modules on a graph, from one scan.
 //!
-//! Memory: 4 bytes per node for its leaf module, 60 bytes per module, and 8 per node of a block and level. Time: a step
-//! per arc and level that its ends do not share. Sums are added up in node order, so they do not depend on threads.
+//! Memory: 4 bytes per node for its leaf module, [`MODULE_BYTES`], and 8 per node of a block and level. Time: a step per
+//! arc and level that its ends do not share. Sums are added up in node order, so they do not depend on threads.
 
 use crate::base::logarithm::{log2, plogp};
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::table::Sum;
+use crate::flow::rates::VisitRates;
 use crate::kernel::cache::BlockSource;
-use crate::tree::{Codebooks, Flow, LOOP_ENDS, ModuleTree, NONE, NodeFlow, TreeSums, Walk};
+use crate::kernel::holdings::Holdings;
+use crate::tree::{Codebooks, Flow, LOOP_ENDS, ModuleTree, NONE, TreeSums, Walk};
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// Maximum number of bytes per module, those of creating the tree from labels included.
+pub(crate) const MODULE_BYTES: u64 = 128;
 
 /// Level of a tree: its modules, and the code length if all that is below them is joined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -47,37 +53,104 @@ impl TreeLength {
     }
 }
 
-/// Links of a node: its strength, and the part of it inside the module at each depth of its branch.
-struct BranchSums {
-    strength: f64,
-    loops: f64,
+/// Flow of the nodes and arcs of a graph.
+pub(crate) trait GraphFlow: Sync {
+    /// Returns the flow of a node of a block, and passes the flow of each of its arcs to `each`, with the other end, so
+    /// that a link has it at both ends, or twice at one of them.
+    ///
+    /// # Errors
+    /// Those of decoding.
+    fn visit(
+        &self,
+        block: &Block,
+        local: usize,
+        scratch: &mut ArcScratch,
+        each: impl FnMut(u32, f64),
+    ) -> Result<Flow>;
 }
 
-/// Scans a graph; returns the codebooks of a tree over its nodes. `flow` has the direction of the flow of each node.
+/// Flow of an undirected graph, in units of weight, whose nodes have drifts if it is that of a directed one.
+pub(crate) struct Links<'h, S> {
+    holdings: &'h Holdings,
+    walk: Walk,
+    weights: PhantomData<fn() -> S>,
+}
+
+impl<'h, S> Links<'h, S> {
+    pub(crate) fn new(holdings: &'h Holdings) -> Self {
+        Self { holdings, walk: Walk::of(holdings), weights: PhantomData }
+    }
+}
+
+impl<S: Sum> GraphFlow for Links<'_, S> {
+    fn visit(
+        &self,
+        block: &Block,
+        local: usize,
+        scratch: &mut ArcScratch,
+        mut each: impl FnMut(u32, f64),
+    ) -> Result<Flow> {
+        let mut cut = S::default();
+        block.for_each_segment(local, scratch, |targets, codes| {
+            S::for_each(targets, codes, |target, weight: S| {
+                cut += weight;
+                each(target, weight.value());
+            });
+        })?;
+        let node = block.first_node() as usize + local;
+        let links = (cut.value(), LOOP_ENDS * block.self_loop(local));
+        Ok(self.walk.flow_of(links, self.holdings.flow(node)))
+    }
+}
+
+impl GraphFlow for VisitRates {
+    fn visit(
+        &self,
+        block: &Block,
+        local: usize,
+        scratch: &mut ArcScratch,
+        mut each: impl FnMut(u32, f64),
+    ) -> Result<Flow> {
+        let at = self.at(block, local, scratch)?;
+        block.for_each_segment(local, scratch, |sources, codes| {
+            f64::for_each(sources, codes, |source, weight| {
+                each(source, 2.0 * weight * self.per_weight(source));
+            });
+        })?;
+        let own = block.self_loop(local) * self.per_weight(block.first_node() + local as u32);
+        Ok(Flow {
+            rate: at.visits,
+            cut: (at.enters - own) + (at.leaves - own),
+            drift: at.leaves - at.enters,
+            teleport: at.teleports,
+        })
+    }
+}
+
+/// Scans a graph; returns the codebooks of a tree over its nodes.
 ///
 /// # Errors
 /// Those of reading and of `tick`.
-pub(crate) fn codebooks_of<S: Sum>(
+pub(crate) fn codebooks_of(
     source: &mut BlockSource<'_>,
     tree: &ModuleTree,
-    walk: &Walk,
-    flow: impl Fn(u32) -> NodeFlow,
+    flow: &impl GraphFlow,
     mut tick: impl FnMut() -> Result<()>,
 ) -> Result<Codebooks> {
     let mut sums = TreeSums::new(&tree.parents);
     let stride = sums.depths().iter().copied().max().unwrap_or(0) as usize;
     let scratch = PerThread::new(ArcScratch::default);
-    let (mut nodes, mut inside): (Vec<BranchSums>, Vec<f64>) = (Vec::new(), Vec::new());
-    let (mut total, mut of_nodes, mut unit) = (0.0, 0.0, 0.0);
+    let (mut nodes, mut inside): (Vec<Flow>, Vec<f64>) = (Vec::new(), Vec::new());
+    let (mut of_nodes, mut unit, mut teleport) = (0.0, 0.0, 0.0);
     source.for_all(|block| {
         tick()?;
         let count = block.node_count();
         nodes.clear();
-        nodes.resize_with(count, || BranchSums { strength: 0.0, loops: 0.0 });
+        nodes.resize(count, Flow::default());
         inside.clear();
         inside.resize(count * stride, 0.0);
         let piece = piece_nodes(count, block.arc_count());
-        let mut parts: Vec<(&mut [BranchSums], &mut [f64])> =
+        let mut parts: Vec<(&mut [Flow], &mut [f64])> =
             nodes.chunks_mut(piece).zip(inside.chunks_mut((piece * stride).max(1))).collect();
         for_chunks(&mut parts, 1, |at, parts| {
             scratch.with(|scratch| {
@@ -85,65 +158,43 @@ pub(crate) fn codebooks_of<S: Sum>(
                     nodes.iter_mut().zip(inside.chunks_mut(stride.max(1)))
                 });
                 for (local, (node, inside)) in (at * piece..).zip(each) {
-                    add_links::<S>(block, local, tree, &sums, (node, inside), scratch)?;
+                    let leaf = tree.leaves[block.first_node() as usize + local];
+                    *node = flow.visit(block, local, scratch, |target, flow| {
+                        let module = sums.lowest_common(leaf, tree.leaves[target as usize]);
+                        if module != NONE {
+                            inside[sums.depths()[module as usize] as usize - 1] += flow;
+                        }
+                    })?;
                 }
                 Ok(())
             })
         })?;
         drop(parts);
-        for (at, node) in nodes.iter().enumerate() {
-            let id = block.first_node() + at as u32;
-            let NodeFlow { drift, teleport } = flow(id);
-            let strength = node.strength + LOOP_ENDS * node.loops;
-            let leaf = tree.leaves[id as usize];
-            let rate = walk.visits(strength, drift, teleport);
-            total += strength;
+        for (at, &node) in nodes.iter().enumerate() {
+            let leaf = tree.leaves[block.first_node() as usize + at];
             if unit == 0.0 {
-                unit = rate;
+                unit = node.rate;
             }
             if unit > 0.0 {
-                of_nodes += plogp(rate / unit);
+                of_nodes += plogp(node.rate / unit);
             }
-            sums.add(leaf, Flow { rate, cut: node.strength, drift, teleport });
+            teleport += node.teleport;
+            sums.add(leaf, node);
             let mut module = leaf;
             let depth = sums.depths()[leaf as usize] as usize;
-            for &weight in inside[at * stride..at * stride + depth].iter().rev() {
-                if weight != 0.0 {
-                    sums.add_inside(module, weight);
+            for &flow in inside[at * stride..at * stride + depth].iter().rev() {
+                if flow != 0.0 {
+                    sums.add_inside(module, flow);
                 }
                 module = tree.parents[module as usize];
             }
         }
         Ok(())
     })?;
-    // Strengths count both ends of a link, in units of weight.
-    let scale = if total > 0.0 { 2.0 / total } else { 0.0 };
+    let total = sums.rate();
+    let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
     let rate = scale * unit;
     let of_rates = |rates: f64| if rate > 0.0 { rate * of_nodes + rates * log2(rate) } else { 0.0 };
-    Ok(sums.scaled(scale, of_rates).close(walk, 0.0))
-}
-
-/// Adds up the arcs of a node by the depth of the lowest module that holds both ends.
-fn add_links<S: Sum>(
-    block: &Block,
-    local: usize,
-    tree: &ModuleTree,
-    sums: &TreeSums<'_>,
-    (node, inside): (&mut BranchSums, &mut [f64]),
-    scratch: &mut ArcScratch,
-) -> Result<()> {
-    let leaf = tree.leaves[block.first_node() as usize + local];
-    node.loops = block.self_loop(local);
-    let mut strength = S::default();
-    block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight: S| {
-            strength += weight;
-            let module = sums.lowest_common(leaf, tree.leaves[target as usize]);
-            if module != NONE {
-                inside[sums.depths()[module as usize] as usize - 1] += weight.value();
-            }
-        });
-    })?;
-    node.strength = strength.value();
-    Ok(())
+    let walk = Walk { teleport: scale * teleport };
+    Ok(sums.scaled(scale, of_rates).close(&walk, 0.0))
 }

@@ -16,4 +16,4 @@ pub(crate) mod length;
 pub(crate) mod network;
 pub(crate) mod rates;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

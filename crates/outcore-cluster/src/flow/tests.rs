@@ -5,6 +5,7 @@ use super::network::{NetworkPlace, Purpose, write};
 use super::rates::{FlowAt, Teleportation, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
+use crate::tests::walk::Walk;
 use crate::tests::{Edges, POOLS, some_edges};
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcScratch, Graph};
@@ -13,7 +14,7 @@ use proptest::prelude::*;
 use std::path::Path;
 
 /// Flow from its definition: a dense system of equations, solved by elimination.
-struct DenseFlow {
+pub(crate) struct DenseFlow {
     /// Flow of the arc to each node (row) from each other one.
     arcs: Vec<Vec<f64>>,
     at: Vec<FlowAt>,
@@ -22,7 +23,7 @@ struct DenseFlow {
 }
 
 impl DenseFlow {
-    fn new(edges: &Edges, teleportation: Teleportation) -> Self {
+    pub(crate) fn new(edges: &Edges, teleportation: Teleportation) -> Self {
         let count = edges.node_count as usize;
         let mut weights = vec![vec![0.0; count]; count];
         // The first node of an edge is that of the row, to which its arc leads.
@@ -71,31 +72,18 @@ impl DenseFlow {
         Self { arcs, at, landing }
     }
 
+    /// Returns the steps that count as flow, those that teleport included.
+    pub(crate) fn walk(&self) -> Walk {
+        let nodes = 0..self.at.len();
+        let pairs = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
+        let share = |a: usize, b: usize| self.arcs[b][a] + self.at[a].teleports * self.landing[b];
+        let steps = pairs.map(|(a, b)| (a, b, share(a, b))).collect();
+        Walk { steps, node_count: self.at.len() }
+    }
+
     /// Returns the code length of the two-level map equation.
     fn length(&self, labels: &[u32]) -> f64 {
-        let nodes = || 0..labels.len();
-        let log = |x: f64| if x > 0.0 { x * x.log2() } else { 0.0 };
-        let (mut entering, mut length) = (0.0, 0.0);
-        for label in 0..=*labels.iter().max().unwrap() {
-            let has = |node: usize| labels[node] == label;
-            let (mut enter, mut exit) = (0.0, 0.0);
-            for target in nodes() {
-                for source in nodes() {
-                    // What teleports from one node to the other counts like flow of an arc.
-                    let flow = self.arcs[target][source]
-                        + self.at[source].teleports * self.landing[target];
-                    if has(target) && !has(source) {
-                        enter += flow;
-                    } else if has(source) && !has(target) {
-                        exit += flow;
-                    }
-                }
-            }
-            let visits: f64 = nodes().filter(|&node| has(node)).map(|n| self.at[n].visits).sum();
-            entering += enter;
-            length += log(exit + visits) - log(enter) - log(exit);
-        }
-        length + log(entering) - self.at.iter().map(|at| log(at.visits)).sum::<f64>()
+        self.walk().length(&[labels.to_vec()])
     }
 }
 
@@ -121,7 +109,7 @@ fn solve(system: &mut [Vec<f64>]) -> Vec<f64> {
 }
 
 /// Generates directed graphs with at least one arc: sparse ones have sources and sinks.
-fn directed_edges() -> impl Strategy<Value = Edges> {
+pub(crate) fn directed_edges() -> impl Strategy<Value = Edges> {
     (some_edges(), prop_oneof![Just(1.0), Just(1e-200), Just(1e150)], any::<bool>())
         .prop_filter_map("some arcs of few nodes", |(edges, factor, is_loop)| {
             let mut edges = Edges { directed: true, ..edges.scaled(factor) };

@@ -4,9 +4,9 @@ use super::connected::WellConnected;
 use super::table::{LevelSpec, Method, MethodOption};
 use outcore_graph::{Graph, LoopWeight, View};
 use outcore_io::error::opt::{
-    ATTENUATION, CYCLES, DIRECTED, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS,
-    MAX_VISITS, METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE,
-    TRIALS, WELL_CONNECTED,
+    ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
+    METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
+    WELL_CONNECTED,
 };
 use outcore_io::error::{Error, Result, Text};
 use std::path::PathBuf;
@@ -210,19 +210,6 @@ impl ClusterOptions {
         self.check_well_connected()?;
         self.check_resolution()?;
         self.propagation.check()
-    }
-
-    /// Refuses options that directed edges cannot have.
-    ///
-    /// # Errors
-    /// `Usage`.
-    pub fn check_directed(&self) -> Result<()> {
-        if !self.finds_tree() {
-            return Ok(());
-        }
-        let method = METHOD.of(self.method.name());
-        Err(Error::usage(format_args!("{LEVELS} needs undirected edges with {method}"))
-            .hint(format_args!("leave one of {LEVELS} and {DIRECTED} out")))
     }
 
     /// Returns whether the levels are those of the best tree of modules, not groups on the way to the communities.

@@ -26,5 +26,6 @@ pub use agreement::{Agreement, SizeCounts, agreement_of, ami, ari, compare, nmi}
 pub use connected::Connectedness;
 pub use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub use quality::quality_bytes;
-pub use quality::{Quality, QualityRules, quality, quality_at, quality_by};
-pub use visits::visits;
+pub use quality::tree_bytes;
+pub use quality::{Quality, QualityRules, quality, quality_at, quality_by, quality_of_levels};
+pub use visits::{visits, visits_bytes};

@@ -19,8 +19,11 @@
 //! ```
 
 use crate::finish::connect::NodeSums;
+use crate::finish::tree::{Links, MODULE_BYTES, TreeLength, codebooks_of};
 use crate::flow::length::{self, code_lengths};
 use crate::flow::rates::{Teleportation, VisitRates};
+use crate::kernel::holdings::NO_HOLDINGS;
+use crate::tree::ModuleTree;
 use crate::{BlockSource, ClusterMemory, Pieces, Tally, split_count};
 use outcore_graph::{Block, Graph, KindBits, LoopWeight, View};
 use outcore_io::error::Result;
@@ -129,6 +132,24 @@ pub fn quality_by(
     rules: QualityRules,
     observer: &dyn Observer,
 ) -> Result<Quality> {
+    quality_of_levels(graph, labels, &[], rules, observer).map(|(quality, _)| quality)
+}
+
+/// Like [`quality_by`]; also returns the code length of the tree of modules that `levels` are, if there are several: the
+/// labels of all nodes on each level, coarsest first. That takes another scan.
+///
+/// # Errors
+/// Those of [`quality_at`].
+///
+/// # Panics
+/// Panics unless there is exactly one label per node.
+pub fn quality_of_levels(
+    graph: &Graph,
+    labels: &[u32],
+    levels: &[Vec<u32>],
+    rules: QualityRules,
+    observer: &dyn Observer,
+) -> Result<(Quality, Option<TreeLength>)> {
     let QualityRules { resolution, recorded_teleportation } = rules;
     assert_eq!(labels.len() as u64, graph.node_count(), "a label for each node");
     let label_count = labels.iter().max().map_or(0, |&label| label as usize + 1);
@@ -145,17 +166,32 @@ pub fn quality_by(
     let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
     let quality = sums.quality(resolution, disconnected_count);
     let mut lengths = quality.code_length.zip(quality.code_length_undivided);
-    if graph.is_directed() {
-        let teleportation = Teleportation::of(recorded_teleportation);
-        let source = &mut BlockSource::new(graph, 0);
-        let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
-        let rates = VisitRates::find(source, teleportation, tick)?;
-        lengths = Some(code_lengths(source, labels, &rates, |_| tick())?);
-    }
+    let source = &mut BlockSource::new(graph, 0);
+    let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
+    let tree = (levels.len() > 1).then(|| ModuleTree::of_levels(levels));
+    let books = match tree {
+        tree if graph.is_directed() => {
+            let teleportation = Teleportation::of(recorded_teleportation);
+            let rates = VisitRates::find(source, teleportation, tick)?;
+            lengths = Some(code_lengths(source, labels, &rates, |_| tick())?);
+            tree.map(|tree| codebooks_of(source, &tree, &rates, tick))
+        }
+        Some(tree) => Some(codebooks_of(source, &tree, &Links::<f64>::new(&NO_HOLDINGS), tick)),
+        None => None,
+    };
+    let tree = books.transpose()?.map(|books| TreeLength::new(&books));
     let (code_length, code_length_undivided) = lengths.unzip();
     // The only measure in units of weight.
     let cpm = libm::scalbn(quality.cpm, -shift).clamp(f64::MIN, f64::MAX);
-    Ok(Quality { cpm, code_length, code_length_undivided, ..quality })
+    Ok((Quality { cpm, code_length, code_length_undivided, ..quality }, tree))
+}
+
+/// Returns the memory of [`quality_of_levels`] for a tree of at most `module_count` modules, in addition to the labels.
+pub fn tree_bytes(graph: &Graph, module_count: u64, threads: usize) -> u64 {
+    let cluster = ClusterMemory::of_scans(graph, threads);
+    let rates = if graph.is_directed() { VisitRates::NODE_BYTES } else { 0 };
+    let of_nodes = (4 + rates) * graph.node_count();
+    of_nodes + MODULE_BYTES * module_count + cluster.scratch_bytes + cluster.block_bytes
 }
 
 /// Returns the memory of [`quality`] in addition to the labels.

@@ -70,8 +70,6 @@ proptest! {
         most in prop_oneof![Just(None), (1..30u32).prop_map(Some)],
     ) {
         let graph = directed(edges).graph();
-        // Trees are found of undirected edges.
-        let levels = levels && method != Method::MapEquation;
         let options = ClusterOptions { seed, max_size: most, levels, ..of(method, is_recorded) };
         let find = |pool: usize, is_tight: bool| {
             POOLS[pool].install(|| {

@@ -133,9 +133,7 @@ proptest! {
     ) {
         let recorded_teleportation = records && edges.directed && forms()[form].method == Method::MapEquation;
         let form = forms()[form].clone();
-        // Trees are found of undirected edges.
-        let levels = form.levels && !(edges.directed && form.check_directed().is_err());
-        let options = ClusterOptions { seed, recorded_teleportation, levels, ..form };
+        let options = ClusterOptions { seed, recorded_teleportation, ..form };
         let graph = edges.graph();
         // Several starts on the graph, or on a level.
         let limits = as_size(size);

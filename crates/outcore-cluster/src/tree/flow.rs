@@ -10,19 +10,11 @@
 //!
 //! Without direction and teleportation, exit and enter are half of the cut, and p is half of the strength.
 
+use crate::kernel::holdings::{Holdings, NodeFlow};
 use std::ops::{AddAssign, SubAssign};
 
 /// Number of times that a loop counts in the strength of its node.
 pub(crate) const LOOP_ENDS: f64 = 2.0;
-
-/// Direction of the flow of a node; without directions, all flows are balanced.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct NodeFlow {
-    /// Links that leave it minus those that enter it.
-    pub(crate) drift: f64,
-    /// Teleported flow that leaves it, if recorded.
-    pub(crate) teleport: f64,
-}
 
 /// Flow of a node or a module; those of a module are sums over its nodes, apart from its cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -65,11 +57,23 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Returns the rate at which a node is visited, by its strength.
+    /// Returns the walk on a network whose nodes hold this.
+    pub(crate) fn of(holdings: &Holdings) -> Self {
+        Self { teleport: holdings.teleports.iter().sum() }
+    }
+
+    /// Returns the walk in another unit of flow.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { teleport: self.teleport * factor }
+    }
+
+    /// Returns the flow of a node with links and loops of these weights, each counted at both ends.
     #[inline]
-    pub(crate) fn visits(&self, strength: f64, drift: f64, teleport: f64) -> f64 {
+    pub(crate) fn flow_of(&self, (cut, loops): (f64, f64), held: NodeFlow) -> Flow {
+        let NodeFlow { drift, teleport } = held;
         let landing = if self.teleport > 0.0 { drift + teleport } else { 0.0 };
-        ((strength - drift) / 2.0 + landing).max(0.0)
+        let rate = ((cut + loops - drift) / 2.0 + landing).max(0.0);
+        Flow { rate, cut, drift, teleport }
     }
 
     /// Returns the rates of entering and leaving a module. Rounding may make a sum slightly negative.

@@ -67,6 +67,11 @@ impl<'t> TreeSums<'t> {
         &self.depths
     }
 
+    /// Returns the sum of the rates of all nodes.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// Converts all sums from units of weight; `of_rates` has the sum of plogp of the rates of nodes, by their sum.
     pub(crate) fn scaled(mut self, scale: f64, of_rates: impl Fn(f64) -> f64) -> Self {
         for Flow { rate, cut, drift, teleport } in &mut self.flows {

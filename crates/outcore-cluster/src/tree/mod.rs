@@ -25,10 +25,12 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use flow::{Flow, LOOP_ENDS, NodeFlow, Walk};
+pub(crate) use flow::{Flow, LOOP_ENDS, Walk};
 pub(crate) use length::{Codebooks, CutLength, TreeSums};
 pub(crate) use network::{Members, Network};
 pub(crate) use search::{Search, find};
+
+use std::collections::HashMap;
 
 /// Marker of an absent module.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -63,6 +65,30 @@ impl ModuleTree {
             .first()
             .map_or_else(Vec::new, |of| of.iter().map(|&leaf| first + leaf).collect());
         Self { parents, leaves }.collapsed()
+    }
+
+    /// Creates the tree of labels on each level, coarsest first. Nodes of a group that are in several modules of the level
+    /// above are in several modules here.
+    pub(crate) fn of_levels<'l>(levels: impl IntoIterator<Item = &'l Vec<u32>>) -> Self {
+        let mut levels = levels.into_iter();
+        let top = levels.next().cloned().unwrap_or_default();
+        let count = top.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut tree = Self::flat(top, count);
+        levels.for_each(|labels| tree.divide(|node| labels[node]));
+        tree.collapsed()
+    }
+
+    /// Divides each leaf by the groups of its nodes.
+    pub(crate) fn divide(&mut self, group: impl Fn(usize) -> u32) {
+        let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
+        for (node, leaf) in self.leaves.iter_mut().enumerate() {
+            let next = self.parents.len() as u32;
+            let number = *numbers.entry((*leaf, group(node))).or_insert(next);
+            if number == next {
+                self.parents.push(*leaf);
+            }
+            *leaf = number;
+        }
     }
 
     /// Returns whether a module is an only child.

@@ -3,6 +3,7 @@
 use super::length::{bare_length, codebooks};
 use super::*;
 use crate::base::hash::mix;
+use crate::kernel::holdings::NodeFlow;
 use proptest::prelude::*;
 
 /// Directed or undirected flows between nodes; flows[u][v] goes from u to v. With teleportation, `teleport` leaves each
@@ -93,9 +94,9 @@ impl Flows {
             let out: f64 = self.links[u].iter().sum();
             let into: f64 = self.links.iter().map(|row| row[u]).sum();
             let (teleport, drift) = (self.teleport[u], out - into);
-            let rate = walk.visits(out + into, drift, teleport);
-            let cut = out + into - 2.0 * self.links[u][u];
-            net.flows.push(Flow { rate, cut, drift, teleport });
+            let loops = 2.0 * self.links[u][u];
+            let links = (out + into - loops, loops);
+            net.flows.push(walk.flow_of(links, NodeFlow { drift, teleport }));
             for v in 0..self.count() {
                 let weight = self.links[u][v] + self.links[v][u];
                 if u != v && weight > 0.0 {

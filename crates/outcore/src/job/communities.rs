@@ -24,12 +24,12 @@ pub(super) fn find_and_write(
     targets: &Targets<'_>,
 ) -> Result<Clustered> {
     check_names(graph, targets.all_outputs())?;
-    targets.check_flow(context, graph)?;
+    targets.check_module_names(context, graph)?;
     let earlier = present::read_earlier(context, graph, targets)?;
     let look = targets.look(graph, context.limits, &earlier);
     let given = given::read(context, graph, options, &targets.options.communities)?;
     let all = find(context, graph, options, given)?;
-    let flow = present::find_flow(context, graph, targets)?;
+    let flow = present::find_flow(context, graph, options.recorded_teleportation, targets)?;
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
     let mut results = Vec::new();
     for (at, mut found) in all.into_iter().enumerate() {
@@ -38,7 +38,8 @@ pub(super) fn find_and_write(
         doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
         let stability = found.stability.take();
-        let code_length = found.code_length;
+        let of_tree = found.tree.as_ref().map(|tree| tree.code_length);
+        let code_length = of_tree.or(found.code_length);
         let (reported, presented) =
             present::present(context, graph, targets, found, (&earlier, look))?;
         communities.presented = presented;

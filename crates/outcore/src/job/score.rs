@@ -7,7 +7,7 @@ use super::context::Context;
 use super::resume::WorkDirectory;
 use super::{JobKind, JobManifest, in_pool};
 use crate::budget::Limits;
-use crate::cluster::WellConnected;
+use crate::cluster::{TreeLength, WellConnected};
 use crate::error::opt::{COMMENT, MEMORY, RECORDED_TELEPORTATION, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -18,7 +18,7 @@ use crate::plan;
 use crate::progress::{Observer, Stage};
 use crate::score::{
     Agreement, Connectedness, Quality, QualityRules, ScoreRoom, compare, compare_bytes,
-    connectedness, connectedness_bytes, quality_by, quality_bytes,
+    connectedness, connectedness_bytes, quality_bytes, quality_of_levels, tree_bytes,
 };
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use std::path::{Path, PathBuf};
@@ -79,6 +79,9 @@ pub struct ScoreReport {
     pub unknown_count: u64,
     /// Quality of the communities by the graph.
     pub quality: Quality,
+    /// Code length of the tree of modules, if the file has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeLength>,
     /// Share of communities that are well-connected, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub well_connected: Option<Connectedness>,
@@ -155,13 +158,15 @@ impl Scoring<'_> {
         let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
         self.warn(context, unknown_count)?;
         let community_count = self.label_all(&mut found)?;
+        let has_paths = found.has_paths;
         let labels = found.labels;
         let against = match &self.options.against {
             Some(path) => Some(self.compare(context, path, &labels)?),
             None => None,
         };
         self.check_memory(community_count)?;
-        let (quality, well_connected) = self.rate(context, &labels)?;
+        let levels = if has_paths { self.levels(context)? } else { Vec::new() };
+        let (quality, tree, well_connected) = self.rate(context, &labels, &levels)?;
         Ok(ScoreReport {
             schema: 1,
             kind: "score",
@@ -171,6 +176,7 @@ impl Scoring<'_> {
             unnamed_count,
             unknown_count,
             quality,
+            tree,
             well_connected,
             against,
             is_directed: self.graph.is_directed(),
@@ -197,16 +203,27 @@ impl Scoring<'_> {
         if least <= limits.memory_bytes {
             return Ok(());
         }
-        let given = format_bytes(limits.memory_bytes);
+        Err(self.too_little(least, format_counted(community_count, "community", "communities")))
+    }
+
+    /// Returns the error for a score of `communities` that needs `least` bytes.
+    fn too_little(&self, least: u64, communities: String) -> Error {
+        let given = format_bytes(self.options.limits.memory_bytes);
+        let nodes = format_counted(self.graph.node_count(), "node", "nodes");
         let message = format!("{given} is too little memory to score these communities");
-        let counts = format!(
-            "there are {} and at least {}",
-            format_counted(nodes, "node", "nodes"),
-            format_counted(community_count, "community", "communities")
-        );
-        Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(counts)
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .note(format!("there are {nodes} and at least {communities}"))
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
+    }
+
+    fn reading(&self, context: &Context<'_>, held_bytes: u64) -> MembershipOptions {
+        MembershipOptions {
+            input: self.options.input.clone(),
+            numbered: false,
+            limits: self.options.limits,
+            held_bytes,
+            scratch: context.work.path().to_path_buf(),
+        }
     }
 
     /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
@@ -217,19 +234,51 @@ impl Scoring<'_> {
         held_bytes: u64,
         sum_up: impl FnOnce(&Membership) -> String,
     ) -> Result<Membership> {
-        let options = MembershipOptions {
-            input: self.options.input.clone(),
-            numbered: false,
-            limits: self.options.limits,
-            held_bytes,
-            scratch: context.work.path().to_path_buf(),
-        };
+        let options = self.reading(context, held_bytes);
         context.stage(Stage::Match, |context| {
             let found =
                 membership::read(context.files, path, self.graph, &options, context.observer)?;
             let nodes = format_counted(self.graph.node_count(), "node", "nodes");
             let summary = format!("{} of {nodes}{}", format_count(found.named), sum_up(&found));
             Ok((found, summary))
+        })
+    }
+
+    /// Reads the labels on each level of a tree, coarsest first.
+    fn levels(&self, context: &mut Context<'_>) -> Result<Vec<Vec<u32>>> {
+        let path = &self.options.communities;
+        if path == Path::new("-") {
+            let text = "standard input is read only once: the code length of its tree is left out";
+            context.warn(text)?;
+            return Ok(Vec::new());
+        }
+        let nodes = self.graph.node_count();
+        let options = self.reading(context, 4 * nodes);
+        context.stage(Stage::Match, |context| {
+            let found = membership::read_levels(
+                context.files,
+                path,
+                self.graph,
+                &options,
+                context.observer,
+            )?;
+            let mut modules = 0;
+            let labeled = found.into_iter().map(|mut level| {
+                modules += self.label_all(&mut level)?;
+                Ok(level.labels)
+            });
+            let levels = labeled.collect::<Result<Vec<_>>>()?;
+            let held = 4 * nodes * (1 + levels.len() as u64);
+            let needed = held + tree_bytes(self.graph, modules, self.options.limits.threads);
+            if needed > self.options.limits.memory_bytes {
+                return Err(self.too_little(needed, format_counted(modules, "module", "modules")));
+            }
+            let summary = format!(
+                "{} in {}",
+                format_counted(modules, "module", "modules"),
+                format_counted(levels.len() as u64, "level", "levels")
+            );
+            Ok((levels, summary))
         })
     }
 
@@ -297,14 +346,16 @@ impl Scoring<'_> {
         &self,
         context: &mut Context<'_>,
         labels: &[u32],
-    ) -> Result<(Quality, Option<Connectedness>)> {
+        levels: &[Vec<u32>],
+    ) -> Result<(Quality, Option<TreeLength>, Option<Connectedness>)> {
         context.stage(Stage::Score, |context| {
             // Visit rates take an unknown number of scans.
             let arcs = (!self.graph.is_directed()).then(|| self.graph.arc_count());
             context.begin(Stage::Score, arcs, "arcs")?;
             let ScoreOptions { resolution, recorded_teleportation, .. } = *self.options;
             let rules = QualityRules { resolution, recorded_teleportation };
-            let found = quality_by(self.graph, labels, rules, context.observer)?;
+            let (found, tree) =
+                quality_of_levels(self.graph, labels, levels, rules, context.observer)?;
             let (memory_bytes, scratch) = (self.options.limits.memory_bytes, context.work.path());
             let room = ScoreRoom { memory_bytes, scratch };
             let connected = self.options.well_connected;
@@ -312,7 +363,8 @@ impl Scoring<'_> {
                 .map(|bound| connectedness(self.graph, labels, bound, room, context.observer))
                 .transpose()?;
             let communities = format_counted(found.community_count, "community", "communities");
-            Ok(((found, connected), format!("{communities}, modularity {:.4}", found.modularity)))
+            let summary = format!("{communities}, modularity {:.4}", found.modularity);
+            Ok(((found, tree, connected), summary))
         })
     }
 }

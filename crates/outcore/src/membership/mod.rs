@@ -67,6 +67,8 @@ pub struct Membership {
     pub named: u64,
     /// Number of names in the file that the graph does not have.
     pub unknown: u64,
+    /// Whether nodes have paths in a tree of modules, of which communities are a part.
+    pub has_paths: bool,
     /// Numbers of the communities, by label, if they were requested.
     pub numbers: Vec<u64>,
     /// Largest number of a community in the file, including communities without a node of the graph, if numbers were
@@ -115,13 +117,13 @@ pub fn read(
     }
     let job = MembershipJob { files, path, graph, options, observer };
     let reader = job.open()?;
-    let budget = job.sort_bytes(reader.window_bytes())?;
+    let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
     let (mut members, joined) = job.join(job.collect(reader, budget)?, budget)?;
     if joined.named == 0 {
         return Err(nothing_known(path, joined.unknown));
     }
-    job.label(&mut members, &joined)
+    Ok(Membership { has_paths, ..job.label(&mut members, &joined)? })
 }
 
 /// Reads the modules of all levels of a tree, from the top: the label of each node at each level, those of a level
@@ -348,6 +350,7 @@ impl MembershipJob<'_> {
             community_count: u64::from(communities),
             named: joined.named,
             unknown: joined.unknown,
+            has_paths: false,
             numbers: ordered,
             largest_number: joined.largest_number,
         })

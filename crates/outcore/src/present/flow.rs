@@ -19,16 +19,19 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Computes the flow of an undirected graph in a scan.
+    /// Computes the flow of a graph; in a directed one, teleportation may count as flow.
     ///
     /// # Errors
     /// Those of reading; `Io`, `DiskFull`, `Interrupted`.
-    pub(crate) fn of(bench: &Workbench<'_>, graph: &Graph) -> Result<Self> {
+    pub(crate) fn of(
+        bench: &Workbench<'_>,
+        graph: &Graph,
+        recorded_teleportation: bool,
+    ) -> Result<Self> {
         let path = bench.scratch.join("flow");
         let mut writer = ArrayWriter::create(bench.files, &path, graph.node_count())?;
-        let total = score::visits(graph, bench.observer, |visits| {
-            visits.iter().try_for_each(|&visits| writer.push(visits))
-        })?;
+        let each = |visits: &[f64]| visits.iter().try_for_each(|&visits| writer.push(visits));
+        let total = score::visits(graph, recorded_teleportation, bench.observer, each)?;
         Ok(Self { visits: writer.finish()?, total })
     }
 

@@ -346,11 +346,12 @@ pub(crate) fn memory_bytes_for(
     labels + matching.max(inside).max(levels)
 }
 
-/// Returns the memory to find the flow of nodes and to write it, labels of all results included. Files of Infomap have
-/// modules of `level_count` levels; others have 0.
+/// Returns the memory to find the flow of nodes, with `rates` bytes beside a scan, and to write it, labels of all results
+/// included. Files of Infomap have modules of `level_count` levels; others have 0.
 pub(crate) fn flow_bytes(
     nodes: u64,
     scan: &ClusterMemory,
+    rates: u64,
     result_count: u64,
     level_count: u64,
 ) -> u64 {
@@ -359,7 +360,7 @@ pub(crate) fn flow_bytes(
         // Levels below the communities have more modules than these, each twice as many at the least.
         levels => tree::MODULE_BYTES * nodes * levels + Workbench::BUDGET_MIN,
     };
-    result_count * 4 * nodes + modules.max(scan.scratch_bytes + scan.block_bytes)
+    result_count * 4 * nodes + modules.max(rates + scan.scratch_bytes + scan.block_bytes)
 }
 
 /// Returns the minimum memory limit for reading an earlier result and given labels; 0 without either.

@@ -84,6 +84,7 @@ fn earlier(files: &Files, old: &[Option<u64>], unseen: Option<u64>) -> Earlier {
     };
     let labels: Vec<u32> = old.iter().map(label).collect();
     let membership = Membership {
+        has_paths: false,
         community_count: numbers.len() as u64,
         named: old.iter().flatten().count() as u64,
         unknown: 0,

@@ -53,8 +53,8 @@ fn check_error(error: &Error, what: &str) {
 
 /// Fails every `by`th operation of each job. The first one depends on the job, so that common parts of jobs fail at
 /// different places.
-fn fail_operations(by: usize, forever: bool, kind: IoErrorKind) {
-    for (first, case) in CASES.iter().enumerate() {
+fn fail_operations(jobs: Range<usize>, by: usize, forever: bool, kind: IoErrorKind) {
+    for (first, case) in CASES.iter().enumerate().take(jobs.end).skip(jobs.start) {
         let expected = expected(case);
         let mut count = 0;
         for at in (first % by..).step_by(by).map(|at| at as u64) {
@@ -83,26 +83,40 @@ fn fail_operations(by: usize, forever: bool, kind: IoErrorKind) {
     }
 }
 
+/// Number of the jobs that have few steps; those after them update a clustering, and cluster a graph.
+const SHORT_JOBS: usize = 11;
+const ALL_JOBS: Range<usize> = 0..CASES.len();
+
 #[test]
 fn a_fault_in_an_operation_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(31, false, IoErrorKind::Other);
+    fail_operations(0..SHORT_JOBS, 31, false, IoErrorKind::Other);
+}
+
+#[test]
+fn a_fault_in_an_operation_of_a_long_job_is_an_error_and_the_next_run_completes_the_job() {
+    fail_operations(SHORT_JOBS..CASES.len(), 31, false, IoErrorKind::Other);
 }
 
 #[test]
 fn a_disk_that_dies_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(37, true, IoErrorKind::StorageFull);
+    fail_operations(0..SHORT_JOBS, 37, true, IoErrorKind::StorageFull);
+}
+
+#[test]
+fn a_disk_that_dies_during_a_long_job_is_an_error_and_the_next_run_completes_the_job() {
+    fail_operations(SHORT_JOBS..CASES.len(), 37, true, IoErrorKind::StorageFull);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_fault_in_every_single_operation() {
-    fail_operations(1, false, IoErrorKind::Other);
+    fail_operations(ALL_JOBS, 1, false, IoErrorKind::Other);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_disk_that_dies_at_every_single_operation() {
-    fail_operations(1, true, IoErrorKind::StorageFull);
+    fail_operations(ALL_JOBS, 1, true, IoErrorKind::StorageFull);
 }
 
 /// Replaces the process in manifests with one that does not run, as after a reboot.
@@ -155,9 +169,6 @@ fn crash_at_steps(jobs: Range<usize>, by: usize, seeds: Range<usize>) {
     }
 }
 
-/// Number of the jobs that have few steps.
-const SHORT_JOBS: usize = 10;
-
 #[test]
 fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
     crash_at_steps(0..SHORT_JOBS, 83, 0..3);
@@ -176,7 +187,7 @@ fn a_crash_on_a_graph_leaves_complete_results_and_the_next_run_completes_the_job
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_crash_after_every_single_step() {
-    crash_at_steps(0..CASES.len(), 1, 0..4);
+    crash_at_steps(ALL_JOBS, 1, 0..4);
 }
 
 /// Damages a file in one of several ways.

@@ -3,7 +3,7 @@
 
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::budget::Limits;
-use outcore::cluster::{ClusterOptions, Method};
+use outcore::cluster::ClusterOptions;
 use outcore::graph::Graph;
 use outcore::input::CommunityInput;
 use outcore::io::sim::Sim;
@@ -208,6 +208,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The score of a file is that of the tree as it was found, and nodes have all of the flow.
+    #[test]
+    fn a_tree_scores_as_it_was_found(network in networks(NAMES), is_directed in any::<bool>(), is_recorded in any::<bool>()) {
+        let sim = storage_of(&network.text());
+        let files = files_of(&sim);
+        let mut edges = job_options(2);
+        edges.input.directed = is_directed;
+        job::build(&files, &edges, Path::new("/out/graph"), &Silent).unwrap();
+        let recorded_teleportation = is_directed && is_recorded;
+        let clustering = ClusterOptions { levels: true, recorded_teleportation, trials: Some(1), ..ClusterOptions::default() };
+        let (source, present) = (Source::Edges(Box::new(edges)), PresentOptions::default());
+        let report = job::cluster_and_present(&files, &source, &clustering, &present, Path::new("/out/c.tree"), &Silent).unwrap();
+        let found = report.communities.tree.unwrap();
+        let options = ScoreOptions { recorded_teleportation, ..score_options("/out/c.tree") };
+        let score = job::score(&files, &options, &Silent).unwrap();
+        match score.tree {
+            Some(tree) => {
+                prop_assert!((tree.code_length - found.code_length).abs() < 1e-10);
+                prop_assert_eq!(tree.levels.len(), found.levels.len());
+                for (level, of_found) in tree.levels.iter().zip(&found.levels) {
+                    prop_assert_eq!(level.module_count, of_found.module_count);
+                    prop_assert!((level.code_length - of_found.code_length).abs() < 1e-10);
+                }
+            }
+            None => prop_assert!((score.quality.code_length.unwrap() - found.code_length).abs() < 1e-10),
+        }
+        let text = String::from_utf8(sim.get("/out/c.tree").unwrap()).unwrap();
+        let length = text.lines().find_map(|line| line.strip_prefix("# codelength ")?.strip_suffix(" bits"));
+        prop_assert_eq!(length.unwrap().parse::<f64>().unwrap(), found.code_length);
+        let flow: f64 = leaves(&sim, "/out/c.tree").iter().map(|leaf| leaf.flow).sum();
+        prop_assert!((flow - 1.0).abs() < 1e-4);
+    }
+}
+
 #[test]
 fn all_levels_of_a_tree_are_read() {
     let sim = storage_of(TRIANGLES);
@@ -286,20 +323,6 @@ fn what_a_file_of_infomap_cannot_hold_is_refused() {
     refused(TRIANGLES, weights, "/out/c.tree", ErrorKind::Usage, "--member-weights");
     let flow = PresentOptions { flow: true, ..plain };
     refused(TRIANGLES, flow, "/out/c.tree", ErrorKind::Usage, "--flow");
-}
-
-#[test]
-fn the_flow_of_a_directed_graph_is_refused() {
-    let sim = storage_of(TRIANGLES);
-    let mut edges = job_options(1);
-    edges.input.directed = true;
-    let clustering =
-        ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
-    let source = Source::Edges(Box::new(edges));
-    let (files, output) = (files_of(&sim), Path::new("/out/c.tree"));
-    let present = PresentOptions::default();
-    let found = job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent);
-    assert_eq!(found.unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]

@@ -199,20 +199,19 @@ pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
     if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
 }
 
-/// Finds the communities of the job's graph, whose nodes have `holdings`, by the objective of each rule; returns them with the groupings of
-/// the last cycle, if requested.
+/// Finds the communities of the job's graph, whose nodes hold `holdings`, by the objective of each rule; returns them
+/// with the groupings of the last cycle, if requested.
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
     rules: &[O::Rule],
     starts: Starts,
     given: GivenLabels,
-    holdings: Holdings,
+    holdings: Arc<Holdings>,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
 ) -> Result<Vec<SweptLabels>> {
     let (&rule, others) = rules.split_first().expect("at least one rule");
     let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
-    let holdings = Arc::new(holdings);
     let mut level = Level {
         source,
         holdings,

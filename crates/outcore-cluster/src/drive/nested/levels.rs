@@ -5,7 +5,6 @@ use crate::store::hierarchy::Hierarchy;
 use crate::tree::{ModuleTree, NONE};
 use outcore_io::Files;
 use outcore_io::error::Result;
-use std::collections::HashMap;
 
 /// Keeps the levels below the top as groupings, finest first; returns the labels of the modules at the top, each its
 /// smallest node. A branch that ends above the finest level repeats its leaf there.
@@ -65,17 +64,8 @@ pub(super) fn tree_of(files: &Files, found: &Communities) -> Result<ModuleTree> 
         levels.push(groups);
     }
     for level in (0..levels.len()).rev() {
-        let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
-        for node in 0..tops.len() {
-            let group = levels[..=level].iter().fold(node, |at, groups| groups[at] as usize) as u32;
-            let parent = tree.leaves[node];
-            let next = tree.parents.len() as u32;
-            let number = *numbers.entry((parent, group)).or_insert(next);
-            if number == next {
-                tree.parents.push(parent);
-            }
-            tree.leaves[node] = number;
-        }
+        let group = |node, groups: &Vec<u32>| groups[node] as usize;
+        tree.divide(|node| levels[..=level].iter().fold(node, group) as u32);
     }
     Ok(tree.collapsed())
 }

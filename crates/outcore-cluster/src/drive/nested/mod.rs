@@ -22,10 +22,11 @@ use super::job::ClusterJob;
 use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
-use crate::finish::tree::{TreeLength, codebooks_of};
+use crate::finish::tree::{GraphFlow, Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
+use crate::kernel::holdings::Holdings;
 use crate::store::hierarchy::Hierarchy;
-use crate::tree::{ModuleTree, NodeFlow, Search, Walk, find};
+use crate::tree::{ModuleTree, Search, find};
 use levels::{keep_levels, tree_of};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -59,18 +60,19 @@ impl ClusterJob<'_> {
     }
 
     /// Replaces communities by the modules at the top of the best tree that is found, with the levels below as their
-    /// groupings.
+    /// groupings. Nodes hold `holdings`.
     pub(crate) fn nest<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
+        holdings: &Holdings,
         outcome: &mut SweptLabels,
     ) -> Result<()> {
         let labels = std::mem::take(&mut outcome.labels);
         let (nodes, arcs) = (self.graph.node_count(), self.graph.arc_count());
         let is_small = nodes + arcs <= self.limits.tree_size && self.most().is_none();
         let (tree, length) = match is_small {
-            true => self.nest_whole::<S>(source, labels)?,
-            false => self.nest_parts::<S>(source, labels)?,
+            true => self.nest_whole::<S>(source, holdings, labels)?,
+            false => self.nest_parts::<S>(source, holdings, labels)?,
         };
         let mut kept = Hierarchy::new(self.graph.files(), self.scratch.join("tree"), Vec::new());
         outcome.labels = keep_levels(tree, &mut kept)?;
@@ -83,12 +85,12 @@ impl ClusterJob<'_> {
     fn nest_whole<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
+        holdings: &Holdings,
         mut labels: Vec<u32>,
     ) -> Result<(ModuleTree, TreeLength)> {
         self.detail("searching for modules of modules")?;
-        let net = read_network::<S>(source, || self.tick())?;
-        let count = net.connect(&mut labels);
-        let (walk, seed) = (Walk::default(), self.options.seed);
+        let (net, walk) = read_network::<S>(source, holdings, || self.tick())?;
+        let (count, seed) = (net.connect(&mut labels), self.options.seed);
         let search = Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: true };
         let found = find(&search, Some(&labels));
         drop(net);
@@ -99,7 +101,8 @@ impl ClusterJob<'_> {
                 ModuleTree::flat(vec![0; flat.leaves.len()], usize::from(!flat.leaves.is_empty()))
             }
         };
-        let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure::<S>(source, tree));
+        let flow = &Links::<S>::new(holdings);
+        let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure(source, tree, flow));
         let (of_tree, of_flat) = (of_tree?, of_flat?);
         Ok(if of_tree.code_length <= of_flat.code_length {
             (tree, of_tree)
@@ -109,24 +112,24 @@ impl ClusterJob<'_> {
     }
 
     /// Returns the exact code length of a tree.
-    fn measure<S: Sum>(
+    fn measure(
         &self,
         source: &mut BlockSource<'_>,
         tree: &ModuleTree,
+        flow: &impl GraphFlow,
     ) -> Result<TreeLength> {
-        let balanced = |_| NodeFlow::default();
-        let books = codebooks_of::<S>(source, tree, &Walk::default(), balanced, || self.tick())?;
-        Ok(TreeLength::new(&books))
+        Ok(TreeLength::new(&codebooks_of(source, tree, flow, || self.tick())?))
     }
 
-    /// Measures the tree of final communities again, whose modules may have been split.
-    pub(crate) fn measure_final<S: Sum>(
+    /// Measures the tree of final communities again: their modules may have been split, or the flow been rounded.
+    pub(crate) fn measure_final(
         &self,
         source: &mut BlockSource<'_>,
         found: &Communities,
+        flow: &impl GraphFlow,
     ) -> Result<TreeLength> {
         let tree = tree_of(self.graph.files(), found)?;
-        self.measure::<S>(source, &tree)
+        self.measure(source, &tree, flow)
     }
 
     fn tick(&self) -> Result<()> {

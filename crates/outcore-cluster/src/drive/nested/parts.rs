@@ -8,13 +8,11 @@ use crate::drive::contract::{Division, LevelPlace, contract};
 use crate::drive::job::ClusterJob;
 use crate::finish::connect::{Closing, Pieces, scan_communities};
 use crate::finish::portions::push_arcs;
-use crate::finish::tree::{TreeLength, codebooks_of};
+use crate::finish::tree::{Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
-use crate::kernel::holdings::NO_HOLDINGS;
+use crate::kernel::holdings::{Holdings, NO_HOLDINGS, NodeFlow};
 use crate::objectives::map_equation::CodeLength;
-use crate::tree::{
-    Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, NodeFlow, Search, Walk, find,
-};
+use crate::tree::{Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, Search, Walk, find};
 use outcore_graph::ArcScratch;
 use outcore_graph::weight::Weight;
 use outcore_io::error::Result;
@@ -22,7 +20,7 @@ use outcore_sort::{SORT_BYTES_MIN, Sorter};
 use rayon::prelude::*;
 
 /// Communities of a graph, connected and numbered by their smallest nodes.
-struct Parts {
+struct Parts<'h> {
     /// Community of each node.
     of: Vec<u32>,
     count: usize,
@@ -30,21 +28,25 @@ struct Parts {
     links: Vec<f64>,
     /// Loops of nodes that have one, ascending.
     loops: Vec<(u32, f64)>,
-    /// Weight that makes a whole step.
-    total: f64,
+    /// What the nodes hold, and the walk with their flow as a share of a step.
+    holdings: &'h Holdings,
+    walk: Walk,
+    /// Share of a step in a unit of weight; 0 if nothing flows.
+    scale: f64,
 }
 
-impl Parts {
+impl Parts<'_> {
     fn loop_of(&self, node: u32) -> f64 {
         self.loops.binary_search_by_key(&node, |entry| entry.0).map_or(0.0, |at| self.loops[at].1)
     }
 
     /// Returns the flow of a node, as shares of a step.
     fn flow(&self, node: u32) -> Flow {
-        let (scale, links) = (2.0 / self.total, self.links[node as usize]);
-        let strength =
-            links + LOOP_ENDS * if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
-        Flow { rate: scale * strength / 2.0, cut: scale * links, ..Flow::default() }
+        let loops = if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
+        let links = (self.scale * self.links[node as usize], self.scale * LOOP_ENDS * loops);
+        let NodeFlow { drift, teleport } = self.holdings.flow(node as usize);
+        let held = NodeFlow { drift: self.scale * drift, teleport: self.scale * teleport };
+        self.walk.flow_of(links, held)
     }
 }
 
@@ -53,10 +55,11 @@ impl ClusterJob<'_> {
     pub(super) fn nest_parts<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
+        holdings: &Holdings,
         labels: Vec<u32>,
     ) -> Result<(ModuleTree, TreeLength)> {
         self.detail("searching for modules of communities")?;
-        let parts = self.parts::<S>(source, labels)?;
+        let parts = self.parts::<S>(source, holdings, labels)?;
         let above = match self.most() {
             None => self.join_parts::<S>(source, &parts)?,
             // Modules of communities could be larger than communities may be.
@@ -80,8 +83,8 @@ impl ClusterJob<'_> {
                 tree.leaves[node as usize] = start + leaf;
             }
         }
-        let balanced = |_| NodeFlow::default();
-        let books = codebooks_of::<S>(source, &tree, &Walk::default(), balanced, || self.tick())?;
+        let flow = &Links::<S>::new(holdings);
+        let books = codebooks_of(source, &tree, flow, || self.tick())?;
         let communities = first..first + count as u32;
         if books.length() > books.length_of(communities.clone()) {
             let mut leaves = tree.leaves;
@@ -92,13 +95,13 @@ impl ClusterJob<'_> {
                 *leaf -= first;
             }
             let flat = ModuleTree::flat(leaves, count);
-            let length = self.measure::<S>(source, &flat)?;
+            let length = self.measure(source, &flat, flow)?;
             return Ok((flat, length));
         }
         // A module of one community is that community; it has the same flows, so nothing else changes.
         if tree.has_only_child() {
             let tree = tree.collapsed();
-            let length = self.measure::<S>(source, &tree)?;
+            let length = self.measure(source, &tree, flow)?;
             return Ok((tree, length));
         }
         let length = TreeLength::new(&books);
@@ -106,7 +109,12 @@ impl ClusterJob<'_> {
     }
 
     /// Scans the graph for the strengths of nodes and the connected pieces of communities.
-    fn parts<S: Sum>(&self, source: &mut BlockSource<'_>, labels: Vec<u32>) -> Result<Parts> {
+    fn parts<'h, S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        holdings: &'h Holdings,
+        labels: Vec<u32>,
+    ) -> Result<Parts<'h>> {
         let count = labels.len();
         let pieces = Pieces::new(count, false);
         let scratch = PerThread::new(Closing::default);
@@ -136,16 +144,21 @@ impl ClusterJob<'_> {
             of[node] = if root == node { count } else { of[root] };
             count += u32::from(root == node);
         }
-        Ok(Parts { of, count: count as usize, links, loops, total })
+        let walk = Walk::of(holdings);
+        // Strengths count both ends of a link.
+        let steps = total / 2.0 + walk.teleport;
+        let scale = if steps > 0.0 { 1.0 / steps } else { 0.0 };
+        let walk = walk.scaled(scale);
+        Ok(Parts { of, count: count as usize, links, loops, holdings, walk, scale })
     }
 
     /// Finds modules of communities.
     fn join_parts<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
-        parts: &Parts,
+        parts: &Parts<'_>,
     ) -> Result<Option<ModuleTree>> {
-        if parts.count < 3 || parts.total <= 0.0 {
+        if parts.count < 3 || parts.scale == 0.0 {
             return Ok(None);
         }
         let classes: Vec<u32> = (0..parts.count as u32).collect();
@@ -164,12 +177,13 @@ impl ClusterJob<'_> {
         let graph = contracted.graph;
         drop((contracted.sums, classes));
         let found = if graph.node_count() + graph.arc_count() <= self.limits.part_size {
-            let mut net = read_links::<f64>(&mut BlockSource::new(&graph, 0), || self.tick())?;
-            net.scale(2.0 / parts.total);
-            let walk = Walk::default();
-            net.enter(&walk);
-            let seed = self.options.seed;
-            find(&Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: false }, None)
+            let held = parts.holdings.grouped::<NodeFlow>(&parts.of, parts.count);
+            let mut net =
+                read_links::<f64>(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
+            net.scale(parts.scale);
+            net.enter(&parts.walk);
+            let (walk, seed) = (&parts.walk, self.options.seed);
+            find(&Search { net: &net, walk, outer: 0.0, seed, is_thorough: false }, None)
         } else {
             self.detail("the network of communities is too large to join them to modules")?;
             None
@@ -188,7 +202,11 @@ impl ClusterJob<'_> {
     }
 
     /// Divides each community by itself.
-    fn divide_parts(&self, source: &mut BlockSource<'_>, parts: &Parts) -> Result<Vec<Divided>> {
+    fn divide_parts(
+        &self,
+        source: &mut BlockSource<'_>,
+        parts: &Parts<'_>,
+    ) -> Result<Vec<Divided>> {
         let members = Members::new(&parts.of, parts.count);
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());
@@ -232,16 +250,16 @@ impl ClusterJob<'_> {
         community: u32,
         nodes: &[u32],
         links: &[InsideLink],
-        parts: &Parts,
+        parts: &Parts<'_>,
     ) -> Option<Divided> {
         if nodes.len() < 3 {
             return None;
         }
         let net = network(nodes, links, parts);
-        let walk = Walk::default();
+        let walk = &parts.walk;
         let (_, outer) = walk.boundary(&net.whole());
         let seed = self.options.seed ^ u64::from(nodes[0]);
-        let search = Search { net: &net, walk: &walk, outer, seed, is_thorough: false };
+        let search = Search { net: &net, walk, outer, seed, is_thorough: false };
         let tree = find(&search, None)?;
         Some(Divided { community, nodes: nodes.to_vec(), tree })
     }
@@ -255,8 +273,7 @@ struct Divided {
 }
 
 /// Returns the network inside a community.
-fn network(nodes: &[u32], links: &[InsideLink], parts: &Parts) -> Network {
-    let scale = 2.0 / parts.total;
+fn network(nodes: &[u32], links: &[InsideLink], parts: &Parts<'_>) -> Network {
     let mut starts = vec![0u32; nodes.len() + 1];
     for link in links {
         starts[link.low as usize] += 1;
@@ -269,7 +286,7 @@ fn network(nodes: &[u32], links: &[InsideLink], parts: &Parts) -> Network {
     }
     let (mut targets, mut weights) = (vec![0; end as usize], vec![0.0; end as usize]);
     for link in links.iter().rev() {
-        let weight = scale * Weight::from_code(link.weight).value();
+        let weight = parts.scale * Weight::from_code(link.weight).value();
         for (from, to) in [(link.low, link.high), (link.high, link.low)] {
             let start = &mut starts[from as usize];
             *start -= 1;

@@ -2,22 +2,25 @@
 
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
-use crate::tree::{Flow, LOOP_ENDS, Network};
+use crate::kernel::holdings::Holdings;
+use crate::tree::{LOOP_ENDS, Network, Walk};
 use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
 
-/// Reads a small graph; its flows are shares of a step.
+/// Reads a small graph, whose nodes hold this; its flows are shares of a step.
 ///
 /// # Errors
 /// Those of reading and of `tick`.
 pub(super) fn read_network<S: Sum>(
     source: &mut BlockSource<'_>,
+    holdings: &Holdings,
     tick: impl FnMut() -> Result<()>,
-) -> Result<Network> {
-    let mut net = read_links::<S>(source, tick)?;
-    let total = 2.0 * net.rate();
-    net.scale(if total > 0.0 { 2.0 / total } else { 0.0 });
-    Ok(net)
+) -> Result<(Network, Walk)> {
+    let mut net = read_links::<S>(source, holdings, tick)?;
+    let total = net.rate();
+    let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
+    net.scale(scale);
+    Ok((net, Walk::of(holdings).scaled(scale)))
 }
 
 /// Reads a small graph, in units of weight.
@@ -26,6 +29,7 @@ pub(super) fn read_network<S: Sum>(
 /// Those of reading and of `tick`.
 pub(super) fn read_links<S: Sum>(
     source: &mut BlockSource<'_>,
+    holdings: &Holdings,
     mut tick: impl FnMut() -> Result<()>,
 ) -> Result<Network> {
     let (nodes, arcs) = (source.graph().node_count() as usize, source.graph().arc_count() as usize);
@@ -36,6 +40,7 @@ pub(super) fn read_links<S: Sum>(
         flows: Vec::with_capacity(nodes),
     };
     net.starts.push(0);
+    let walk = Walk::of(holdings);
     let mut scratch = ArcScratch::default();
     source.for_all(|block| {
         tick()?;
@@ -48,9 +53,8 @@ pub(super) fn read_links<S: Sum>(
                     net.weights.push(weight.value());
                 });
             })?;
-            let cut = cut.value();
-            let strength = cut + LOOP_ENDS * block.self_loop(local);
-            net.flows.push(Flow { rate: strength / 2.0, cut, ..Flow::default() });
+            let links = (cut.value(), LOOP_ENDS * block.self_loop(local));
+            net.flows.push(walk.flow_of(links, holdings.flow(net.flows.len())));
             net.starts.push(net.targets.len() as u32);
         }
         Ok(())

@@ -73,6 +73,12 @@ pub(super) fn has_names(kind: &ListKind) -> bool {
     kind.name == JSON_LINES
 }
 
+/// Returns whether nodes have paths in a file of this kind.
+pub(super) fn has_paths(kind: &ListKind) -> bool {
+    let of_paths = [CommunityFormat::Tree, CommunityFormat::Levels];
+    KINDS.iter().any(|(format, known)| of_paths.contains(format) && known.name == kind.name)
+}
+
 /// Returns the options with the columns of pairs, if the file has a representative and one of its nodes per line.
 ///
 /// # Errors

@@ -231,7 +231,6 @@ fn numbers_of_communities_have_at_most_fifteen_digits() {
         format!(">Cluster {long}\n0\t9aa, >a... *\n"),
         format!("{{\"node\":1,\"community\":{long}}}\n"),
         "{\"node\":1,\"community\":\"01\"}\n".into(),
-        TREE.into(),
     ] {
         assert_eq!(numbered(&text).unwrap_err().message(), "community is not a number", "{text}");
     }

@@ -8,8 +8,8 @@ use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
-    DIRECTED, FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES,
-    ROWS, STABILITY, SUMMARY,
+    FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS,
+    STABILITY, SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -22,6 +22,7 @@ use crate::present::{
     memory_bytes_for, write_members, write_modules, write_representatives,
 };
 use crate::progress::Stage;
+use crate::score;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::outputs;
 use std::path::{Path, PathBuf};
@@ -111,22 +112,15 @@ impl<'a> Targets<'a> {
         }
         let scan = ClusterMemory::of_scans(graph, threads);
         let level_count = u64::from(self.has_modules()) * (1 + u64::from(self.levels));
-        flow_bytes(graph.node_count(), &scan, self.outputs.len() as u64, level_count)
+        let rates = if graph.is_directed() { score::visits_bytes(graph.node_count()) } else { 0 };
+        flow_bytes(graph.node_count(), &scan, rates, self.outputs.len() as u64, level_count)
     }
 
-    /// Refuses what the flow of this graph, or the files of Infomap, cannot hold, before the work.
+    /// Refuses names that the files of Infomap cannot hold, before the work.
     ///
     /// # Errors
-    /// `Usage`; `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
-    pub(crate) fn check_flow(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
-        if self.has_flow() && graph.is_directed() {
-            let option =
-                if self.options.flow { FLOW } else { OUTPUT.of(self.outputs[0].display()) };
-            let message = format_args!("{option} needs an undirected graph");
-            return Err(Error::usage(message)
-                .note("the flow of a directed graph is not known")
-                .hint(format_args!("build it without {DIRECTED}, or leave the flow out")));
-        }
+    /// `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
+    pub(crate) fn check_module_names(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
         let bench = bench(context, 0);
         self.outputs.iter().try_for_each(|path| match modules_by(path) {
             Some(form) => check_module_names(&bench, graph, (form, path)),
@@ -477,6 +471,7 @@ pub(crate) fn divide(
 pub(crate) fn find_flow(
     context: &mut Context<'_>,
     graph: &Graph,
+    recorded_teleportation: bool,
     targets: &Targets<'_>,
 ) -> Result<Option<Flow>> {
     if !targets.has_flow() {
@@ -484,7 +479,7 @@ pub(crate) fn find_flow(
     }
     context.stage(Stage::Represent, |context| {
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let flow = Flow::of(&bench(context, 0), graph)?;
+        let flow = Flow::of(&bench(context, 0), graph, recorded_teleportation)?;
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Ok((Some(flow), format!("flow of {nodes}")))
     })
@@ -496,7 +491,7 @@ pub(crate) struct OfNodes<'a> {
     pub(crate) stability: Option<&'a Stability>,
     pub(crate) flow: Option<&'a Flow>,
     pub(crate) levels: Option<Levels>,
-    /// Code length of the communities as they were found.
+    /// Code length of the communities, or of their tree, as they were found.
     pub(crate) code_length: Option<f64>,
 }
 
@@ -513,8 +508,7 @@ fn write_infomap(
     let modules = presented.community_count() + counts.iter().sum::<u64>();
     let bytes = ModuleRows::bytes(presented.node_count(), modules);
     let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
-    let is_whole = counts.is_empty() && presented.small_nodes == 0;
-    let code_length = of_nodes.code_length.filter(|_| is_whole);
+    let code_length = of_nodes.code_length.filter(|_| presented.small_nodes == 0);
     let rows = ModuleRows { presented, levels, flow, code_length };
     write_modules(&bench(context, budget), graph, &rows, (form, output))
 }
