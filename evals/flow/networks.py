@@ -26,12 +26,12 @@ def nested(nodes: int, degree: float, sizes: list[int], shares: list[float], see
                 other = first + chance.randrange(min(size, nodes - first))
                 if other != node:
                     edges.add((min(node, other), max(node, other)))
-    return [(f"n{a}", f"n{b}") for a, b in sorted(edges)]
+    return [(str(a), str(b)) for a, b in sorted(edges)]
 
 
 def planted(nodes: int, sizes: list[int]) -> list[dict[str, str]]:
     """Return the group of each node of `nested` for each size but the last, which is the whole network."""
-    return [{f"n{node}": str(node // size) for node in range(nodes)} for size in sizes[:-1]]
+    return [{str(node): str(node // size) for node in range(nodes)} for size in sizes[:-1]]
 
 
 def directed_hubs(nodes: int, groups: int, seed: int) -> list[Edge]:
@@ -47,7 +47,7 @@ def directed_hubs(nodes: int, groups: int, seed: int) -> list[Edge]:
             arcs.add((node, first + chance.randrange(size)))
         if chance.random() < 0.3:
             arcs.add((node, chance.randrange(nodes)))
-    return [(f"h{a}", f"h{b}") for a, b in sorted(arcs) if a != b]
+    return [(str(a), str(b)) for a, b in sorted(arcs) if a != b]
 
 
 def citations(nodes: int, fields: int, seed: int) -> list[Edge]:
@@ -66,7 +66,7 @@ def citations(nodes: int, fields: int, seed: int) -> list[Edge]:
         for other in chosen:
             cited[other % fields].append(other)
         cited[field].append(paper)
-    return [(f"p{a}", f"p{b}") for a, b in sorted(arcs) if a != b]
+    return [(str(a), str(b)) for a, b in sorted(arcs) if a != b]
 
 
 def ring(groups: int, size: int, seed: int) -> list[Edge]:
@@ -79,7 +79,7 @@ def ring(groups: int, size: int, seed: int) -> list[Edge]:
             arcs.add((node, group * size + chance.randrange(size)))
         if chance.random() < 0.4:
             arcs.add((node, (group + 1) % groups * size + chance.randrange(size)))
-    return [(f"r{a}", f"r{b}") for a, b in sorted(arcs) if a != b]
+    return [(str(a), str(b)) for a, b in sorted(arcs) if a != b]
 
 
 def two_modes(users: int, items: int, groups: int, seed: int) -> list[Edge]:

@@ -29,11 +29,11 @@ def _infomap(path: Path, flags: str, trials: int) -> Any:
     from infomap import Infomap
 
     names, edges = read(path)
+    # A tree has the numbers of a list of links, which are the names.
+    ids = [int(name) for name in names]
     infomap = Infomap(f"--silent -N {trials} {flags}")
-    for number, name in enumerate(names):
-        infomap.set_name(number, name)
     for source, target, weight in edges:
-        infomap.add_link(source, target, weight)
+        infomap.add_link(ids[source], ids[target], weight)
     return infomap
 
 

@@ -9,7 +9,7 @@
 
 use crate::base::table::Sum;
 use crate::drive::multilevel::{Level, LevelState, Multilevel};
-use crate::kernel::holdings::{Carries, Holding};
+use crate::kernel::holdings::Holding;
 use crate::kernel::objective::{Sums, Visit};
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
@@ -27,16 +27,13 @@ const FEW_ARCS: f64 = 2.5;
 const BEYOND_CHANCE: f64 = 4.0;
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes. Where flow has
-    /// a direction, nodes alike say nothing, since their drifts add up.
+    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes. Directions of
+    /// flow are left aside: in a group of groups they cancel.
     pub(super) fn may_merge(
         &self,
         level: &mut Level<'_, '_>,
         state: &LevelState<O>,
     ) -> Result<bool> {
-        if O::Flow::HAS_DRIFT {
-            return Ok(true);
-        }
         match level.graph().is_weighted() {
             true => self.surveyed::<f64>(level, state),
             false => self.surveyed::<u32>(level, state),
