@@ -72,6 +72,9 @@ const LAST_SHARE: u64 = 16;
 const NEAR: f64 = 0.02;
 /// ...or, in a small graph, by this over the root of its number of nodes, the size of differences by chance.
 const NEAR_BY_CHANCE: f64 = 1.0;
+/// The numbers of communities of starts say that there are several answers if these are equally good, up to this share of
+/// the scale, on a graph of any size.
+const EQUAL: f64 = 0.001;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 pub(super) const MARGIN: f64 = 1e-9;
 
@@ -376,7 +379,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
         self.history.counts.clear();
-        for start in &near {
+        let equal = EQUAL * O::scale(most, nodes);
+        for start in near.iter().filter(|start| most - start.quality <= equal) {
             let labels = kept.read(start.place)?;
             self.history.counts.push(count_of_most(&labels, &level.holdings.counts));
         }
