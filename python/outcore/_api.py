@@ -339,7 +339,7 @@ def cluster(
     True
     >>> found = outcore.cluster("tests/graphs/karate.tsv", method="modularity", resolution=[0.8, 1, 2])
     >>> {value: communities.community_count for value, communities in found.items()}
-    {0.8: 2, 1.0: 3, 2.0: 7}
+    {0.8: 3, 1.0: 4, 2.0: 7}
     >>> outcore.cluster([("a", "b"), ("b", "c"), ("x", "y")], method="components").to_pandas()
       node  community
     0    a          0

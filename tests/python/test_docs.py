@@ -439,12 +439,24 @@ def fields(value: object, name: str = "") -> set[str]:
 def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runner) -> None:
     status, output = runner.shell(
         "cp tests/graphs/karate.tsv . && outcore build karate.tsv -o karate.graph -q\n"
-        "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q &&"
-        "outcore cluster yeast.graph --levels tree --trials 1 -o yeast.tree -q"
+        "outcore build tests/graphs/string-yeast-physical.txt.gz -o yeast.graph -q"
+    )
+    assert status == 0, output
+    # Cliques in groups of cliques, and edges at random.
+    inside = [(8 * clique + a, 8 * clique + b) for clique in range(64) for b in range(8) for a in range(b)]
+    across = [(64 * g + 8 * a + b, 64 * g + 8 * b + a) for g in range(8) for b in range(8) for a in range(b)]
+    between = [(64 * a + b, 64 * b + a) for b in range(8) for a in range(b)]
+    Path("nested.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in inside + across + between))
+    Path("random.tsv").write_text("".join(f"{i % 60}\t{i * 7919 % 59}\n" for i in range(600)))
+    status, output = runner.shell(
+        "outcore build nested.tsv -o nested.graph -q && outcore cluster nested.graph --levels tree -o n.tree -q\n"
+        "outcore build karate.tsv --two-mode -o kinds.graph -q && outcore cluster kinds.graph -o kinds.jsonl -q"
     )
     assert status == 0, output
     found: set[str] = set()
     for options in [
+        "random.tsv",
+        "karate.tsv --two-mode --method modularity",
         "karate.tsv --method map-equation --levels tree --summary s.tsv",
         "karate.tsv --method modularity --resolution 0.5,1 --min-size 3 --match tests/graphs/karate.truth.tsv",
         "karate.tsv --method label-propagation --max-size 9 --well-connected",
@@ -465,7 +477,8 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "plan karate.tsv --json --build --append karate.graph",
         "score karate.graph tests/graphs/karate.truth.tsv --against tests/graphs/karate.truth.tsv --json -q "
         "--well-connected",
-        "score yeast.graph yeast.tree --json -q",
+        "score nested.graph n.tree --json -q",
+        "score kinds.graph kinds.jsonl --json -q",
         "compare tests/graphs/karate.truth.tsv c.tsv --json -q",
     ]:
         status, output = runner.shell(f"outcore {command}")
@@ -475,9 +488,10 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
     within = "communities.compared"
     compared = {name for name in found if name.startswith(f"{within}.")}
     # Lists may be empty.
-    known = found | {name.partition("[]")[0] for name in found}
+    lists = {name.partition("[]")[0] for name in found if "[]" in name}
+    known = found | lists
     assert {name.removeprefix(f"{within}.") for name in compared} <= known
-    assert set(cells("reference/fields.md")) == found - compared | {within}
+    assert set(cells("reference/fields.md")) == found - lists - compared | {within}
 
 
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ except outcore.Interrupted as error:
 """
 
 
+@pytest.mark.filterwarnings("ignore:only one of")
 def test_the_call_after_ctrl_c_resumes() -> None:
     lines = (f"{i}\t{i * 7919 % 50_000}\t{i % 9 + 1}\n" for i in range(300_000))
     Path("edges.tsv").write_text("".join(lines))

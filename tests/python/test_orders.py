@@ -144,7 +144,7 @@ def test_the_kind_of_a_node_is_in_the_graph_and_in_results(own_directory: Path) 
     kinds = dict(zip((node for node, _ in found), found.kinds, strict=True))
     assert all(node.startswith(f"{kind}:") for node, kind in kinds.items())
     with pytest.raises(ValueError, match="of one kind"):
-        _ = outcore.cluster([("a", "b")]).kinds
+        _ = outcore.cluster(groups()).kinds
     table = outcore.cluster(graph, method="components", output="kinds.csv")
     assert Path(table.path).read_text().splitlines()[0] == "node,community,kind"
     drawn = graph.to_networkx()
@@ -160,7 +160,7 @@ def test_the_kind_of_a_node_is_in_the_graph_and_in_results(own_directory: Path) 
 @pytest.mark.parametrize("values", [[0.25, 1], (1, 0.25), np.array([0.25, 2.0]), "generator", [0.5]])
 @pytest.mark.parametrize("option", ["resolution", "attenuation"])
 @pytest.mark.parametrize("output", [None, "c.tsv", "c.parquet"])
-@pytest.mark.filterwarnings("ignore:one community holds")
+@pytest.mark.filterwarnings("ignore:one community holds", "ignore:starts disagree")
 def test_several_values_give_a_result_each(option: str, values: Any, output: str | None, own_directory: Path) -> None:
     method = "modularity" if option == "resolution" else "label-propagation"
     if option == "attenuation":
