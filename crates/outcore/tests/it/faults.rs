@@ -174,14 +174,47 @@ fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
     crash_at_steps(0..SHORT_JOBS, 83, 0..3);
 }
 
-#[test]
-fn a_crash_of_an_update_leaves_complete_results_and_the_next_run_completes_it() {
-    crash_at_steps(SHORT_JOBS..SHORT_JOBS + 1, 83, 0..3);
-}
+/// A long job crashes with one seed at a time, so that no test takes minutes.
+mod long_jobs {
+    use super::{CASES, SHORT_JOBS, crash_at_steps};
 
-#[test]
-fn a_crash_on_a_graph_leaves_complete_results_and_the_next_run_completes_the_job() {
-    crash_at_steps(SHORT_JOBS + 1..CASES.len(), 83, 0..3);
+    fn crash_of_an_update(seed: usize) {
+        crash_at_steps(SHORT_JOBS..SHORT_JOBS + 1, 83, seed..seed + 1);
+    }
+
+    fn crash_on_a_graph(seed: usize) {
+        crash_at_steps(SHORT_JOBS + 1..CASES.len(), 83, seed..seed + 1);
+    }
+
+    #[test]
+    fn a_crash_of_an_update_leaves_complete_results_with_seed_0() {
+        crash_of_an_update(0);
+    }
+
+    #[test]
+    fn a_crash_of_an_update_leaves_complete_results_with_seed_1() {
+        crash_of_an_update(1);
+    }
+
+    #[test]
+    fn a_crash_of_an_update_leaves_complete_results_with_seed_2() {
+        crash_of_an_update(2);
+    }
+
+    #[test]
+    fn a_crash_on_a_graph_leaves_complete_results_with_seed_0() {
+        crash_on_a_graph(0);
+    }
+
+    #[test]
+    fn a_crash_on_a_graph_leaves_complete_results_with_seed_1() {
+        crash_on_a_graph(1);
+    }
+
+    #[test]
+    fn a_crash_on_a_graph_leaves_complete_results_with_seed_2() {
+        crash_on_a_graph(2);
+    }
 }
 
 #[test]
