@@ -93,8 +93,13 @@ fn a_fault_in_an_operation_is_an_error_and_the_next_run_completes_the_job() {
 }
 
 #[test]
-fn a_fault_in_an_operation_of_a_long_job_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(SHORT_JOBS..CASES.len(), 31, false, IoErrorKind::Other);
+fn a_fault_in_an_operation_of_an_update_is_an_error_and_the_next_run_completes_it() {
+    fail_operations(SHORT_JOBS..SHORT_JOBS + 1, 31, false, IoErrorKind::Other);
+}
+
+#[test]
+fn a_fault_in_an_operation_on_a_graph_is_an_error_and_the_next_run_completes_the_job() {
+    fail_operations(SHORT_JOBS + 1..CASES.len(), 31, false, IoErrorKind::Other);
 }
 
 #[test]
@@ -103,8 +108,13 @@ fn a_disk_that_dies_is_an_error_and_the_next_run_completes_the_job() {
 }
 
 #[test]
-fn a_disk_that_dies_during_a_long_job_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(SHORT_JOBS..CASES.len(), 37, true, IoErrorKind::StorageFull);
+fn a_disk_that_dies_during_an_update_is_an_error_and_the_next_run_completes_it() {
+    fail_operations(SHORT_JOBS..SHORT_JOBS + 1, 37, true, IoErrorKind::StorageFull);
+}
+
+#[test]
+fn a_disk_that_dies_during_a_job_on_a_graph_is_an_error_and_the_next_run_completes_the_job() {
+    fail_operations(SHORT_JOBS + 1..CASES.len(), 37, true, IoErrorKind::StorageFull);
 }
 
 #[test]
