@@ -1,6 +1,9 @@
 """Levels of a result: a frame, a tree of modules, and partitions of other libraries on each level."""
 
 import itertools
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import outcore
@@ -60,3 +63,15 @@ def test_without_levels_is_an_error_that_says_what_to_type(tmp_path: Path) -> No
     for result in (plain, outcore.Communities(tmp_path / "c.tsv")):
         with pytest.raises(ValueError, match="levels=True"):
             _ = result.levels
+
+
+def test_a_tree_from_standard_input_is_scored_with_a_warning(tmp_path: Path) -> None:
+    graph = outcore.build(GRAPH, tmp_path / "games.graph", progress=False)
+    found = outcore.cluster(graph, output=tmp_path / "games.tree", method="modularity", levels=True, progress=False)
+    command = [Path(sys.executable).parent / "outcore", "score", graph.path]
+    whole = subprocess.run([*command, found.path, "--json", "-q"], capture_output=True, text=True, check=True)
+    assert json.loads(whole.stdout)["tree"]["depth"] > 1
+    text = Path(found.path).read_text()
+    read = subprocess.run([*command, "-", "--json"], input=text, capture_output=True, text=True, check=True)
+    assert "the code length of its tree is left out" in read.stderr
+    assert "tree" not in json.loads(read.stdout)

@@ -53,7 +53,7 @@ pub struct Communities {
     /// Amount by which the objective of each start was below the best, up to the level on which they were compared: in
     /// bits per step for the map equation, otherwise as a share of the total weight. Empty with one start.
     pub trial_losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start that is as good as the best, but for a thousandth. Empty with
+    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best. Empty with
     /// one start.
     pub trial_community_counts: Vec<u64>,
     /// Modularity and number of the communities that maximize it, if the map equation keeps all nodes together.

@@ -5,10 +5,12 @@ use super::network::{NetworkPlace, Purpose, write};
 use super::rates::{FlowAt, Teleportation, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
+use crate::score::visits;
 use crate::tests::walk::Walk;
 use crate::tests::{Edges, POOLS, some_edges};
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcScratch, Graph};
+use outcore_io::progress::Silent;
 use outcore_sort::SORT_BYTES_MIN;
 use proptest::prelude::*;
 use std::path::Path;
@@ -231,6 +233,23 @@ proptest! {
                 let (at, held) = (dense.at[a], holdings.flow(a));
                 prop_assert!(near(held.drift, at.leaves - at.enters));
                 prop_assert!(near(held.teleport, at.teleports));
+            }
+        }
+    }
+
+    /// The flow that is written is that of the definition.
+    #[test]
+    fn visits_are_those_of_the_walk(edges in directed_edges()) {
+        for teleportation in both() {
+            let (dense, mut found) = (DenseFlow::new(&edges, teleportation), Vec::new());
+            let each = |visits: &[f64]| {
+                found.extend_from_slice(visits);
+                Ok(())
+            };
+            let total = visits(&edges.graph(), teleportation.is_recorded(), &Silent, each).unwrap();
+            prop_assert_eq!(found.len(), dense.at.len());
+            for (visits, at) in found.iter().zip(&dense.at) {
+                prop_assert!((visits / total - at.visits).abs() < 1e-9, "{visits} {}", at.visits);
             }
         }
     }

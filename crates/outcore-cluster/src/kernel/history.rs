@@ -37,7 +37,7 @@ pub(crate) struct History {
     pub(crate) trials: u32,
     /// Amount by which the objective of each start was below the best.
     pub(crate) losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start that is as good as the best, but for a thousandth.
+    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best.
     #[serde(default)]
     pub(crate) counts: Vec<u64>,
     /// Modularity and number of the communities that maximize it, if all nodes are in one.

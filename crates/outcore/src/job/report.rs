@@ -181,7 +181,7 @@ pub struct CommunitiesReport {
     /// share of the total weight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trial_losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start that is as good as the best, but for a thousandth.
+    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trial_community_counts: Vec<u64>,
     /// Modularity of the communities that maximize it, and their number, if the map equation keeps all nodes together.

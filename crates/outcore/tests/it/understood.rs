@@ -129,6 +129,9 @@ fn names_of_columns_cannot_be_mistaken_for_other_words() {
         let described = described("/in/edges", bytes, |_| ());
         assert!(described.ends_with(end), "{described}");
     };
+    // Words above numbers name columns, unless one of them recurs as a name.
+    is_said(b"x\ty\n1\t2\n3\t4\n", "tab, header, x -> y, no weights");
+    is_said(b"x\ty\n1\t2\ny\t4\n", "tab, no header, column 1 -> column 2, no weights");
     is_said(b"source,target,x\xff\na,b,c\n", r"no weights; x\xff unused");
     let long = format!("source,target,{}\na,b,c\n", "é".repeat(500));
     is_said(long.as_bytes(), &format!("no weights; {}... unused", "é".repeat(40)));

@@ -72,8 +72,8 @@ const LAST_SHARE: u64 = 16;
 const NEAR: f64 = 0.02;
 /// ...or, in a small graph, by this over the root of its number of nodes, the size of differences by chance.
 const NEAR_BY_CHANCE: f64 = 1.0;
-/// The numbers of communities of starts say that there are several answers if these are equally good, up to this share of
-/// the scale, on a graph of any size.
+/// Starts are equally good if their objectives are within this share of its scale from the best, in a graph of any size:
+/// if their numbers of communities differ, the graph has several answers.
 const EQUAL: f64 = 0.001;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 pub(super) const MARGIN: f64 = 1e-9;
