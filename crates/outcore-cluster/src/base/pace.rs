@@ -47,9 +47,10 @@ impl<'a> ClusterProgress<'a> {
     /// # Errors
     /// `Interrupted` if the observer asks to stop.
     pub fn expect(&self, part: Option<f64>, after: f64) -> Result<()> {
+        // Locked first: parallel searches report progress meanwhile, and no total may lie below it.
+        let mut expected = self.expected();
         let part_ends = self.scanned.load(Relaxed) + part.unwrap_or_default() as u64;
         let total = part.map(|_| part_ends + after as u64);
-        let mut expected = self.expected();
         let changed = expected.total != total;
         *expected = ExpectedWork { part_ends, total };
         if changed { notify(self.observer, Event::Expect { total }) } else { Ok(()) }

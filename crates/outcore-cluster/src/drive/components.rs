@@ -86,6 +86,7 @@ impl ClusterJob<'_> {
             trials: 1,
             trial_losses: Vec::new(),
             trial_community_counts: Vec::new(),
+            equal_community_counts: Vec::new(),
             divided: None,
             trial_agreement: None,
             chance_modularity: None,

@@ -254,6 +254,7 @@ impl FinalCommunities {
             trials: self.history.trials.max(1),
             trial_losses: self.history.losses,
             trial_community_counts: self.history.counts,
+            equal_community_counts: self.history.equal_counts,
             divided: self.history.divided,
             trial_agreement: self.history.agreement,
             chance_modularity: None,

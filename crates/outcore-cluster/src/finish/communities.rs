@@ -53,9 +53,11 @@ pub struct Communities {
     /// Amount by which the objective of each start was below the best, up to the level on which they were compared: in
     /// bits per step for the map equation, otherwise as a share of the total weight. Empty with one start.
     pub trial_losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best. Empty with
-    /// one start.
+    /// Number of communities that hold 99 % of the nodes, in each start that was compared with the best: its objective
+    /// is within 2 %. Empty with one start.
     pub trial_community_counts: Vec<u64>,
+    /// The same, in each start within a thousandth of the best.
+    pub equal_community_counts: Vec<u64>,
     /// Modularity and number of the communities that maximize it, if the map equation keeps all nodes together.
     pub divided: Option<(f64, u64)>,
     /// Mean share of nodes that stay with the communities of the best start in another one; `None` with one start.

@@ -37,9 +37,12 @@ pub(crate) struct History {
     pub(crate) trials: u32,
     /// Amount by which the objective of each start was below the best.
     pub(crate) losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best.
+    /// Number of communities that hold 99 % of the nodes, in each start that was compared with the best.
     #[serde(default)]
     pub(crate) counts: Vec<u64>,
+    /// Those of the starts within a thousandth of the best.
+    #[serde(default)]
+    pub(crate) equal_counts: Vec<u64>,
     /// Modularity and number of the communities that maximize it, if all nodes are in one.
     #[serde(default)]
     pub(crate) divided: Option<(f64, u64)>,
@@ -91,7 +94,7 @@ impl History {
         if other.trials > 0 {
             self.trials = self.trials.max(1) + other.trials - 1;
             (self.losses, self.agreement) = (other.losses, other.agreement);
-            self.counts = other.counts;
+            (self.counts, self.equal_counts) = (other.counts, other.equal_counts);
         }
         other.reported.into_iter().for_each(|sweep| self.notify(sweep));
     }

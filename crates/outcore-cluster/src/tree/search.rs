@@ -50,9 +50,11 @@ struct Found {
 pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleTree> {
     let trees = if search.is_thorough { TREE_SIZE / search.net.size().max(1) } else { 1 };
     let trees = trees.clamp(1, MOST_TREES);
+    // Nodes with heavy loops leave the others one by one, where others find nothing to join.
+    let together = vec![0; if trees > 1 { search.net.count() } else { 0 }];
     let from = |trial: usize| {
         let seed = mix(search.seed ^ (trial as u64) << 8);
-        let start = if trial == 0 { start } else { None };
+        let start = [start, Some(&together[..])].get(trial).copied().flatten();
         Search { seed, ..*search }.solve(start, 0)
     };
     let found: Vec<Option<Found>> = match trees {

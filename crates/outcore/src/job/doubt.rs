@@ -22,7 +22,8 @@ const SUGGESTED_TRIALS: u32 = 5;
 
 /// Returns the reasons to doubt a result, as phrases for the user.
 pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<String> {
-    let mut all: Vec<String> = of_starts(options, found).into_iter().collect();
+    let chance = chance(options, found);
+    let mut all: Vec<String> = of_starts(options, found, chance.is_some()).into_iter().collect();
     if found.community_count < 2 {
         all.extend(of_one_community(found));
         return all;
@@ -35,16 +36,11 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
             "a single community would score just as well: {length:.4} bits per step, {undivided:.4} with one"
         ));
     }
-    // A density gives communities of another modularity.
-    let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
-    let is_comparable = !is_density && options.resolution == [1.0];
     // Starts do not agree on communities that are there by chance.
     // A start that keeps all nodes together agrees with any other: the numbers of communities must be alike, too.
-    let is_found_again =
-        found.trial_agreement.is_some_and(|share| share >= AGREE) && !counts_differ(found);
-    if let Some(chance) = found.chance_modularity.filter(|_| is_comparable && !is_found_again)
-        && found.modularity <= CHANCE * chance
-    {
+    let is_found_again = found.trial_agreement.is_some_and(|share| share >= AGREE)
+        && !differ(&found.trial_community_counts);
+    if let Some(chance) = chance.filter(|_| !is_found_again) {
         all.push(format!(
             "modularity is about that of a random graph with the same degrees: {chance:.3} is expected there, {:.3} was found",
             found.modularity
@@ -53,15 +49,25 @@ pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<Strin
     all
 }
 
+/// Returns the modularity that is expected by chance, if that of the communities is no better.
+fn chance(options: &ClusterOptions, found: &Communities) -> Option<f64> {
+    // A density gives communities of another modularity.
+    let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
+    let is_comparable = !is_density && options.resolution == [1.0];
+    found.chance_modularity.filter(|chance| is_comparable && found.modularity <= CHANCE * chance)
+}
+
 /// Returns the reason to doubt that other starts would give the same communities, if any.
-fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
-    let counts = &found.trial_community_counts;
+fn of_starts(options: &ClusterOptions, found: &Communities, by_chance: bool) -> Option<String> {
+    // Where communities are clear, starts that are somewhat worse have merged or divided some.
+    let counts =
+        if by_chance { &found.trial_community_counts } else { &found.equal_community_counts };
     match found.trial_agreement {
         Some(share) if share < AGREE => Some(format!(
             "starts disagree: {:.1} % of the nodes stay with their communities from one start to another on average",
             100.0 * share
         )),
-        Some(_) => counts_differ(found).then(|| format!(
+        Some(_) => differ(counts).then(|| format!(
             "starts disagree on the number of communities: from {} to {}, which are merged in one start and apart in another",
             format_count(counts.iter().copied().min().unwrap_or(0)),
             format_count(counts.iter().copied().max().unwrap_or(0))
@@ -77,8 +83,7 @@ fn of_starts(options: &ClusterOptions, found: &Communities) -> Option<String> {
 }
 
 /// Returns whether starts disagree on the number of communities.
-fn counts_differ(found: &Communities) -> bool {
-    let counts = &found.trial_community_counts;
+fn differ(counts: &[u64]) -> bool {
     let (least, most) = (counts.iter().min(), counts.iter().max());
     least.zip(most).is_some_and(|(least, most)| (most - least) as f64 > COUNTS * *most as f64)
 }
@@ -219,7 +224,7 @@ mod tests {
             doubts(options, &found).first().cloned().unwrap_or_default()
         };
         assert_eq!(first(&options, found.clone()), "");
-        let counts = Communities { trial_community_counts: vec![30, 19, 30], ..found.clone() };
+        let counts = Communities { equal_community_counts: vec![30, 19, 30], ..found.clone() };
         assert!(first(&options, counts).contains("from 19 to 30"));
         let worse = Communities {
             trial_agreement: None,

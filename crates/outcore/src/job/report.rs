@@ -181,9 +181,12 @@ pub struct CommunitiesReport {
     /// share of the total weight.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trial_losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start within a thousandth of the best.
+    /// Number of communities that hold 99 % of the nodes, in each start that was compared with the best.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trial_community_counts: Vec<u64>,
+    /// The same, in each start within a thousandth of the best.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub equal_community_counts: Vec<u64>,
     /// Modularity of the communities that maximize it, and their number, if the map equation keeps all nodes together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divided: Option<(f64, u64)>,
@@ -255,6 +258,7 @@ impl CommunitiesReport {
             trial_count: u64::from(found.trials),
             trial_losses: found.trial_losses.clone(),
             trial_community_counts: found.trial_community_counts.clone(),
+            equal_community_counts: found.equal_community_counts.clone(),
             divided: found.divided,
             trial_agreement: found.trial_agreement,
             chance_modularity: found.chance_modularity,

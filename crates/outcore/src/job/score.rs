@@ -273,12 +273,8 @@ impl Scoring<'_> {
             if needed > self.options.limits.memory_bytes {
                 return Err(self.too_little(needed, format_counted(modules, "module", "modules")));
             }
-            let summary = format!(
-                "{} in {}",
-                format_counted(modules, "module", "modules"),
-                format_counted(levels.len() as u64, "level", "levels")
-            );
-            Ok((levels, summary))
+            let count = levels.len() as u64;
+            Ok((levels, format_counted(count, "level of modules", "levels of modules")))
         })
     }
 

@@ -327,23 +327,6 @@ fn what_a_file_of_infomap_cannot_hold_is_refused() {
 
 /// Text has no names with line ends, but GraphML does.
 #[test]
-fn names_with_line_ends_are_refused_in_a_tree() {
-    let sim = storage_of("");
-    let text = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
-<node id="a&#10;b"/><node id="c"/><edge source="a&#10;b" target="c"/></graph></graphml>"#;
-    sim.put("/in/g.graphml", text.as_bytes());
-    let mut edges = options(1, 128 * MIB);
-    edges.input.paths = vec!["/in/g.graphml".into()];
-    let (source, plain) = (Source::Edges(Box::new(edges)), PresentOptions::default());
-    let (files, output) = (files_of(&sim), Path::new("/out/c.tree"));
-    let clustering = ClusterOptions::default();
-    let found = job::cluster_and_present(&files, &source, &clustering, &plain, output, &Silent);
-    let error = found.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::BadInput, "{error}");
-    assert!(error.message().contains("a\\nb") && sim.get("/out/c.tree").is_none(), "{error}");
-}
-
-#[test]
 fn nodes_that_are_left_out_are_in_no_line_and_isolated_ones_have_no_flow() {
     let sim = storage_of(TRIANGLES);
     sim.put("/in/nodes.txt", b"a\nz\n");

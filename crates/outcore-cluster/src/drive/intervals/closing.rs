@@ -122,6 +122,7 @@ impl IntervalRun<'_, '_, '_> {
             trials: 1,
             trial_losses: Vec::new(),
             trial_community_counts: Vec::new(),
+            equal_community_counts: Vec::new(),
             divided: None,
             trial_agreement: None,
             chance_modularity: None,

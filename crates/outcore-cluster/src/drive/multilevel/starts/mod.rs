@@ -379,10 +379,14 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
         self.history.counts.clear();
+        self.history.equal_counts.clear();
         let equal = EQUAL * O::scale(most, nodes);
-        for start in near.iter().filter(|start| most - start.quality <= equal) {
-            let labels = kept.read(start.place)?;
-            self.history.counts.push(count_of_most(&labels, &level.holdings.counts));
+        for start in &near {
+            let count = count_of_most(&kept.read(start.place)?, &level.holdings.counts);
+            self.history.counts.push(count);
+            if most - start.quality <= equal {
+                self.history.equal_counts.push(count);
+            }
         }
         if let Some(mut divisions) = self.divisions.take() {
             for start in &near {
