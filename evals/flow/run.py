@@ -117,7 +117,9 @@ def two_modes(runs: Runs, result: results.Result, smoke: bool) -> None:
         name = f"two modes {users} x {items}"
         path = runs.generated(name, networks.two_modes(users, items, groups, users))
         output, _ = runs.cluster(path, "two.tsv", "--two-mode", "--method", "modularity")
-        labels = {line.split("\t")[0]: int(line.split("\t")[1]) for line in output.read_text().splitlines()}
+        # A name begins with its kind, `source:` or `target:`.
+        rows = [line.split("\t") for line in output.read_text().splitlines()]
+        labels = {name.split(":", 1)[1]: int(label) for name, label in rows}
         names, edges = peers.read(path)
         ours = peers.barber(edges, [labels[node] for node in names])
         best = peers.best_two_mode_modularity(path, TRIALS)
