@@ -134,6 +134,42 @@ mod tests {
         assert_eq!(*recorder.0.lock().unwrap(), reported);
     }
 
+    /// Observer that checks each event against the last total and the last progress.
+    #[derive(Default)]
+    struct Checker(Mutex<(u64, Option<u64>)>);
+
+    impl Observer for Checker {
+        fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+            let (done, total) = &mut *self.0.lock().unwrap();
+            match event {
+                Event::Advance { done: now } => *done = now,
+                Event::Expect { total: now } => *total = now,
+                _ => {}
+            }
+            assert!(total.is_none_or(|total| *done <= total), "{done} of {total:?}");
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// One thread estimates while others report progress, as in parallel searches.
+    #[test]
+    fn no_total_lies_below_the_progress() {
+        let checker = Checker::default();
+        let pace = ClusterProgress::new(&checker, None);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..50_000 {
+                        pace.go(1);
+                        notify(&pace, Event::Advance { done: 0 }).unwrap();
+                    }
+                });
+            }
+            (0..50_000).for_each(|_| pace.expect(Some(0.0), 0.0).unwrap());
+        });
+        assert_eq!(checker.0.lock().unwrap().0, 100_000);
+    }
+
     #[test]
     fn remaining_sweeps_follow_from_the_last_one() {
         assert_eq!(sweeps_left(1000, 100, 1.0), Some(2.0));

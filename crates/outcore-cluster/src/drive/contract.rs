@@ -18,7 +18,7 @@
 use crate::base::parallel::{PerThread, piece_nodes};
 use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
-use crate::finish::portions::{PORTION_ARCS, portion_end};
+use crate::finish::portions::{PORTION_RECORDS, portion_end};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
@@ -207,9 +207,9 @@ fn emit<S: Sum>(
         ends.resize(block.node_count(), Ends::default());
         let mut begin = 0;
         while begin < block.node_count() {
-            let end = portion_end(block, begin);
+            let end = portion_end(block, begin, PORTION_RECORDS);
             let ends = &mut ends[begin..end];
-            if block.degree(begin) > PORTION_ARCS {
+            if block.degree(begin) > PORTION_RECORDS {
                 scratch.with(|scratch| {
                     ends[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
                     Ok(())

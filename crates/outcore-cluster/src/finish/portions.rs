@@ -6,8 +6,8 @@ use outcore_io::error::Result;
 use outcore_sort::{Record, Sorter};
 use std::ops::Range;
 
-/// Arcs passed to the sorter at a time.
-pub(crate) const PORTION_ARCS: u64 = 1 << 17;
+/// Records passed to the sorter at a time: as many fit into one with the minimum budget.
+pub(crate) const PORTION_RECORDS: u64 = 1 << 17;
 
 /// Passes records of the arcs of a block to the sorter: `fill` writes at most `most` records for each of the targets of a
 /// node, and returns their number. Arguments of `fill` are the node, targets, weight codes (none if all are 1), and
@@ -22,10 +22,11 @@ pub fn push_arcs<R: Record>(
     scratch: &PerThread<ArcScratch>,
     fill: impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync,
 ) -> Result<()> {
+    let arcs = PORTION_RECORDS / most as u64;
     let mut begin = 0;
     while begin < block.node_count() {
-        let end = portion_end(block, begin);
-        match block.degree(begin) > PORTION_ARCS {
+        let end = portion_end(block, begin, arcs);
+        match block.degree(begin) > arcs {
             true => scratch.with(|scratch| push_large(block, begin, most, sorter, scratch, &fill)),
             false => push_portion(block, begin..end, most, sorter, scratch, &fill),
         }?;
@@ -34,10 +35,10 @@ pub fn push_arcs<R: Record>(
     Ok(())
 }
 
-/// Returns the end of the nodes that fit into a portion, at least one.
-pub(crate) fn portion_end(block: &Block, begin: usize) -> usize {
+/// Returns the end of the nodes that have at most `most` arcs in sum, at least one.
+pub(crate) fn portion_end(block: &Block, begin: usize, most: u64) -> usize {
     let (mut end, mut arcs) = (begin + 1, block.degree(begin));
-    while end < block.node_count() && arcs + block.degree(end) <= PORTION_ARCS {
+    while end < block.node_count() && arcs + block.degree(end) <= most {
         arcs += block.degree(end);
         end += 1;
     }
@@ -93,4 +94,43 @@ fn push_large<R: Record>(
         }
     })?;
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::cache::BlockSource;
+    use outcore_graph::ArcRecord;
+    use outcore_testkit::Edges;
+    use std::path::Path;
+
+    /// Several records of an arc fit into the smallest sort, too, also those of a node with many arcs.
+    #[test]
+    fn portions_fit_into_the_smallest_sort() {
+        let count = 1 << 18;
+        let path = Edges::new(count, (1..count).map(|node| (node - 1, node)));
+        let star = Edges::new(count, (1..count).map(|node| (0, node)));
+        let scratch = PerThread::new(ArcScratch::default);
+        for (most, graph) in
+            [1, 2, 3].into_iter().flat_map(|most| [(most, path.graph()), (most, star.graph())])
+        {
+            let budget = Sorter::<ArcRecord>::BUDGET_MIN;
+            let mut sorter =
+                Sorter::<ArcRecord>::new(graph.files(), Path::new("scratch"), budget, 1).unwrap();
+            let push = |block: &Block| {
+                push_arcs(block, most, &mut sorter, &scratch, |source, targets, _, out| {
+                    for (out, &target) in out.chunks_mut(most).zip(targets) {
+                        out.fill(ArcRecord { source, target, weight: 1 });
+                    }
+                    most * targets.len()
+                })
+            };
+            BlockSource::new(&graph, 0).for_all(push).unwrap();
+            let (mut sorted, mut records) = (sorter.finish().unwrap(), 0);
+            while let Some(block) = sorted.next_block().unwrap() {
+                records += block.len();
+            }
+            assert_eq!(records as u64, most as u64 * graph.arc_count());
+        }
+    }
 }

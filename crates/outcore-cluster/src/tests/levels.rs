@@ -331,7 +331,10 @@ fn starts_that_are_asked_for_are_tried_on_large_graphs() {
             one(cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent));
         assert_eq!(found.trials, trials.unwrap_or(5));
         assert_eq!(found.stability.is_some(), stability);
-        assert!(found.trial_community_counts.len() <= found.trials as usize);
+        let (near, equal) = (&found.trial_community_counts, &found.equal_community_counts);
+        assert!(near.len() <= found.trials as usize);
+        // The best start is equal to itself.
+        assert!(!equal.is_empty() && equal.iter().all(|count| near.contains(count)));
     }
 }
 

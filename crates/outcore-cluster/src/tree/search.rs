@@ -50,11 +50,16 @@ struct Found {
 pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleTree> {
     let trees = if search.is_thorough { TREE_SIZE / search.net.size().max(1) } else { 1 };
     let trees = trees.clamp(1, MOST_TREES);
-    // Nodes with heavy loops leave the others one by one, where others find nothing to join.
+    // One trial begins with all nodes in one module: the others, from single nodes, miss divisions that only take a few
+    // nodes with heavy loops out of the rest.
     let together = vec![0; if trees > 1 { search.net.count() } else { 0 }];
     let from = |trial: usize| {
         let seed = mix(search.seed ^ (trial as u64) << 8);
-        let start = [start, Some(&together[..])].get(trial).copied().flatten();
+        let start = match trial {
+            0 => start,
+            1 => Some(&together[..]),
+            _ => None,
+        };
         Search { seed, ..*search }.solve(start, 0)
     };
     let found: Vec<Option<Found>> = match trees {

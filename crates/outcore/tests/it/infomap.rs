@@ -325,7 +325,24 @@ fn what_a_file_of_infomap_cannot_hold_is_refused() {
     refused(TRIANGLES, flow, "/out/c.tree", ErrorKind::Usage, "--flow");
 }
 
-/// Text has no names with line ends, but GraphML does.
+/// No reader takes a line feed in a name, but GraphML may have a carriage return, which ends lines for other programs.
+#[test]
+fn a_name_with_a_carriage_return_is_refused_in_a_tree() {
+    let sim = storage_of("");
+    let text = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
+<node id="a&#13;b"/><node id="c"/><edge source="a&#13;b" target="c"/></graph></graphml>"#;
+    sim.put("/in/g.graphml", text.as_bytes());
+    let mut edges = options(1, 128 * MIB);
+    edges.input.paths = vec!["/in/g.graphml".into()];
+    let (source, plain) = (Source::Edges(Box::new(edges)), PresentOptions::default());
+    let (files, output) = (files_of(&sim), Path::new("/out/c.tree"));
+    let clustering = ClusterOptions::default();
+    let found = job::cluster_and_present(&files, &source, &clustering, &plain, output, &Silent);
+    let error = found.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadInput, "{error}");
+    assert!(error.message().contains("a\\rb") && sim.get("/out/c.tree").is_none(), "{error}");
+}
+
 #[test]
 fn nodes_that_are_left_out_are_in_no_line_and_isolated_ones_have_no_flow() {
     let sim = storage_of(TRIANGLES);
