@@ -58,11 +58,12 @@ struct ArcFlow<'r> {
 }
 
 impl ArcFlow<'_> {
-    /// Returns the code of the flow of an arc; `None` if it is too little for a weight.
+    /// Returns the code of the flow of an arc. An arc without flow gets the least weight, as it joins its nodes all the
+    /// same: the pieces of a community are those of the directed graph.
     #[inline]
-    fn code(&self, source: u32, weight: f64) -> Option<u32> {
+    fn code(&self, source: u32, weight: f64) -> u32 {
         let flow = weight * self.rates.per_weight(source) * self.factor;
-        (flow > 0.0).then(|| Weight::new(flow.min(f64::MAX)).code())
+        Weight::new(flow.clamp(f64::MIN_POSITIVE, f64::MAX)).code()
     }
 }
 
@@ -89,7 +90,12 @@ pub(crate) fn write(
     source.for_all(|block| {
         tick()?;
         push_arcs(block, 1, &mut sorter, &scratch, |target, sources, codes, out| {
-            leaving(&flow, target, sources, codes, out)
+            let arcs = sources.iter().zip(codes.iter().copied().chain(repeat(ONE)));
+            for (out, (&source, code)) in out.iter_mut().zip(arcs) {
+                let weight = flow.code(source, Weight::from_code(code).value());
+                *out = ArcRecord { source, target, weight };
+            }
+            sources.len()
         })?;
         if purpose != Purpose::Weights {
             flow_at(rates, block, &scratch, &mut found)?;
@@ -118,24 +124,6 @@ pub(crate) fn write(
     })?;
     writer.finish()?;
     Ok((Graph::open(place.files, place.directory)?, holdings))
-}
-
-/// Writes the arcs of a segment by their sources to `out`; returns their number.
-fn leaving(
-    flow: &ArcFlow<'_>,
-    target: u32,
-    sources: &[u32],
-    codes: &[u32],
-    out: &mut [ArcRecord],
-) -> usize {
-    let mut filled = 0;
-    for (&source, code) in sources.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
-        if let Some(weight) = flow.code(source, Weight::from_code(code).value()) {
-            out[filled] = ArcRecord { source, target, weight };
-            filled += 1;
-        }
-    }
-    filled
 }
 
 /// Fills `found` with the flow at the nodes of a block.
@@ -231,7 +219,7 @@ fn merge_row(
 ) -> Result<()> {
     let node = block.first_node() + local as u32;
     let own = Some(block.self_loop(local)).filter(|&weight| weight > 0.0);
-    let own = own.and_then(|weight| flow.code(node, weight));
+    let own = own.map(|weight| flow.code(node, weight));
     let mut row = NetworkRow { node, own, others, writer, out: Vec::new() };
     let mut result = Ok(());
     block.for_each_segment(local, arcs, |sources, codes| {
@@ -239,9 +227,8 @@ fn merge_row(
             if result.is_err() {
                 return;
             }
-            if let Some(weight) = flow.code(source, Weight::from_code(code).value()) {
-                result = row.add_below(u64::from(source)).and_then(|()| row.add(source, weight));
-            }
+            let weight = flow.code(source, Weight::from_code(code).value());
+            result = row.add_below(u64::from(source)).and_then(|()| row.add(source, weight));
         }
     })?;
     result?;
