@@ -18,7 +18,7 @@
 use crate::base::parallel::{PerThread, piece_nodes};
 use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
-use crate::finish::portions::{PORTION_RECORDS, portion_end};
+use crate::finish::portions::{portion_end, portion_records};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
@@ -207,9 +207,10 @@ fn emit<S: Sum>(
         ends.resize(block.node_count(), Ends::default());
         let mut begin = 0;
         while begin < block.node_count() {
-            let end = portion_end(block, begin, PORTION_RECORDS);
+            let most = portion_records::<ArcRecord>();
+            let end = portion_end(block, begin, most);
             let ends = &mut ends[begin..end];
-            if block.degree(begin) > PORTION_RECORDS {
+            if block.degree(begin) > most {
                 scratch.with(|scratch| {
                     ends[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
                     Ok(())

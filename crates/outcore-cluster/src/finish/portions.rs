@@ -6,8 +6,13 @@ use outcore_io::error::Result;
 use outcore_sort::{Record, Sorter};
 use std::ops::Range;
 
-/// Records passed to the sorter at a time: as many fit into one with the minimum budget.
-pub(crate) const PORTION_RECORDS: u64 = 1 << 17;
+/// Bytes of the records passed to the sorter at a time: as many fit into one with the minimum budget.
+const PORTION_BYTES: u64 = 3 << 19;
+
+/// Returns the number of records passed to the sorter at a time.
+pub(crate) const fn portion_records<R: Record>() -> u64 {
+    PORTION_BYTES / size_of::<R>() as u64
+}
 
 /// Passes records of the arcs of a block to the sorter: `fill` writes at most `most` records for each of the targets of a
 /// node, and returns their number. Arguments of `fill` are the node, targets, weight codes (none if all are 1), and
@@ -22,7 +27,7 @@ pub fn push_arcs<R: Record>(
     scratch: &PerThread<ArcScratch>,
     fill: impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync,
 ) -> Result<()> {
-    let arcs = PORTION_RECORDS / most as u64;
+    let arcs = portion_records::<R>() / most as u64;
     let mut begin = 0;
     while begin < block.node_count() {
         let end = portion_end(block, begin, arcs);

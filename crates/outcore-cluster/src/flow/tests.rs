@@ -5,11 +5,11 @@ use super::network::{NetworkPlace, Purpose, write};
 use super::rates::{FlowAt, Teleportation, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
-use crate::score::visits;
+use crate::score::{Visited, visits};
 use crate::tests::walk::Walk;
 use crate::tests::{Edges, POOLS, some_edges};
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcScratch, Graph};
+use outcore_graph::{ArcScratch, Graph, View};
 use outcore_io::progress::Silent;
 use outcore_sort::SORT_BYTES_MIN;
 use proptest::prelude::*;
@@ -242,14 +242,25 @@ proptest! {
     fn visits_are_those_of_the_walk(edges in directed_edges()) {
         for teleportation in both() {
             let (dense, mut found) = (DenseFlow::new(&edges, teleportation), Vec::new());
-            let each = |visits: &[f64]| {
-                found.extend_from_slice(visits);
+            let each = |of_nodes: &[Visited]| {
+                found.extend_from_slice(of_nodes);
                 Ok(())
             };
-            let total = visits(&edges.graph(), teleportation.is_recorded(), &Silent, each).unwrap();
+            let graph = edges.graph();
+            let total = visits(&graph, teleportation.is_recorded(), &Silent, each).unwrap();
             prop_assert_eq!(found.len(), dense.at.len());
-            for (visits, at) in found.iter().zip(&dense.at) {
-                prop_assert!((visits / total - at.visits).abs() < 1e-9, "{visits} {}", at.visits);
+            for (node, at) in found.iter().zip(&dense.at) {
+                let near = |found: f64, expected: f64| (found / total - expected).abs() < 1e-9;
+                prop_assert!(near(node.visits, at.visits), "{node:?} {at:?}");
+                prop_assert!(near(node.teleports, at.teleports), "{node:?} {at:?}");
+                prop_assert!(near(node.lands, at.visits - at.enters), "{node:?} {at:?}");
+            }
+            let shift = graph.shift_within(View::PRODUCT_EXPONENT_MAX).unwrap();
+            for (&(target, source), &code) in &edges.arcs() {
+                let weight = libm::scalbn(Weight::from_code(code).value(), shift);
+                let flow = weight * found[source as usize].per_weight / total;
+                let expected = dense.arcs[target as usize][source as usize];
+                prop_assert!((flow - expected).abs() < 1e-9, "{flow} {expected}");
             }
         }
     }

@@ -28,4 +28,4 @@ pub use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub use quality::quality_bytes;
 pub use quality::tree_bytes;
 pub use quality::{Quality, QualityRules, quality, quality_at, quality_by, quality_of_levels};
-pub use visits::{visits, visits_bytes};
+pub use visits::{Visited, visits, visits_bytes, walked};

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | Parquet, Arrow | its first and last bytes | the column `community`, or the first number of `path` |
 //! | JSON lines | the ending of its name | the field `community`, or the first number of `path` |
-//! | files of Infomap | the endings `.tree` and `.clu` | the number of its top module, counted from 0 instead of 1 |
+//! | files of Infomap | the endings `.tree`, `.ftree` and `.clu` | the number of its top module, counted from 0 instead of 1 |
 //! | text between tabs | anything else | the second column, or the one that a header names; of a path its first number |
 //! | the same between commas | the ending `.csv`, and no tab in the first line | likewise |
 //! | lines of nodes, pairs | the caller says so ([`WrittenRows`]) | the number of the line, or of the representative |
@@ -148,7 +148,7 @@ impl WrittenFile {
         let is_named =
             |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
         let is_json = ["jsonl", "ndjson"].into_iter().any(is_named);
-        let is_infomap = ["tree", "clu"].into_iter().any(is_named);
+        let is_infomap = ["tree", "ftree", "clu"].into_iter().any(is_named);
         if rows != WrittenRows::Nodes && (is_table || is_json || is_infomap) {
             let message = format!("`{}` has a row for each node", path.display());
             return Err(Error::usage(message).hint(format_args!("leave {ROWS} out")));

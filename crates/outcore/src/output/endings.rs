@@ -18,6 +18,8 @@ pub(super) enum Ending {
     Html,
     /// Tree of Infomap: the path of each node.
     Tree,
+    /// The same with the links of each module.
+    FlowTree,
     /// Top module of each node, as Infomap writes it.
     Clu,
     /// Text compressed by this program.
@@ -25,12 +27,14 @@ pub(super) enum Ending {
     /// Unsupported format: its name, and what to do instead.
     Other(&'static str, &'static str),
 }
-use Ending::{Arrow, Clu, Csv, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree};
+use Ending::{
+    Arrow, Clu, Csv, FlowTree, Html, Json, JsonLines, Other, Packed, Parquet, Tabs, Tree,
+};
 
 const TABLE: &str = "use a name that ends in .parquet, .arrow or .csv, and convert that";
 
 /// All endings, the usual one of each format first.
-const ENDINGS: [(Ending, &[&str]); 27] = [
+const ENDINGS: [(Ending, &[&str]); 28] = [
     (Parquet, &["parquet"]),
     (Arrow, &["arrow", "feather", "ipc"]),
     (JsonLines, &["jsonl", "ndjson"]),
@@ -46,10 +50,11 @@ const ENDINGS: [(Ending, &[&str]); 27] = [
     (Packed("lz4"), &["lz4"]),
     (Packed("zip"), &["zip"]),
     (Tree, &["tree"]),
+    (FlowTree, &["ftree"]),
     (Clu, &["clu"]),
     (
-        Other("a file of Infomap with links", "use a name that ends in .tree, which has the nodes"),
-        &["ftree", "map"],
+        Other("a map of Infomap", "use a name that ends in .ftree, which has the links of modules"),
+        &["map"],
     ),
     (
         Other("a spreadsheet", "use a name that ends in .csv, which spreadsheets open"),
@@ -114,9 +119,9 @@ impl Written {
     };
     /// Communities of nodes: rows, or the files of Infomap.
     pub const COMMUNITIES: Self = Self {
-        formats: &[Tabs, Csv, JsonLines, Parquet, Arrow, Tree, Clu],
+        formats: &[Tabs, Csv, JsonLines, Parquet, Arrow, Tree, FlowTree, Clu],
         what: "text or a table",
-        usual: ".tsv, .csv, .parquet, .arrow, .jsonl, .tree or .clu",
+        usual: ".tsv, .csv, .parquet, .arrow, .jsonl, .tree, .ftree or .clu",
     };
     /// Columns separated by tabs.
     pub const TEXT: Self = Self { formats: &[Tabs], what: "tab-separated text", usual: ".tsv" };
@@ -149,7 +154,7 @@ impl Written {
         let hint: Text = match ending {
             Packed(program) => Self::pack(path, program, option).into(),
             Other(_, remedy) if has_rows => remedy.into(),
-            Tree | Clu if has_rows => "use a name that ends in .tsv".into(),
+            Tree | FlowTree | Clu if has_rows => "use a name that ends in .tsv".into(),
             Json if has_rows => "use a name that ends in .jsonl: an object per line".into(),
             Html if has_rows => {
                 Text::from(format_args!("use a name that ends in .tsv; {REPORT} writes a page"))
@@ -192,6 +197,7 @@ impl Ending {
             Json => "JSON".into(),
             Html => "an HTML page".into(),
             Tree => "a tree of Infomap".into(),
+            FlowTree => "a tree of Infomap with links".into(),
             Clu => "a file of modules (clu)".into(),
             Packed(program) => format!("text packed by {program}"),
             Other(what, _) => what.into(),
@@ -211,6 +217,7 @@ pub(crate) fn packed_by(path: &Path) -> Option<&'static str> {
 pub(crate) fn modules_by(path: &Path) -> Option<ModuleForm> {
     match Ending::of(path)? {
         Tree => Some(ModuleForm::Tree),
+        FlowTree => Some(ModuleForm::FlowTree),
         Clu => Some(ModuleForm::Clu),
         _ => None,
     }
@@ -221,6 +228,8 @@ pub(crate) fn modules_by(path: &Path) -> Option<ModuleForm> {
 pub(crate) enum ModuleForm {
     /// The path of each node.
     Tree,
+    /// The path of each node, and the links of each module.
+    FlowTree,
     /// The top module of each node.
     Clu,
 }
@@ -245,10 +254,11 @@ mod tests {
             })
         };
         let rows = |name| check(Written::ROWS, &OUTPUT, name);
-        for name in ["c.tree", "c.CLU", "c.tsv"] {
+        for name in ["c.tree", "c.ftree", "c.CLU", "c.tsv"] {
             assert_eq!(check(Written::COMMUNITIES, &OUTPUT, name), None, "{name}");
         }
         assert!(rows("c.tree").is_some() && rows("c.clu").is_some() && rows("c.ftree").is_some());
+        assert!(check(Written::COMMUNITIES, &OUTPUT, "c.map").is_some());
         for name in ["-", "c", "c.tsv", "c.CSV", "c.parquet", "c.feather", "c.0.5", ".tsv", "c.new"]
         {
             assert_eq!(rows(name), None, "{name}");

@@ -17,6 +17,7 @@ mod flow;
 #[cfg(test)]
 mod level_tests;
 mod levels;
+mod links;
 mod matching;
 mod outline;
 pub(crate) mod record;
@@ -27,14 +28,14 @@ mod tests;
 mod tree;
 
 pub use earlier::Earlier;
-pub(crate) use flow::{Flow, FlowScan};
+pub(crate) use flow::{Flow, FlowPurpose, FlowScan};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
 pub(crate) use summary::Sums;
-pub(crate) use tree::{ModuleRows, check_module_names, write_modules};
+pub(crate) use tree::{ModuleRows, check_module_names, module_bytes, write_modules};
 
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
 use crate::error::Result;
@@ -346,20 +347,14 @@ pub(crate) fn memory_bytes_for(
     labels + matching.max(inside).max(levels)
 }
 
-/// Returns the memory to find the flow of nodes, with `rates` bytes beside a scan, and to write it, labels of all results
-/// included. Files of Infomap have modules of `level_count` levels; others have 0.
+/// Returns the memory to find the flow of nodes, with `rates` bytes beside a scan, and to write it, with `modules` bytes
+/// for files of Infomap, labels of all results included.
 pub(crate) fn flow_bytes(
     nodes: u64,
     scan: &ClusterMemory,
-    rates: u64,
+    (rates, modules): (u64, u64),
     result_count: u64,
-    level_count: u64,
 ) -> u64 {
-    let modules = match level_count {
-        0 => 0,
-        // Levels below the communities have more modules than these, each twice as many at the least.
-        levels => tree::MODULE_BYTES * nodes * levels + Workbench::BUDGET_MIN,
-    };
     result_count * 4 * nodes + modules.max(rates + scan.scratch_bytes + scan.block_bytes)
 }
 

@@ -1,5 +1,5 @@
 //! Records that are sorted to present communities: nodes by pair of communities, pairs by number of shared nodes, names
-//! by community number.
+//! by community number, links by the children of modules.
 
 use super::tree::falling;
 use crate::pack::{get_varint, put_varint};
@@ -173,6 +173,48 @@ impl Record for FlowPiece {
         let mut at = 0;
         for _ in 0..count {
             out.push(Self(NamePiece::get(bytes, &mut at)?));
+        }
+        (at == bytes.len()).then_some(())
+    }
+}
+
+/// Link between two children of the module of a section.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Link {
+    pub(super) section: u64,
+    /// Numbers of the children.
+    pub(super) ends: [u32; 2],
+    /// Visits that follow it.
+    pub(super) visits: f64,
+}
+
+impl Record for Link {
+    type Key = u128;
+
+    fn key(&self) -> u128 {
+        let [from, to] = self.ends.map(u128::from);
+        u128::from(self.section) << 64 | from << 32 | to
+    }
+
+    fn encode(records: &[Self], out: &mut Vec<u8>) {
+        let mut last = 0;
+        for &Self { section, ends, visits } in records {
+            put_varint(section - last, out);
+            last = section;
+            ends.iter().for_each(|&end| put_varint(end.into(), out));
+            // The bits of most weights end in zeros.
+            put_varint(visits.to_bits().swap_bytes(), out);
+        }
+    }
+
+    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
+        let (mut at, mut section) = (0, 0u64);
+        for _ in 0..count {
+            section = section.checked_add(get_varint(bytes, &mut at)?)?;
+            let from = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let to = get_varint(bytes, &mut at)?.try_into().ok()?;
+            let visits = f64::from_bits(get_varint(bytes, &mut at)?.swap_bytes());
+            out.push(Self { section, ends: [from, to], visits });
         }
         (at == bytes.len()).then_some(())
     }

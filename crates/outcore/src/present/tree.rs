@@ -1,4 +1,5 @@
-//! Communities in the files of Infomap: `.tree`, a path of modules for each node, or `.clu`, its top module.
+//! Communities in the files of Infomap: `.tree`, a path of modules for each node, `.ftree`, the same with the links of
+//! each module ([`links`](super::links)), or `.clu`, the top module of each node.
 //!
 //! ```text
 //!  label, groups, flow of each node --sums--> flow of each module
@@ -12,6 +13,7 @@
 
 use super::flow::Flow;
 use super::levels::LevelColumns;
+use super::links::{NodePlace, links_bytes, write_links};
 use super::matching::Workbench;
 use super::record::FlowPiece;
 use super::representatives::put_name;
@@ -25,7 +27,7 @@ use crate::sort::Sorted;
 use std::path::Path;
 
 /// Bytes of memory per module, while they are ordered.
-pub(super) const MODULE_BYTES: u64 = 24;
+const MODULE_BYTES: u64 = 24;
 const NONE: u32 = Presented::NONE;
 
 /// What is written of the nodes.
@@ -44,11 +46,11 @@ struct Level {
 }
 
 /// Modules of a level, by their place in the order of lines.
-struct Ranked {
+pub(super) struct Ranked {
     /// Place of the parent.
-    parents: Vec<u32>,
+    pub(super) parents: Vec<u32>,
     /// Number within the parent, from 1; 0 for a module that is all of its parent.
-    ranks: Vec<u32>,
+    pub(super) ranks: Vec<u32>,
 }
 
 /// Reader of the modules of each node, from the top.
@@ -57,12 +59,17 @@ struct ModuleScan<'a> {
     groups: Option<LevelColumns>,
 }
 
-impl ModuleRows<'_> {
-    /// Returns the memory to order this number of modules on all levels, labels of the nodes included.
-    pub(crate) fn bytes(nodes: u64, modules: u64) -> u64 {
-        4 * nodes + MODULE_BYTES * modules
+/// Returns the memory to write a file with this number of modules on all levels, beside the labels and the budget of the
+/// sort.
+pub(crate) fn module_bytes(form: ModuleForm, graph: &Graph, modules: u64, threads: usize) -> u64 {
+    let ordered = MODULE_BYTES * modules;
+    match form {
+        ModuleForm::Tree | ModuleForm::Clu => ordered,
+        ModuleForm::FlowTree => links_bytes(graph, modules, threads).max(ordered),
     }
+}
 
+impl ModuleRows<'_> {
     fn scan(&self, bench: &Workbench<'_>) -> Result<ModuleScan<'_>> {
         let groups = self.levels.map(|levels| levels.lines(bench)).transpose()?;
         Ok(ModuleScan { labels: self.presented.scan(bench.files)?, groups })
@@ -155,7 +162,7 @@ fn ranks(parents: &[u32], is_top: bool) -> Vec<u32> {
 }
 
 /// Ancestors of a module: its numbers from the top down, and the place of its top module.
-fn path_of(ranked: &[Ranked], place: u32, path: &mut Vec<u32>) -> u32 {
+pub(super) fn path_of(ranked: &[Ranked], place: u32, path: &mut Vec<u32>) -> u32 {
     path.clear();
     let (mut place, mut top) = (place, 0);
     for level in ranked.iter().rev() {
@@ -188,9 +195,19 @@ pub(crate) fn write_modules(
     put_header(&mut lines, rows, &ranked, form)?;
     let mut line =
         ModuleLines { ranked, form, ids, current: None, path: Vec::new(), top: 0, node: 0 };
-    for_each_node(bench, sorted, rows.presented.node_count(), |piece, name| {
-        line.put(&mut lines, piece, name)
+    let node_count = rows.presented.node_count();
+    let count = if form == ModuleForm::FlowTree { node_count as usize } else { 0 };
+    let mut places = vec![NodePlace::NONE; count];
+    for_each_node(bench, sorted, node_count, |piece, name| {
+        line.put(&mut lines, piece, name)?;
+        if let Some(place) = places.get_mut(piece.order as usize) {
+            *place = NodePlace { module: piece.number as u32, number: line.node as u32 };
+        }
+        Ok(())
     })?;
+    if form == ModuleForm::FlowTree {
+        write_links(bench, graph, rows.flow, (line.ranked, places), &mut lines)?;
+    }
     lines.finish()
 }
 
@@ -216,7 +233,7 @@ fn put_header(
         lines.bytes(text.as_bytes()).end()?;
     }
     match form {
-        ModuleForm::Tree => lines.bytes(b"# path flow name node_id").end(),
+        ModuleForm::Tree | ModuleForm::FlowTree => lines.bytes(b"# path flow name node_id").end(),
         ModuleForm::Clu => {
             lines.bytes(b"# module level 1").end()?;
             lines.bytes(b"# node_id module flow").end()
@@ -334,7 +351,7 @@ pub(crate) fn check_module_names(
                     .hint("use a name that ends in .tree, which has names"));
             }
         },
-        ModuleForm::Tree => "use a name that ends in .tsv",
+        ModuleForm::Tree | ModuleForm::FlowTree => "use a name that ends in .tsv",
     };
     let mut names = graph.names()?;
     while let Some(name) = names.next_name()? {
@@ -370,7 +387,7 @@ impl ModuleLines {
         self.node += 1;
         let flow = f64::from_bits(piece.value);
         match self.form {
-            ModuleForm::Tree => {
+            ModuleForm::Tree | ModuleForm::FlowTree => {
                 for &rank in &self.path {
                     lines.number(rank.into()).bytes(b":");
                 }

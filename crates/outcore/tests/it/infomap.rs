@@ -18,8 +18,8 @@ use std::path::Path;
 
 /// Edges by name, each pair once, in a graph of groups.
 #[derive(Debug, Clone)]
-struct Network {
-    edges: BTreeMap<(String, String), u32>,
+pub(crate) struct Network {
+    pub(crate) edges: BTreeMap<(String, String), u32>,
 }
 
 impl Network {
@@ -45,7 +45,7 @@ impl Network {
     }
 }
 
-fn networks(name: &'static str) -> impl Strategy<Value = Network> {
+pub(crate) fn networks(name: &'static str) -> impl Strategy<Value = Network> {
     let names = prop::collection::btree_set(name, 6..40);
     names.prop_flat_map(|names| {
         let names: Vec<String> = names.into_iter().collect();
@@ -63,7 +63,7 @@ fn networks(name: &'static str) -> impl Strategy<Value = Network> {
     })
 }
 
-fn job_options(threads: usize) -> JobOptions {
+pub(crate) fn job_options(threads: usize) -> JobOptions {
     let mut options = options(threads, 128 * MIB);
     options.input.columns = Some((1..=3).map(outcore::input::Column::Number).collect());
     options.input.header = outcore::input::Header::No;
@@ -126,7 +126,7 @@ fn partition<K: Ord>(of: impl Iterator<Item = (String, K)>) -> BTreeSet<BTreeSet
     groups.into_values().collect()
 }
 
-const NAMES: &str = "[a-z0-9\" \té#:*]{1,24}";
+pub(crate) const NAMES: &str = "[a-z0-9\" \té#:*]{1,24}";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -269,7 +269,7 @@ fn all_levels_of_a_tree_are_read() {
     assert_eq!(levels("a\t0\nb\t0\nc\t1\nd\t1\ne\t0\nf\t2\n"), [[0, 0, 1, 1, 0, 2]]);
 }
 
-fn score_options(communities: &str) -> ScoreOptions {
+pub(crate) fn score_options(communities: &str) -> ScoreOptions {
     ScoreOptions {
         graph: "/out/graph".into(),
         communities: communities.into(),
@@ -285,7 +285,8 @@ fn score_options(communities: &str) -> ScoreOptions {
 }
 
 /// Two triangles and an edge between them, one with a loop.
-const TRIANGLES: &str = "a\tb\t1\nb\tc\t1\nc\ta\t1\nc\td\t1\nd\te\t1\ne\tf\t1\nf\td\t1\na\ta\t2\n";
+pub(crate) const TRIANGLES: &str =
+    "a\tb\t1\nb\tc\t1\nc\ta\t1\nc\td\t1\nd\te\t1\ne\tf\t1\nf\td\t1\na\ta\t2\n";
 
 #[test]
 fn the_first_lines_say_what_infomap_says() {
@@ -318,11 +319,12 @@ fn what_a_file_of_infomap_cannot_hold_is_refused() {
         };
     let plain = PresentOptions::default();
     refused(TRIANGLES, plain.clone(), "/out/c.clu", ErrorKind::BadInput, "`a` is not one");
-    refused(TRIANGLES, plain.clone(), "/out/c.ftree", ErrorKind::Usage, "with links");
+    refused(TRIANGLES, plain.clone(), "/out/c.map", ErrorKind::Usage, "a map of Infomap");
     let weights = PresentOptions { member_weights: true, ..plain.clone() };
     refused(TRIANGLES, weights, "/out/c.tree", ErrorKind::Usage, "--member-weights");
     let flow = PresentOptions { flow: true, ..plain };
-    refused(TRIANGLES, flow, "/out/c.tree", ErrorKind::Usage, "--flow");
+    refused(TRIANGLES, flow.clone(), "/out/c.tree", ErrorKind::Usage, "--flow");
+    refused(TRIANGLES, flow, "/out/c.ftree", ErrorKind::Usage, "--flow");
 }
 
 /// No reader takes a line feed in a name, but GraphML may have a carriage return, which ends lines for other programs.

@@ -7,6 +7,7 @@ mod communities;
 mod compare;
 mod export;
 mod faults;
+mod flow_tree;
 mod formats;
 mod fuzz_corpus;
 mod halfway;

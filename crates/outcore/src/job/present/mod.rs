@@ -15,11 +15,14 @@ use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::membership::{self, MembershipOptions};
-use crate::output::{self, NodeOutput, SummaryWriter, Written, modules_by, write_paths};
+use crate::output::{
+    self, ModuleForm, NodeOutput, SummaryWriter, Written, modules_by, write_paths,
+};
 use crate::present::{
-    Earlier, Flow, Inside, LargestReport, LevelForm, Levels, Look, ModuleRows, PresentOptions,
-    Presented, RowForm, Sums, Workbench, check_module_names, flow_bytes, match_numbers,
-    memory_bytes_for, write_members, write_modules, write_representatives,
+    Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look, ModuleRows,
+    PresentOptions, Presented, RowForm, Sums, Workbench, check_module_names, flow_bytes,
+    match_numbers, memory_bytes_for, module_bytes, write_members, write_modules,
+    write_representatives,
 };
 use crate::progress::Stage;
 use crate::score;
@@ -105,15 +108,24 @@ impl<'a> Targets<'a> {
         self.outputs.iter().any(|path| modules_by(path).is_some())
     }
 
+    /// Returns whether a result has links.
+    fn has_links(&self) -> bool {
+        self.outputs.iter().any(|path| modules_by(path) == Some(ModuleForm::FlowTree))
+    }
+
     /// Returns the memory to find and write the flow of nodes, labels included.
     fn flow_bytes(&self, graph: &Graph, threads: usize) -> u64 {
         if !self.has_flow() {
             return 0;
         }
-        let scan = ClusterMemory::of_scans(graph, threads);
-        let level_count = u64::from(self.has_modules()) * (1 + u64::from(self.levels));
-        let rates = if graph.is_directed() { score::visits_bytes(graph.node_count()) } else { 0 };
-        flow_bytes(graph.node_count(), &scan, rates, self.outputs.len() as u64, level_count)
+        let (nodes, scan) = (graph.node_count(), ClusterMemory::of_scans(graph, threads));
+        let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
+        // Levels below the communities have more modules than these, each twice as many at the least.
+        let count = nodes * (1 + u64::from(self.levels));
+        let forms = self.outputs.iter().filter_map(|path| modules_by(path));
+        let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();
+        let bytes = (rates, modules.map_or(0, |bytes| bytes + Workbench::BUDGET_MIN));
+        flow_bytes(nodes, &scan, bytes, self.outputs.len() as u64)
     }
 
     /// Refuses names that the files of Infomap cannot hold, before the work.
@@ -479,7 +491,8 @@ pub(crate) fn find_flow(
     }
     context.stage(Stage::Represent, |context| {
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let flow = Flow::of(&bench(context, 0), graph, recorded_teleportation)?;
+        let purpose = FlowPurpose { recorded_teleportation, has_links: targets.has_links() };
+        let flow = Flow::of(&bench(context, 0), graph, purpose)?;
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Ok((Some(flow), format!("flow of {nodes}")))
     })
@@ -501,13 +514,14 @@ fn write_infomap(
     graph: &Graph,
     presented: &Presented,
     (levels, of_nodes): (Option<&Levels>, &OfNodes<'_>),
-    (form, output): (output::ModuleForm, &Path),
+    (form, output): (ModuleForm, &Path),
 ) -> Result<u64> {
     let flow = of_nodes.flow.expect("it was found for this output");
     let counts = levels.map_or(&[][..], Levels::group_counts);
     let modules = presented.community_count() + counts.iter().sum::<u64>();
-    let bytes = ModuleRows::bytes(presented.node_count(), modules);
-    let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
+    let bytes = module_bytes(form, graph, modules, context.limits.threads);
+    let labels = 4 * presented.node_count();
+    let budget = sort_budget(context, labels + bytes, Workbench::BUDGET_MIN);
     let code_length = of_nodes.code_length.filter(|_| presented.small_nodes == 0);
     let rows = ModuleRows { presented, levels, flow, code_length };
     write_modules(&bench(context, budget), graph, &rows, (form, output))
