@@ -172,10 +172,10 @@ def cluster(
         ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
-        such as ``.csv`` or ``.parquet``, or a file of Infomap if it ends in ``.tree`` or ``.clu``. By default the
-        result lies in a directory next to the temporary files, which is removed together with the returned object. The
-        name of each of several results has the value of the option
-        before its ending: ``c.0.5.tsv`` and so on for ``c.tsv``.
+        such as ``.csv`` or ``.parquet``, or a file of Infomap if it ends in ``.tree``, ``.ftree`` or ``.clu``. By
+        default the result lies in a directory next to the temporary files, which is removed together with the returned
+        object. The name of each of several results has the value of the option before its ending: ``c.0.5.tsv`` and so
+        on for ``c.tsv``.
     method : {"map-equation", "modularity", "cpm", "label-propagation", "components"}
         Objective or algorithm: ``map-equation`` minimizes the bits that describe a random walk, ``modularity``
         maximizes modularity, ``cpm`` is the constant Potts model and needs `resolution`, ``label-propagation`` takes

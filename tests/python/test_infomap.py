@@ -29,7 +29,7 @@ def loops(tmp_path: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ending", ["tree", "clu"])
+@pytest.mark.parametrize("ending", ["tree", "ftree", "clu"])
 def test_infomap_reads_a_result(loops: Path, tmp_path: Path, ending: str) -> None:
     output = tmp_path / f"found.{ending}"
     graph = outcore.build(loops, tmp_path / "graph", self_loops="keep", progress=False)
@@ -38,6 +38,38 @@ def test_infomap_reads_a_result(loops: Path, tmp_path: Path, ending: str) -> Non
     assert code_length(loops, output) == pytest.approx(expected, abs=1e-9)
     quality = outcore.score(graph, output)["quality"]
     assert quality["code_length"] == pytest.approx(expected, abs=1e-9)
+
+
+def sections(path: Path) -> dict[str, list[list[float]]]:
+    """Return the links of each module in a flow tree, after a row of what is known of it."""
+    found: dict[str, list[list[float]]] = {}
+    for line in path.read_text().split("#*Links path")[1].splitlines()[1:]:
+        if line.startswith("*Links "):
+            _, module, *numbers = line.split()
+            rows = found.setdefault(module, [])
+        else:
+            numbers = line.split()
+        rows.append([float(number) for number in numbers])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("flags", ["", "--directed", "--directed --recorded-teleportation"])
+def test_links_are_those_of_infomap(loops: Path, tmp_path: Path, flags: str) -> None:
+    output, expected = tmp_path / "found.ftree", tmp_path / "infomap.ftree"
+    keywords = {flag.removeprefix("--").replace("-", "_"): True for flag in flags.split()}
+    outcore.cluster(loops, output=output, self_loops="keep", progress=False, **keywords)
+    walk = infomap.Infomap(f"--silent --two-level --no-infomap --cluster-data {output} {flags}")
+    walk.read_file(str(loops))
+    walk.run()
+    walk.write_flow_tree(str(expected))
+    ours, theirs = sections(output), sections(expected)
+    assert list(ours) == list(theirs)
+    for module, rows in theirs.items():
+        # Nodes of equal flow may have other numbers there.
+        by_flow = [sorted(rows[1:], key=lambda row: row[2]) for rows in (rows, ours[module])]
+        assert ours[module][0] == pytest.approx(rows[0], abs=1e-5)
+        assert [row[2] for row in by_flow[1]] == pytest.approx([row[2] for row in by_flow[0]], abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
