@@ -30,6 +30,7 @@ use outcore_io::Files;
 use outcore_io::error::Result;
 use outcore_sort::Sorter;
 use std::iter::repeat;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -86,9 +87,11 @@ pub(crate) struct LevelPlace<'a> {
     /// Directory of the runs and the level.
     pub(crate) directory: &'a Path,
     pub(crate) sort_bytes: u64,
+    /// Maximum number of its arcs.
+    pub(crate) most_arcs: u64,
 }
 
-/// Contracts the groups of a level. If only arcs inside communities count, groups still have the strength of all their
+/// Contracts the groups of a level; returns `None` as soon as there are too many arcs between them. If only arcs inside communities count, groups still have the strength of all their
 /// arcs: excluded arcs become arcs to the sink group if the objective counts cuts, and loops otherwise.
 ///
 /// # Errors
@@ -99,7 +102,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     rule: O::Rule,
     place: &LevelPlace<'_>,
     tick: impl FnMut() -> Result<()>,
-) -> Result<Contracted<O>> {
+) -> Result<Option<Contracted<O>>> {
     let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
     let is_small = source.graph().arc_count() <= small_arcs;
     let ram = Files::in_memory();
@@ -118,22 +121,30 @@ pub(crate) fn contract<S: Sum, O: Sums>(
         Some(_) => None,
     };
     let sums = O::empty(rule, division.class_count);
-    let sums = if let Some(gathering) = gathering {
+    let merged = if let Some(gathering) = gathering {
         source.count_scan();
-        let mut merge = LevelMerge::new(division, &holdings, sums, files, place.directory)?;
+        let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
         gathering.for_each::<S>(tick, |records| merge.take(records))?;
         merge.finish()?
     } else {
         let sorter = emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)?;
         let mut sorted = sorter.finish()?;
-        let mut merge = LevelMerge::new(division, &holdings, sums, files, place.directory)?;
+        let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
         while let Some(records) = sorted.next_block()? {
-            merge.take(records)?;
+            if merge.take(records)?.is_break() {
+                break;
+            }
         }
         merge.finish()?
     };
+    let Some(sums) = merged else {
+        if !is_small {
+            files.discard(place.directory);
+        }
+        return Ok(None);
+    };
     let graph = Graph::open(files, place.directory)?;
-    Ok(Contracted { graph, is_on_disk: !is_small, holdings, sums })
+    Ok(Some(Contracted { graph, is_on_disk: !is_small, holdings, sums }))
 }
 
 fn group_counts(division: &Division<'_>) -> Vec<u32> {
@@ -400,6 +411,9 @@ struct LevelMerge<'a, O> {
     holdings: &'a Holdings,
     writer: GraphWriter,
     sums: O,
+    /// Last pair of groups, and the number of pairs that may follow; `None` if there were more.
+    last: (u32, u32),
+    left: Option<u64>,
     /// Current group, and the sums of its records.
     group: u32,
     arcs: f64,
@@ -413,7 +427,7 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
         holdings: &'a Holdings,
         sums: O,
         files: &Files,
-        to: &Path,
+        place: &LevelPlace<'_>,
     ) -> Result<Self> {
         let options = GraphOptions {
             node_count: division.classes.len() as u64,
@@ -421,25 +435,30 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
             duplicates: Duplicates::Sum,
             keep_loops: true,
         };
-        let writer = GraphWriter::create(files, to, &options)?;
+        let writer = GraphWriter::create(files, place.directory, &options)?;
         let (group, arcs, loops, cut) = (0, 0.0, 0.0, 0.0);
-        Ok(Self { division, holdings, writer, sums, group, arcs, loops, cut })
+        let (last, left) = ((0, 0), Some(place.most_arcs));
+        Ok(Self { division, holdings, writer, sums, last, left, group, arcs, loops, cut })
     }
 
-    fn take(&mut self, records: &[ArcRecord]) -> Result<()> {
+    /// Takes the next records; breaks if there are too many arcs.
+    fn take(&mut self, records: &[ArcRecord]) -> Result<ControlFlow<()>> {
         self.writer.push(records)?;
         records.iter().for_each(|record| self.add(record));
-        Ok(())
+        Ok(self.left.map_or(ControlFlow::Break(()), |_| ControlFlow::Continue(())))
     }
 
-    /// Finishes the level, and returns the sums of its classes.
-    fn finish(mut self) -> Result<O> {
+    /// Finishes the level, and returns the sums of its classes; `None` if it has too many arcs.
+    fn finish(mut self) -> Result<Option<O>> {
+        if self.left.is_none() {
+            return Ok(None);
+        }
         while (self.group as usize) < self.division.classes.len() {
             self.end_group();
         }
         self.writer.finish()?;
         self.sums.complete();
-        Ok(self.sums)
+        Ok(Some(self.sums))
     }
 
     #[inline]
@@ -453,6 +472,11 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
             return;
         }
         self.arcs += weight;
+        let pair = (record.source, record.target);
+        if pair != self.last {
+            self.last = pair;
+            self.left = self.left.and_then(|left| left.checked_sub(1));
+        }
         let classes = self.division.classes;
         if O::COUNTS_CUTS && classes[record.target as usize] != classes[record.source as usize] {
             self.cut += weight;

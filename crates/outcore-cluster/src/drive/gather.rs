@@ -22,7 +22,7 @@ use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, ArcScratch, Block};
 use outcore_io::error::Result;
 use std::iter::repeat;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// Maximum number of arcs in a batch of groups.
@@ -100,14 +100,14 @@ impl<'a> Gathering<'a> {
     }
 
     /// Passes the records of all groups to `visit`, ordered like those of a sort: the arcs between groups, and the
-    /// weight inside each group as its loop. Calls `tick` for each batch.
+    /// weight inside each group as its loop, until `visit` breaks. Calls `tick` for each batch.
     ///
     /// # Errors
     /// Those of reading, of `tick` and of `visit`.
     pub(crate) fn for_each<S: Sum>(
         &self,
         mut tick: impl FnMut() -> Result<()>,
-        mut visit: impl FnMut(&[ArcRecord]) -> Result<()> + Send,
+        mut visit: impl FnMut(&[ArcRecord]) -> Result<ControlFlow<()>> + Send,
     ) -> Result<()> {
         let workers = PerThread::new(Worker::default);
         let (mut begin, mut gathered) = (0, Vec::new());
@@ -121,10 +121,19 @@ impl<'a> Gathering<'a> {
                     })
                 })
             };
-            let mut take = || gathered.iter().try_for_each(|part: &GroupSpan| visit(&part.records));
+            let mut take = || {
+                let mut flow = ControlFlow::Continue(());
+                for part in &gathered {
+                    let GroupSpan { records, .. } = part;
+                    flow = visit(records)?;
+                    if flow.is_break() {
+                        break;
+                    }
+                }
+                Ok(flow)
+            };
             let (found, taken) = rayon::join(gather, &mut take);
-            found.and(taken)?;
-            if next.is_empty() {
+            if found.and(taken)?.is_break() || next.is_empty() {
                 return Ok(());
             }
             gathered = next;

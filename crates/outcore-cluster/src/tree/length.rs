@@ -42,6 +42,30 @@ impl<'t> TreeSums<'t> {
         }
     }
 
+    /// Creates the sums of a tree with these links, by their lowest module, at both ends.
+    pub(crate) fn with_links(parents: &'t [u32], inside: Vec<f64>) -> Self {
+        Self { inside, ..Self::new(parents) }
+    }
+
+    /// Returns the sums of a tree on a network.
+    pub(crate) fn of(net: &Network, tree: &'t ModuleTree) -> Self {
+        let mut sums = Self::new(&tree.parents);
+        if tree.parents.is_empty() {
+            sums.rate = net.rate();
+            return sums;
+        }
+        for (node, &leaf) in (0..).zip(&tree.leaves) {
+            sums.add(leaf, net.flows[node as usize]);
+            for (target, weight) in net.links(node) {
+                let module = sums.lowest_common(leaf, tree.leaves[target as usize]);
+                if module != NONE {
+                    sums.add_inside(module, weight);
+                }
+            }
+        }
+        sums
+    }
+
     /// Adds a node to its leaf; its cut includes all links but loops.
     #[inline]
     pub(crate) fn add(&mut self, leaf: u32, node: Flow) {
@@ -60,6 +84,11 @@ impl<'t> TreeSums<'t> {
     #[inline]
     pub(crate) fn lowest_common(&self, a: u32, b: u32) -> u32 {
         lowest_common(self.parents, &self.depths, a, b)
+    }
+
+    /// Returns the weight of the links whose lowest module is this one, for each module.
+    pub(crate) fn into_inside(self) -> Vec<f64> {
+        self.inside
     }
 
     /// Returns the depth of each module.
@@ -214,24 +243,5 @@ impl Codebooks {
 /// Returns the code length of a tree on a network, without the terms of its nodes, inside a module with the rate `outer`
 /// of its exit.
 pub(crate) fn bare_length(net: &Network, walk: &Walk, outer: f64, tree: &ModuleTree) -> f64 {
-    codebooks(net, walk, outer, tree).bare_length()
-}
-
-/// Returns the codebooks of a tree on a network.
-pub(crate) fn codebooks(net: &Network, walk: &Walk, outer: f64, tree: &ModuleTree) -> Codebooks {
-    let mut sums = TreeSums::new(&tree.parents);
-    if tree.parents.is_empty() {
-        sums.rate = net.rate();
-        return sums.close(walk, outer);
-    }
-    for (node, &leaf) in (0..).zip(&tree.leaves) {
-        sums.add(leaf, net.flows[node as usize]);
-        for (target, weight) in net.links(node) {
-            let module = sums.lowest_common(leaf, tree.leaves[target as usize]);
-            if module != NONE {
-                sums.add_inside(module, weight);
-            }
-        }
-    }
-    sums.close(walk, outer)
+    TreeSums::of(net, tree).close(walk, outer).bare_length()
 }

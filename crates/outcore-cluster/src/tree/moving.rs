@@ -13,10 +13,11 @@ const LEAST_BITS: f64 = 1e-15;
 /// Maximum number of rounds from the nodes up, and of visits per node in a round.
 const ROUNDS: u32 = 20;
 const VISITS: usize = 64;
-/// A quick search ends if its first division is longer than none by more than this share of the rate, and rates at most
-/// this number of modules for a node.
-const HOPELESS: f64 = 0.01;
+/// A quick search ends if its first division is longer than none by more than this share of the rate; until then, it rates
+/// at most this number of modules for a node, and visits a node about this number of times.
+const HOPELESS: f64 = 0.002;
 const QUICK_MODULES: usize = 4;
+const QUICK_VISITS: usize = 3;
 const NONE: u32 = u32::MAX;
 
 /// Modules of the nodes of a network, numbered densely.
@@ -185,7 +186,7 @@ impl<'a> Moving<'a> {
         let count = self.net.count();
         let mut waiting: VecDeque<u32> = shuffled(count, seed).into();
         let mut is_waiting = vec![true; count];
-        let mut left = VISITS * count;
+        let mut left = count * if self.is_quick { QUICK_VISITS } else { VISITS };
         while let Some(node) = waiting.pop_front() {
             is_waiting[node as usize] = false;
             left -= 1;

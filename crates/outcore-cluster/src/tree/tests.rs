@@ -1,6 +1,6 @@
 //! Tests of trees, on small generated networks, against definitions.
 
-use super::length::{bare_length, codebooks};
+use super::length::bare_length;
 use super::*;
 use crate::base::hash::mix;
 use crate::kernel::holdings::NodeFlow;
@@ -239,7 +239,7 @@ proptest! {
     fn the_length_of_a_tree_matches_its_definition(flows in flows(9), seed in any::<u64>()) {
         let (net, walk) = flows.network();
         let tree = some_tree(flows.count(), seed);
-        let found = codebooks(&net, &walk, 0.0, &tree);
+        let found = TreeSums::of(&net, &tree).close(&walk, 0.0);
         let expected = flows.length(&tree);
         prop_assert!((found.length() - expected).abs() < 1e-9, "{} {expected}", found.length());
         let cuts = found.cuts();

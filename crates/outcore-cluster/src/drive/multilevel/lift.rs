@@ -136,14 +136,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         // The rest covers memory of the levels below that the allocator retains.
         let sort_bytes = ClusterMemory::SORT_BYTES + spare / 2;
         let files = self.job.graph.files();
-        let place = LevelPlace { files, directory: &directory, sort_bytes };
+        let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs: u64::MAX };
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
-        if level.graph().is_weighted() {
-            contract::<f64, O>(level.source, division, self.rule, &place, tick)
+        let contracted = if level.graph().is_weighted() {
+            contract::<f64, O>(level.source, division, self.rule, &place, tick)?
         } else {
-            contract::<u32, O>(level.source, division, self.rule, &place, tick)
-        }
+            contract::<u32, O>(level.source, division, self.rule, &place, tick)?
+        };
+        Ok(contracted.expect("any number of arcs is allowed"))
     }
 
     /// Divides every community into connected groups; `None` if there are nearly as many groups as nodes.

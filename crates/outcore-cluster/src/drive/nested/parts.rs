@@ -4,7 +4,7 @@ use super::links::{InsideLink, for_batches};
 use super::read::read_links;
 use crate::base::parallel::PerThread;
 use crate::base::table::Sum;
-use crate::drive::contract::{Division, LevelPlace, contract};
+use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
 use crate::drive::job::ClusterJob;
 use crate::finish::connect::{Closing, Pieces, scan_communities};
 use crate::finish::portions::push_arcs;
@@ -12,7 +12,9 @@ use crate::finish::tree::{Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS, NodeFlow};
 use crate::objectives::map_equation::CodeLength;
-use crate::tree::{Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, Search, Walk, find};
+use crate::tree::{
+    Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, Search, TreeSums, Walk, find,
+};
 use outcore_graph::ArcScratch;
 use outcore_graph::weight::Weight;
 use outcore_io::error::Result;
@@ -26,6 +28,8 @@ struct Parts<'h> {
     count: usize,
     /// Weight of the links of each node, without loops.
     links: Vec<f64>,
+    /// Weight of the links that leave each community.
+    cuts: Vec<f64>,
     /// Loops of nodes that have one, ascending.
     loops: Vec<(u32, f64)>,
     /// What the nodes hold, and the walk with their flow as a share of a step.
@@ -48,6 +52,16 @@ impl Parts<'_> {
         let held = NodeFlow { drift: self.scale * drift, teleport: self.scale * teleport };
         self.walk.flow_of(links, held)
     }
+
+    /// Returns the links inside each community, at both ends, as shares of a step.
+    fn inside(&self) -> Vec<f64> {
+        let mut inside: Vec<f64> = self.cuts.iter().map(|cut| -cut).collect();
+        for (&community, links) in self.of.iter().zip(&self.links) {
+            inside[community as usize] += links;
+        }
+        inside.iter_mut().for_each(|links| *links = self.scale * links.max(0.0));
+        inside
+    }
 }
 
 impl ClusterJob<'_> {
@@ -59,12 +73,13 @@ impl ClusterJob<'_> {
         labels: Vec<u32>,
     ) -> Result<(ModuleTree, TreeLength)> {
         self.detail("searching for modules of communities")?;
-        let parts = self.parts::<S>(source, holdings, labels)?;
+        let mut parts = self.parts::<S>(source, holdings, labels)?;
         let above = match self.most() {
             None => self.join_parts::<S>(source, &parts)?,
             // Modules of communities could be larger than communities may be.
             Some(_) => None,
         };
+        let is_joined = above.is_some();
         // Modules of communities come first, then the communities, then what is inside them.
         let (mut parents, of_community) = match above {
             Some(tree) => (tree.parents, tree.leaves),
@@ -74,17 +89,29 @@ impl ClusterJob<'_> {
         parents.extend(of_community);
         self.detail("searching for modules inside communities")?;
         let found = self.divide_parts(source, &parts)?;
-        let Parts { of: mut leaves, count, .. } = parts;
+        let mut inside = parts.inside();
+        let (mut leaves, count) = (std::mem::take(&mut parts.of), parts.count);
         leaves.iter_mut().for_each(|community| *community += first);
         let mut tree = ModuleTree { parents, leaves };
-        for Divided { community, nodes, tree: below } in found {
+        for Divided { community, nodes, tree: below, inside: of_below } in found {
             let start = tree.hang(first + community, &below.parents);
             for (&node, &leaf) in nodes.iter().zip(&below.leaves) {
                 tree.leaves[node as usize] = start + leaf;
             }
+            inside[community as usize] -= of_below.iter().sum::<f64>();
+            inside.extend(of_below);
         }
         let flow = &Links::<S>::new(holdings);
-        let books = codebooks_of(source, &tree, flow, || self.tick())?;
+        let books = match is_joined {
+            true => codebooks_of(source, &tree, flow, || self.tick())?,
+            // The links between communities are in no module, and all others are known.
+            false => {
+                let mut sums = TreeSums::with_links(&tree.parents, inside);
+                (0..).zip(&tree.leaves).for_each(|(node, &leaf)| sums.add(leaf, parts.flow(node)));
+                sums.close(&parts.walk, 0.0)
+            }
+        };
+        drop(parts);
         let communities = first..first + count as u32;
         if books.length() > books.length_of(communities.clone()) {
             let mut leaves = tree.leaves;
@@ -119,6 +146,7 @@ impl ClusterJob<'_> {
         let pieces = Pieces::new(count, false);
         let scratch = PerThread::new(Closing::default);
         let mut links = Vec::with_capacity(count);
+        let mut cuts = Vec::with_capacity(count);
         let (mut loops, mut total) = (Vec::new(), 0.0);
         let mut own = Vec::new();
         let tick = |block: &outcore_graph::Block| {
@@ -130,6 +158,7 @@ impl ClusterJob<'_> {
         };
         scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
             links.push(sums.visits);
+            cuts.push(sums.cut);
         })?;
         drop(labels);
         for &(node, weight) in &loops {
@@ -144,12 +173,17 @@ impl ClusterJob<'_> {
             of[node] = if root == node { count } else { of[root] };
             count += u32::from(root == node);
         }
+        let mut of_communities = vec![0.0; count as usize];
+        for (&community, cut) in of.iter().zip(cuts) {
+            of_communities[community as usize] += cut;
+        }
         let walk = Walk::of(holdings);
         // Strengths count both ends of a link.
         let steps = total / 2.0 + walk.teleport;
         let scale = if steps > 0.0 { 1.0 / steps } else { 0.0 };
         let walk = walk.scaled(scale);
-        Ok(Parts { of, count: count as usize, links, loops, holdings, walk, scale })
+        let (count, cuts) = (count as usize, of_communities);
+        Ok(Parts { of, count, links, cuts, loops, holdings, walk, scale })
     }
 
     /// Finds modules of communities.
@@ -171,28 +205,25 @@ impl ClusterJob<'_> {
         };
         let directory = self.scratch.join("communities");
         let files = self.graph.files();
-        let place =
-            LevelPlace { files, directory: &directory, sort_bytes: self.link_bytes(source) };
+        let most_arcs = self.limits.part_size.saturating_sub(parts.count as u64);
+        let sort_bytes = self.link_bytes(source);
+        let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs };
         let contracted = contract::<S, CodeLength>(source, &division, (), &place, || self.tick())?;
-        let graph = contracted.graph;
-        drop((contracted.sums, classes));
-        let found = if graph.node_count() + graph.arc_count() <= self.limits.part_size {
-            let held = parts.holdings.grouped::<NodeFlow>(&parts.of, parts.count);
-            let mut net =
-                read_links::<f64>(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
-            net.scale(parts.scale);
-            net.enter(&parts.walk);
-            let (walk, seed) = (&parts.walk, self.options.seed);
-            find(&Search { net: &net, walk, outer: 0.0, seed, is_thorough: false }, None)
-        } else {
+        drop(classes);
+        let Some(Contracted { graph, is_on_disk, .. }) = contracted else {
             self.detail("the network of communities is too large to join them to modules")?;
-            None
+            return Ok(None);
         };
+        let held = parts.holdings.grouped::<NodeFlow>(&parts.of, parts.count);
+        let mut net = read_links::<f64>(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
         drop(graph);
-        if contracted.is_on_disk {
+        if is_on_disk {
             files.discard(&directory);
         }
-        Ok(found)
+        net.scale(parts.scale);
+        net.enter(&parts.walk);
+        let (walk, seed) = (&parts.walk, self.options.seed);
+        Ok(find(&Search { net: &net, walk, outer: 0.0, seed, is_thorough: false }, None))
     }
 
     /// Returns the memory for sorting links.
@@ -261,7 +292,8 @@ impl ClusterJob<'_> {
         let seed = self.options.seed ^ u64::from(nodes[0]);
         let search = Search { net: &net, walk, outer, seed, is_thorough: false };
         let tree = find(&search, None)?;
-        Some(Divided { community, nodes: nodes.to_vec(), tree })
+        let inside = TreeSums::of(&net, &tree).into_inside();
+        Some(Divided { community, nodes: nodes.to_vec(), tree, inside })
     }
 }
 
@@ -270,6 +302,8 @@ struct Divided {
     community: u32,
     nodes: Vec<u32>,
     tree: ModuleTree,
+    /// Links whose lowest module this is, for each module.
+    inside: Vec<f64>,
 }
 
 /// Returns the network inside a community.

@@ -23,10 +23,7 @@ impl OracleLevels {
         let mut groups = labels.to_vec();
         let count = renumber(&mut groups);
         if count < labels.len() {
-            let most = if self.size == OracleSize::Large { 0.99 } else { 1.0 };
-            if (count as f64) < most * labels.len() as f64 {
-                self.climb(level, number, labels, (groups, (0..count as u32).collect()));
-            }
+            self.climb(level, number, labels, (groups, (0..count as u32).collect()));
             return false;
         }
         let nodes = nodes_of(level);

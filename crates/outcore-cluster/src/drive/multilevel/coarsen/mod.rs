@@ -83,11 +83,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let bound = state.sums.label_bound();
         let used = Bits::new(bound, false);
         state.labels.iter().for_each(|label| _ = used.set(label.load(Relaxed) as usize));
-        if used.count(0..bound) == level.graph().node_count() {
+        let (count, arcs) = (used.count(0..bound), level.graph().arc_count());
+        if count == level.graph().node_count() {
             return self.coarsened(level, state);
         }
         drop(used);
-        let most = if level.is_large(self.job) { LEVEL_SHRINKS } else { 1.0 };
+        // A contraction that leaves almost as many nodes pays only where these are then merged.
+        let is_merged = kept_arcs(count, arcs, self.most_arcs(level)).is_some();
+        let most =
+            if level.is_large(self.job) && (true || !is_merged) { LEVEL_SHRINKS } else { 1.0 };
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }
 
