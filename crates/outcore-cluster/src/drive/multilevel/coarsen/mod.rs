@@ -90,8 +90,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         drop(used);
         // A contraction that leaves almost as many nodes pays only where these are then merged.
         let is_merged = kept_arcs(count, arcs, self.most_arcs(level)).is_some();
-        let most =
-            if level.is_large(self.job) && (true || !is_merged) { LEVEL_SHRINKS } else { 1.0 };
+        let most = if level.is_large(self.job) && !is_merged { LEVEL_SHRINKS } else { 1.0 };
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }
 
