@@ -8,10 +8,11 @@
 //!
 //! What is divided in memory has a fixed maximum size, so the tree does not depend on the memory limit: a graph, a graph
 //! of communities or a community beyond it stays as it is, which is reported. A module is kept only if it shortens the
-//! code, and the tree as a whole only if it is not longer than the communities, by a scan of the graph.
+//! code, and the tree as a whole only if it is not longer than the communities.
 //!
-//! Cost: four scans, of which one sorts the links inside communities (16 bytes each, about 5 on disk) and one contracts
-//! the graph. Memory: [`node_bytes`] and [`fixed_bytes`].
+//! Cost: three scans, of which one contracts the graph, until that turns out too large, and one sorts the links inside
+//! communities (16 bytes each, about 5 on disk). If communities are joined, another one measures the tree; otherwise its
+//! length follows from the sums that the others found. Memory: [`node_bytes`] and [`fixed_bytes`].
 
 mod levels;
 mod links;
