@@ -91,8 +91,9 @@ pub(crate) struct LevelPlace<'a> {
     pub(crate) most_arcs: u64,
 }
 
-/// Contracts the groups of a level; returns `None` as soon as there are too many arcs between them. If only arcs inside communities count, groups still have the strength of all their
-/// arcs: excluded arcs become arcs to the sink group if the objective counts cuts, and loops otherwise.
+/// Contracts the groups of a level; returns `None` as soon as there are too many arcs between them. If only arcs inside
+/// communities count, groups still have the strength of all their arcs: excluded arcs become arcs to the sink group if the
+/// objective counts cuts, and loops otherwise.
 ///
 /// # Errors
 /// Those of reading and writing, and of `tick`, which is called for each block or batch.
