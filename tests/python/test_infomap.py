@@ -1,5 +1,6 @@
 """Files of Infomap: Infomap itself reads what is written here, and finds the same code length."""
 
+from collections import Counter
 from pathlib import Path
 
 import outcore
@@ -100,6 +101,7 @@ def test_a_tree_of_infomap_has_its_code_length_here(loops: Path, tmp_path: Path)
 
 
 def test_flow_is_the_share_of_the_weight_at_a_node(tmp_path: Path) -> None:
+    degrees = Counter((GRAPHS / "karate.tsv").read_text().split())
     for ending in ("tsv", "csv", "parquet", "arrow", "jsonl"):
         found = outcore.cluster(
             GRAPHS / "karate.tsv",
@@ -109,7 +111,6 @@ def test_flow_is_the_share_of_the_weight_at_a_node(tmp_path: Path) -> None:
             progress=False,
         )
         by_name = dict(zip((node for node, _ in found), found.flow, strict=True))
-        assert by_name["33"] == pytest.approx(17 / 156)
-        assert found.flow.sum() == pytest.approx(1)
+        assert by_name == pytest.approx({name: degree / degrees.total() for name, degree in degrees.items()})
     with pytest.raises(ValueError, match="flow=True"):
         _ = outcore.cluster(GRAPHS / "karate.tsv", progress=False).flow
