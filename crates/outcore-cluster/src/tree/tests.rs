@@ -3,8 +3,11 @@
 use super::length::bare_length;
 use super::*;
 use crate::base::hash::mix;
+use crate::base::logarithm::plogp;
 use crate::kernel::holdings::NodeFlow;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 /// Directed or undirected flows between nodes; flows[u][v] goes from u to v. With teleportation, `teleport` leaves each
 /// node and lands in proportion to `landing`.
@@ -265,23 +268,6 @@ proptest! {
         }
     }
 
-    /// A search is never better than the best of all trees, and hardly ever worse.
-    #[test]
-    fn the_best_tree_of_a_tiny_network_is_found(flows in flows(6)) {
-        let (net, walk) = flows.network();
-        let search = Search { net: &net, walk: &walk, outer: 0.0, seed: 1, is_thorough: true };
-        let found = find(&search, None);
-        let length = match &found {
-            Some(tree) => flows.length(tree),
-            None => search::undivided(&search) - net.flows.iter().map(|flow| crate::base::logarithm::plogp(flow.rate)).sum::<f64>(),
-        };
-        let best = flows.best();
-        prop_assert!(length > best - 1e-9, "{length} {best}");
-        // Nodes move along links, and do not find those that only teleportation brings together.
-        let is_linked = flows.teleport.iter().all(|flow| *flow == 0.0);
-        prop_assert!(!is_linked || length < 1.02 * best + 1e-9, "{length} {best} {:?}", found);
-    }
-
     /// No start makes the result longer than it was, and parts fit together.
     #[test]
     fn a_given_division_is_never_made_worse(flows in flows(9), seed in any::<u64>()) {
@@ -296,4 +282,37 @@ proptest! {
             prop_assert!(search::undivided(&search) < given + 1e-9);
         }
     }
+}
+
+/// A search is never better than the best of all trees, and finds nearly always a tree that is as good. Moves are local, so
+/// that no bound holds for each network: the networks are the same in each run.
+#[test]
+fn the_best_tree_of_nearly_all_tiny_networks_is_found() {
+    let mut runner = TestRunner::deterministic();
+    let (mut linked, mut missed, mut excess) = (0, 0, 0.0);
+    for _ in 0..3000 {
+        let flows = flows(6).new_tree(&mut runner).unwrap().current();
+        let (net, walk) = flows.network();
+        let search = Search { net: &net, walk: &walk, outer: 0.0, seed: 1, is_thorough: true };
+        let length = match find(&search, None) {
+            Some(tree) => flows.length(&tree),
+            None => undivided_length(&search),
+        };
+        let best = flows.best();
+        assert!(length > best - 1e-9, "{length} {best} {flows:?}");
+        // Nodes move along links, and do not find those that only teleportation brings together.
+        if flows.teleport.iter().all(|flow| *flow == 0.0) && best > 1e-9 {
+            linked += 1;
+            missed += u32::from(length > best + 1e-9);
+            excess += length / best - 1.0;
+        }
+    }
+    println!("{missed} of {linked} missed, {:.5} longer on average", excess / f64::from(linked));
+    assert!(linked > 1000 && missed * 200 < linked && excess / f64::from(linked) < 2e-4);
+}
+
+/// Code length of a network that is not divided.
+fn undivided_length(search: &Search<'_>) -> f64 {
+    let of_nodes = search.net.flows.iter().map(|flow| plogp(flow.rate)).sum::<f64>();
+    search::undivided(search) - of_nodes
 }

@@ -7,7 +7,7 @@
 //! that helps. The result is never worse than any prefix of the merges. A price finds the best cut only where the gains of
 //! cuts are concave in their exits, so all cuts of a small tree are compared.
 //!
-//! Cost: some fifty passes over the merges. Memory: 40 bytes per merge, and up to 330 KB for a small tree.
+//! Cost: some fifty passes over the merges. Memory: 40 bytes per merge, and up to 200 KB for a small tree.
 
 use crate::base::logarithm::{LOG2_E, log2, plogp};
 use crate::drive::multilevel::starts::MARGIN;
@@ -17,7 +17,7 @@ const BISECTIONS: u32 = 48;
 /// Maximum number of passes in which single communities of a cut are split or joined.
 const PASSES: u32 = 16;
 /// Maximum numbers of merges and of cuts of a small tree.
-const FEW_MERGES: usize = 64;
+const FEW_MERGES: usize = u64::BITS as usize;
 const FEW_CUTS: usize = 1 << 12;
 
 /// Merge of two nodes of the tree: leaves are the communities, and each merge makes the next node.
@@ -83,27 +83,27 @@ impl Tree<'_> {
         if self.merges.len() > FEW_MERGES {
             return None;
         }
-        // Each cut, with the sums of its gains and exits.
-        let mut cuts = vec![(vec![false; self.merges.len()], 0.0, 0.0)];
+        // Each cut, a bit per merge, with the sums of its gains and exits.
+        let mut cuts = vec![(0u64, 0.0, 0.0)];
         for (at, merge) in self.merges.iter().enumerate() {
             for cut in 0..cuts.len() {
-                let (is_merged, gains, exits) = &cuts[cut];
-                let is_whole = |node| self.merge_of(node).is_none_or(|below| is_merged[below]);
+                let (merged, gains, exits) = cuts[cut];
+                let is_whole =
+                    |node| self.merge_of(node).is_none_or(|below| merged >> below & 1 == 1);
                 if is_whole(merge.left) && is_whole(merge.right) {
-                    let mut is_merged = is_merged.clone();
-                    is_merged[at] = true;
-                    cuts.push((is_merged, gains + merge.gain, exits + merge.exits));
+                    cuts.push((merged | 1 << at, gains + merge.gain, exits + merge.exits));
                 }
             }
             if cuts.len() > FEW_CUTS {
                 return None;
             }
         }
-        let cuts = cuts.into_iter().map(|(is_merged, gains, exits)| {
-            let gain = self.gain(gains, exits);
-            Cut { gain, is_merged }
-        });
-        cuts.reduce(|best, cut| if cut.gain > best.gain { cut } else { best })
+        let gain = |&(_, gains, exits): &(u64, f64, f64)| self.gain(gains, exits);
+        let best = cuts
+            .into_iter()
+            .reduce(|best, cut| if gain(&cut) > gain(&best) { cut } else { best })?;
+        let is_merged = (0..self.merges.len()).map(|at| best.0 >> at & 1 == 1).collect();
+        Some(Cut { gain: gain(&best), is_merged })
     }
 
     fn exits_after_all(&self) -> f64 {
