@@ -20,6 +20,7 @@ use outcore_graph::weight::Weight;
 use outcore_io::error::Result;
 use outcore_sort::{SORT_BYTES_MIN, Sorter};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Communities of a graph, connected and numbered by their smallest nodes.
 struct Parts<'h> {
@@ -62,6 +63,38 @@ impl Parts<'_> {
         inside.iter_mut().for_each(|links| *links = self.scale * links.max(0.0));
         inside
     }
+
+    /// Puts together the modules of communities, if there are any, the communities, and what is inside them. Takes the
+    /// communities of the nodes.
+    fn nested(&mut self, above: Option<ModuleTree>, below: Vec<Divided>) -> Nested {
+        let mut inside = self.inside();
+        let (mut parents, of_community) = match above {
+            Some(tree) => (tree.parents, tree.leaves),
+            None => (Vec::new(), vec![NONE; self.count]),
+        };
+        let first = parents.len() as u32;
+        parents.extend(of_community);
+        let mut leaves = std::mem::take(&mut self.of);
+        leaves.iter_mut().for_each(|community| *community += first);
+        let mut tree = ModuleTree { parents, leaves };
+        for Divided { community, nodes, tree: found, inside: of_found } in below {
+            let start = tree.hang(first + community, &found.parents);
+            for (&node, &leaf) in nodes.iter().zip(&found.leaves) {
+                tree.leaves[node as usize] = start + leaf;
+            }
+            inside[community as usize] -= of_found.iter().sum::<f64>();
+            inside.extend(of_found);
+        }
+        Nested { tree, communities: first..first + self.count as u32, inside }
+    }
+}
+
+/// Tree above and below communities.
+struct Nested {
+    tree: ModuleTree,
+    communities: Range<u32>,
+    /// Links whose lowest module this is, for each community and each module inside one.
+    inside: Vec<f64>,
 }
 
 impl ClusterJob<'_> {
@@ -80,27 +113,9 @@ impl ClusterJob<'_> {
             Some(_) => None,
         };
         let is_joined = above.is_some();
-        // Modules of communities come first, then the communities, then what is inside them.
-        let (mut parents, of_community) = match above {
-            Some(tree) => (tree.parents, tree.leaves),
-            None => (Vec::new(), vec![NONE; parts.count]),
-        };
-        let first = parents.len() as u32;
-        parents.extend(of_community);
         self.detail("searching for modules inside communities")?;
-        let found = self.divide_parts(source, &parts)?;
-        let mut inside = parts.inside();
-        let (mut leaves, count) = (std::mem::take(&mut parts.of), parts.count);
-        leaves.iter_mut().for_each(|community| *community += first);
-        let mut tree = ModuleTree { parents, leaves };
-        for Divided { community, nodes, tree: below, inside: of_below } in found {
-            let start = tree.hang(first + community, &below.parents);
-            for (&node, &leaf) in nodes.iter().zip(&below.leaves) {
-                tree.leaves[node as usize] = start + leaf;
-            }
-            inside[community as usize] -= of_below.iter().sum::<f64>();
-            inside.extend(of_below);
-        }
+        let below = self.divide_parts(source, &parts)?;
+        let Nested { tree, communities, inside } = parts.nested(above, below);
         let flow = &Links::<S>::new(holdings);
         let books = match is_joined {
             true => codebooks_of(source, &tree, flow, || self.tick())?,
@@ -112,26 +127,15 @@ impl ClusterJob<'_> {
             }
         };
         drop(parts);
-        let communities = first..first + count as u32;
-        if books.length() > books.length_of(communities.clone()) {
-            let mut leaves = tree.leaves;
-            for leaf in &mut leaves {
-                while !communities.contains(leaf) {
-                    *leaf = tree.parents[*leaf as usize];
-                }
-                *leaf -= first;
-            }
-            let flat = ModuleTree::flat(leaves, count);
-            let length = self.measure(source, &flat, flow)?;
-            return Ok((flat, length));
-        }
-        // A module of one community is that community; it has the same flows, so nothing else changes.
-        if tree.has_only_child() {
-            let tree = tree.collapsed();
-            let length = self.measure(source, &tree, flow)?;
-            return Ok((tree, length));
-        }
-        let length = TreeLength::new(&books);
+        let tree = if books.length() > books.length_of(communities.clone()) {
+            tree.cut_at(communities)
+        } else if tree.has_only_child() {
+            // A module of one community is that community; it has the same flows, so nothing else changes.
+            tree.collapsed()
+        } else {
+            return Ok((tree, TreeLength::new(&books)));
+        };
+        let length = self.measure(source, &tree, flow)?;
         Ok((tree, length))
     }
 
