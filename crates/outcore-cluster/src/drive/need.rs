@@ -7,7 +7,6 @@ use super::multilevel::StartCounts;
 use super::{components, intervals, multilevel, nested, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
-use crate::flow::rates::VisitRates;
 use crate::kernel::holdings::{Drift, NodeFlow};
 use crate::methods::options::ClusterOptions;
 use crate::methods::table::{LevelObjective, LevelSpec, METHODS, MethodOption, Procedure};
@@ -84,12 +83,9 @@ impl ClusterOptions {
                 memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
             memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
-        if self.finds_tree() {
-            let (nodes, arcs) = (graph.node_count(), graph.arc_count());
-            let rates = if graph.is_directed() { VisitRates::NODE_BYTES } else { 0 };
-            memory.node_bytes = memory.node_bytes.max((nested::node_bytes() + rates) * nodes);
-            memory.scratch_bytes += self.tree_bytes(nodes, arcs);
-        }
+        let size = (graph.node_count(), graph.arc_count(), graph.is_directed());
+        let scans = ClusterMemory::of_scans(graph, threads);
+        memory.node_bytes = memory.node_bytes.max(self.tree_bytes(size, &memory, &scans));
         memory
     }
 
@@ -144,21 +140,28 @@ impl ClusterOptions {
         threads: usize,
     ) -> NodeMemory {
         let of = (likely.is_directed, likely.has_kinds);
-        let least = |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, of);
         let method = Some(self.method);
         let tight = ClusterMemory::expected_in(largest, method, threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
         let certain = ClusterMemory::at_least(smallest, method, threads);
+        let tree = |size: &GraphSize, sweeps: ClusterMemory, scans: ClusterMemory| {
+            let size = (size.node_count, size.arc_count, likely.is_directed);
+            self.tree_bytes(size, &sweeps, &scans)
+        };
+        let least = |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, of);
+        let scans = ClusterMemory::expected_in(largest, None, threads, Fit::LEAST);
+        let bytes = least(largest, likely.hub_arcs).max(tree(largest, tight, scans));
+        let scans = ClusterMemory::at_least(smallest, None, threads);
+        let bytes_at_least = least(smallest, smallest.hub_arcs).max(tree(smallest, certain, scans));
+        let [sweeps, scans] =
+            [method, None].map(|method| ClusterMemory::expected(likely, method, threads));
+        let in_memory = self.node_bytes(likely.node_count, of).max(tree(likely, sweeps, scans));
         NodeMemory {
-            bytes: least(largest, likely.hub_arcs),
-            bytes_at_least: least(smallest, smallest.hub_arcs),
-            bytes_in_memory: self.node_bytes(likely.node_count, of),
-            fixed_bytes: fixed.max(clustering_bytes(threads))
-                + self.cut_bytes(largest.arc_count)
-                + self.tree_bytes(largest.node_count, largest.arc_count),
-            fixed_bytes_at_least: certain.fixed_bytes()
-                + self.cut_bytes(smallest.arc_count)
-                + self.tree_bytes(smallest.node_count, smallest.arc_count),
+            bytes,
+            bytes_at_least,
+            bytes_in_memory: in_memory,
+            fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
+            fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
         }
     }
 
@@ -167,9 +170,24 @@ impl ClusterOptions {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
 
-    /// Returns the memory for a search of the tree of modules, if it is sought.
-    pub fn tree_bytes(&self, nodes: u64, arcs: u64) -> u64 {
-        if self.finds_tree() { nested::fixed_bytes(nodes, arcs) } else { 0 }
+    /// Returns the memory for a search of the tree of modules, if it is sought, by the number of nodes and arcs, and whether
+    /// arcs have directions. It takes the place of what the sweeps need beyond the scans.
+    fn tree_bytes(
+        &self,
+        (nodes, arcs, directed): (u64, u64, bool),
+        sweeps: &ClusterMemory,
+        scans: &ClusterMemory,
+    ) -> u64 {
+        if !self.finds_tree() {
+            return 0;
+        }
+        let held_bytes = match (directed, self.recorded_teleportation) {
+            (false, _) => 0,
+            (true, false) => size_of::<Drift>(),
+            (true, true) => size_of::<NodeFlow>(),
+        };
+        let free = sweeps.scratch_bytes.saturating_sub(scans.scratch_bytes);
+        nested::tree_bytes(nodes, arcs, held_bytes as u64, directed).saturating_sub(free)
     }
 
     /// Returns the numbers of starts besides the usual one.

@@ -1,12 +1,15 @@
 //! Code length of a tree of modules, from sums over its nodes and the links inside each module.
 //!
 //! A link is inside the lowest module that holds both of its ends, and inside every module above that one. Cost: a step
-//! per link and level between its ends. Memory: 56 bytes per module.
+//! per link and level between its ends. Memory: [`SUM_BYTES`] per module, beside the tree.
 
 use super::flow::{Flow, Walk};
 use super::network::Network;
-use super::{ModuleTree, NONE};
+use super::{ModuleTree, NONE, depths};
 use crate::base::logarithm::plogp;
+
+/// Bytes of the sums of a module.
+pub(crate) const SUM_BYTES: u64 = 45;
 
 /// Sums of all modules of a tree.
 pub(crate) struct TreeSums<'t> {
@@ -31,20 +34,19 @@ pub(crate) struct CutLength {
 
 impl<'t> TreeSums<'t> {
     pub(crate) fn new(parents: &'t [u32]) -> Self {
-        let tree = ModuleTree { parents: parents.to_vec(), leaves: Vec::new() };
-        Self {
-            parents,
-            depths: tree.depths(),
-            flows: vec![Flow::default(); parents.len()],
-            inside: vec![0.0; parents.len()],
-            of_nodes: 0.0,
-            rate: 0.0,
-        }
+        Self::with_links(parents, vec![0.0; parents.len()])
     }
 
     /// Creates the sums of a tree with these links, by their lowest module, at both ends.
     pub(crate) fn with_links(parents: &'t [u32], inside: Vec<f64>) -> Self {
-        Self { inside, ..Self::new(parents) }
+        Self {
+            parents,
+            depths: depths(parents),
+            flows: vec![Flow::default(); parents.len()],
+            inside,
+            of_nodes: 0.0,
+            rate: 0.0,
+        }
     }
 
     /// Returns the sums of a tree on a network.
@@ -113,44 +115,27 @@ impl<'t> TreeSums<'t> {
     }
 
     /// Sums up the tree; returns the codebooks, for a tree inside a module with the rate `outer` of its exit.
-    pub(crate) fn close(mut self, walk: &Walk, outer: f64) -> Codebooks {
-        let count = self.parents.len();
-        for module in (0..count).rev() {
-            let inside = self.inside[module];
-            self.flows[module].cut -= inside;
-            let parent = self.parents[module];
-            if parent != NONE {
-                let flow = self.flows[module];
+    pub(crate) fn close(self, walk: &Walk, outer: f64) -> Codebooks {
+        let Self { parents, depths, mut flows, inside, of_nodes, rate } = self;
+        flows.iter_mut().zip(&inside).for_each(|(flow, inside)| flow.cut -= inside);
+        // The sums of links have done their part.
+        let mut entries = inside;
+        entries.fill(0.0);
+        let (mut has_children, mut top) = (vec![false; parents.len()], 0.0);
+        for (module, &parent) in parents.iter().enumerate().rev() {
+            let flow = flows[module];
+            let (enter, _) = walk.boundary(&flow);
+            if parent == NONE {
+                top += enter;
+            } else {
+                let parent = parent as usize;
+                has_children[parent] = true;
+                entries[parent] += enter;
                 // The cut of a parent lacks only what is inside it.
-                self.flows[parent as usize] += flow;
+                flows[parent] += flow;
             }
         }
-        let mut books = Codebooks {
-            depths: self.depths,
-            exits: vec![outer; count + 1],
-            leaf: vec![0.0; count],
-            children: vec![0.0; count + 1],
-            enters: vec![0.0; count],
-            has_children: vec![false; count],
-            of_nodes: self.of_nodes,
-            rate: self.rate,
-        };
-        for module in (0..count).rev() {
-            let flow = &self.flows[module];
-            let (enter, exit) = walk.boundary(flow);
-            books.exits[module] = exit;
-            books.leaf[module] = plogp(exit + flow.rate) - plogp(exit);
-            books.enters[module] = enter;
-            let parent = match self.parents[module] {
-                NONE => count,
-                parent => {
-                    books.has_children[parent as usize] = true;
-                    parent as usize
-                }
-            };
-            books.children[parent] += enter;
-        }
-        books
+        Codebooks { walk: *walk, outer, depths, flows, entries, top, has_children, of_nodes, rate }
     }
 }
 
@@ -172,18 +157,22 @@ fn lowest_common(parents: &[u32], depths: &[u32], mut a: u32, mut b: u32) -> u32
 
 /// Codebooks of all modules and of the scope that holds them.
 pub(crate) struct Codebooks {
+    walk: Walk,
+    /// Exit of the scope.
+    outer: f64,
     depths: Vec<u32>,
-    /// Exit of each module, and last that of the scope.
-    exits: Vec<f64>,
-    /// Length of each module's codebook as that of a leaf, without the terms of its nodes.
-    leaf: Vec<f64>,
-    /// Sum of the entries of the children of each module, and last of the modules at the top.
-    children: Vec<f64>,
-    /// Rate of entering each module.
-    enters: Vec<f64>,
+    flows: Vec<Flow>,
+    /// Sum of the entries of the children of each module, and of the modules at the top.
+    entries: Vec<f64>,
+    top: f64,
     has_children: Vec<bool>,
     of_nodes: f64,
     rate: f64,
+}
+
+/// Returns the length of a codebook with words for an exit and for entries or visits, without the terms of the latter.
+fn book(exit: f64, words: f64) -> f64 {
+    plogp(exit + words) - plogp(exit)
 }
 
 impl Codebooks {
@@ -194,18 +183,20 @@ impl Codebooks {
 
     /// Returns the number of modules at a depth, and the code length of the tree cut there, without the terms of its nodes.
     fn cut_at(&self, depth: u32) -> CutLength {
-        let book = |at: usize| plogp(self.exits[at] + self.children[at]) - plogp(self.exits[at]);
-        let count = self.leaf.len();
-        if count == 0 {
-            let outer = self.exits[0];
-            return CutLength { count: 0, length: plogp(outer + self.rate) - plogp(outer) };
+        if self.flows.is_empty() {
+            return CutLength { count: 0, length: book(self.outer, self.rate) };
         }
-        let mut cut = CutLength { count: 0, length: book(count) };
-        for module in (0..count).filter(|&module| self.depths[module] <= depth) {
-            let is_inner = self.has_children[module] && self.depths[module] < depth;
-            cut.length += if is_inner { book(module) } else { self.leaf[module] };
-            cut.length -= plogp(self.enters[module]);
-            cut.count += u64::from(self.depths[module] == depth);
+        let mut cut = CutLength { count: 0, length: book(self.outer, self.top) };
+        for (module, flow) in self.flows.iter().enumerate() {
+            let at = self.depths[module];
+            if at > depth {
+                continue;
+            }
+            let (enter, exit) = self.walk.boundary(flow);
+            let is_inner = self.has_children[module] && at < depth;
+            let words = if is_inner { self.entries[module] } else { flow.rate };
+            cut.length += book(exit, words) - plogp(enter);
+            cut.count += u64::from(at == depth);
         }
         cut
     }
@@ -218,9 +209,11 @@ impl Codebooks {
     /// Returns the code length if these modules, which hold every node once, are all.
     pub(crate) fn length_of(&self, modules: impl Iterator<Item = u32>) -> f64 {
         let (mut entries, mut length) = (0.0, 0.0);
-        for module in modules.map(|module| module as usize) {
-            entries += self.enters[module];
-            length += self.leaf[module] - plogp(self.enters[module]);
+        for module in modules {
+            let flow = &self.flows[module as usize];
+            let (enter, exit) = self.walk.boundary(flow);
+            entries += enter;
+            length += book(exit, flow.rate) - plogp(enter);
         }
         plogp(entries) + length - self.of_nodes
     }

@@ -26,7 +26,7 @@ mod search;
 mod tests;
 
 pub(crate) use flow::{Flow, LOOP_ENDS, Walk};
-pub(crate) use length::{Codebooks, CutLength, TreeSums};
+pub(crate) use length::{Codebooks, CutLength, SUM_BYTES, TreeSums};
 pub(crate) use network::{Members, Network};
 pub(crate) use search::{Search, find};
 
@@ -137,12 +137,7 @@ impl ModuleTree {
 
     /// Returns the depth of each module, 1 at the top.
     pub(crate) fn depths(&self) -> Vec<u32> {
-        let mut depths: Vec<u32> = Vec::with_capacity(self.parents.len());
-        for &parent in &self.parents {
-            let above = if parent == NONE { 0 } else { depths[parent as usize] };
-            depths.push(above + 1);
-        }
-        depths
+        depths(&self.parents)
     }
 
     /// Hangs another tree, of a part of the nodes, below a module; returns the number that its first module gets.
@@ -152,4 +147,14 @@ impl ModuleTree {
         self.parents.extend(parents.iter().map(parent));
         first
     }
+}
+
+/// Returns the depth of each module, 1 at the top; parents come before their children.
+fn depths(parents: &[u32]) -> Vec<u32> {
+    let mut depths: Vec<u32> = Vec::with_capacity(parents.len());
+    for &parent in parents {
+        let above = if parent == NONE { 0 } else { depths[parent as usize] };
+        depths.push(above + 1);
+    }
+    depths
 }

@@ -305,7 +305,6 @@ impl<'a> Forecast<'a> {
         let mut needed = ClusterMemory::expected(graph, Some(options.method), threads);
         needed.node_bytes = nodes.bytes_in_memory;
         needed.scratch_bytes += options.cut_bytes(graph.arc_count);
-        needed.scratch_bytes += options.tree_bytes(graph.node_count, graph.arc_count);
         let held = HELD_BYTES + (HELD_SHARE * self.merge().memory_bytes as f64) as u64;
         let left = self.limits.memory_left(held);
         let is_on_disk = left < needed.total_bytes() && nodes.bytes < nodes.bytes_in_memory;

@@ -149,6 +149,21 @@ fn suggested_limits_work_for_many_nodes() {
     suggested_limits_work("random", &random(1_200_000));
 }
 
+/// A tree has as many modules as nodes where nearly every node is a community.
+#[test]
+fn a_tree_of_many_modules_stays_within_the_suggested_limit() {
+    // A third of the nodes in pairs, each with a loop, and single nodes with nothing else.
+    let pairs = (0..250_000u32).map(|pair| format!("{}\t{}", 2 * pair, 2 * pair + 1));
+    let loops = (0..1_500_000u32).map(|node| format!("{node}\t{node}"));
+    let root = directory_of(pairs.chain(loops));
+    let found =
+        ClusterOptions { method: Method::MapEquation, levels: true, ..ClusterOptions::default() };
+    let present = PresentOptions::default();
+    let wanted = Clustering { options: &found, present: &present };
+    let mib = suggested_mib(&cluster(root.path(), 64, wanted).unwrap_err());
+    cluster(root.path(), mib, wanted).unwrap();
+}
+
 /// Integers have a compact index until the first other name, from which on the index takes several times the memory.
 #[test]
 fn names_after_many_integers_stay_within_the_limit() {

@@ -12,7 +12,7 @@
 //!
 //! Cost: three scans, of which one contracts the graph, until that turns out too large, and one sorts the links inside
 //! communities (16 bytes each, about 5 on disk). If communities are joined, another one measures the tree; otherwise its
-//! length follows from the sums that the others found. Memory: [`node_bytes`] and [`fixed_bytes`].
+//! length follows from the sums that the others found. Memory: [`tree_bytes`].
 
 mod levels;
 mod links;
@@ -24,10 +24,11 @@ use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::tree::{GraphFlow, Links, TreeLength, codebooks_of};
+use crate::flow::rates::VisitRates;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::store::hierarchy::Hierarchy;
-use crate::tree::{ModuleTree, Search, find};
+use crate::tree::{ModuleTree, SUM_BYTES, Search, find};
 use levels::{keep_levels, tree_of};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -42,13 +43,22 @@ pub(crate) const TREE_SIZE: u64 = 1 << 20;
 const NODE_BYTES: u64 = 256;
 const ARC_BYTES: u64 = 48;
 
-/// Returns the memory per node, beside a search: labels, communities, strengths, places, and sums of communities.
-pub(crate) const fn node_bytes() -> u64 {
-    36
+/// Bytes per node while communities are divided: labels, strengths, loops, places, and the links and parents of
+/// communities.
+const PART_BYTES: u64 = 48;
+/// Likewise while a tree is measured, beside the sums of its modules, of which there are at most as many as nodes.
+const MEASURED_BYTES: u64 = 24;
+
+/// Returns the memory of a search for the tree of a graph whose nodes hold `held_bytes` each and are visited at given rates
+/// if it is directed.
+pub(crate) fn tree_bytes(nodes: u64, arcs: u64, held_bytes: u64, directed: bool) -> u64 {
+    let searching = (PART_BYTES + held_bytes) * nodes + search_bytes(nodes, arcs);
+    let rates = if directed { VisitRates::NODE_BYTES } else { 0 };
+    searching.max((MEASURED_BYTES + SUM_BYTES + rates.max(held_bytes)) * nodes)
 }
 
-/// Returns the memory of a search, by the number of nodes and arcs of the graph, and of the sort of links.
-pub(crate) fn fixed_bytes(nodes: u64, arcs: u64) -> u64 {
+/// Returns the memory of a search in memory, by the number of nodes and arcs of the graph, and of the sort of links.
+fn search_bytes(nodes: u64, arcs: u64) -> u64 {
     let small = NODE_BYTES * nodes + ARC_BYTES * arcs + MIB;
     // A connected network has about as many arcs as nodes, or more.
     let most = (NODE_BYTES + ARC_BYTES) * TREE_SIZE / 2;

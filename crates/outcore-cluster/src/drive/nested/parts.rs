@@ -15,8 +15,8 @@ use crate::objectives::map_equation::CodeLength;
 use crate::tree::{
     Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, Search, TreeSums, Walk, find,
 };
-use outcore_graph::ArcScratch;
 use outcore_graph::weight::Weight;
+use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use outcore_sort::{SORT_BYTES_MIN, Sorter};
 use rayon::prelude::*;
@@ -31,8 +31,8 @@ struct Parts<'h> {
     links: Vec<f64>,
     /// Weight of the links that leave each community.
     cuts: Vec<f64>,
-    /// Loops of nodes that have one, ascending.
-    loops: Vec<(u32, f64)>,
+    /// Loop of each node up to the last one that has any.
+    loops: Vec<f64>,
     /// What the nodes hold, and the walk with their flow as a share of a step.
     holdings: &'h Holdings,
     walk: Walk,
@@ -41,60 +41,63 @@ struct Parts<'h> {
 }
 
 impl Parts<'_> {
-    fn loop_of(&self, node: u32) -> f64 {
-        self.loops.binary_search_by_key(&node, |entry| entry.0).map_or(0.0, |at| self.loops[at].1)
-    }
-
     /// Returns the flow of a node, as shares of a step.
     fn flow(&self, node: u32) -> Flow {
-        let loops = if self.loops.is_empty() { 0.0 } else { self.loop_of(node) };
-        let links = (self.scale * self.links[node as usize], self.scale * LOOP_ENDS * loops);
-        let NodeFlow { drift, teleport } = self.holdings.flow(node as usize);
+        let node = node as usize;
+        let loops = self.loops.get(node).copied().unwrap_or(0.0);
+        let links = (self.scale * self.links[node], self.scale * LOOP_ENDS * loops);
+        let NodeFlow { drift, teleport } = self.holdings.flow(node);
         let held = NodeFlow { drift: self.scale * drift, teleport: self.scale * teleport };
         self.walk.flow_of(links, held)
     }
 
-    /// Returns the links inside each community, at both ends, as shares of a step.
-    fn inside(&self) -> Vec<f64> {
-        let mut inside: Vec<f64> = self.cuts.iter().map(|cut| -cut).collect();
+    /// Returns the modules of communities, if there are any, and the communities. Takes the communities of the nodes, and
+    /// the links that leave communities.
+    fn nested(&mut self, above: Option<ModuleTree>) -> Nested {
+        let mut inside = std::mem::take(&mut self.cuts);
+        inside.iter_mut().for_each(|links| *links = -*links);
         for (&community, links) in self.of.iter().zip(&self.links) {
             inside[community as usize] += links;
         }
         inside.iter_mut().for_each(|links| *links = self.scale * links.max(0.0));
-        inside
-    }
-
-    /// Puts together the modules of communities, if there are any, the communities, and what is inside them. Takes the
-    /// communities of the nodes.
-    fn nested(&mut self, above: Option<ModuleTree>, below: Vec<Divided>) -> Nested {
-        let mut inside = self.inside();
         let (mut parents, of_community) = match above {
-            Some(tree) => (tree.parents, tree.leaves),
-            None => (Vec::new(), vec![NONE; self.count]),
+            Some(tree) if tree.parents.len() + self.count <= self.of.len() => {
+                (tree.parents, tree.leaves)
+            }
+            _ => (Vec::new(), vec![NONE; self.count]),
         };
         let first = parents.len() as u32;
         parents.extend(of_community);
         let mut leaves = std::mem::take(&mut self.of);
         leaves.iter_mut().for_each(|community| *community += first);
-        let mut tree = ModuleTree { parents, leaves };
-        for Divided { community, nodes, tree: found, inside: of_found } in below {
-            let start = tree.hang(first + community, &found.parents);
-            for (&node, &leaf) in nodes.iter().zip(&found.leaves) {
-                tree.leaves[node as usize] = start + leaf;
-            }
-            inside[community as usize] -= of_found.iter().sum::<f64>();
-            inside.extend(of_found);
-        }
-        Nested { tree, communities: first..first + self.count as u32, inside }
+        let communities = first..first + self.count as u32;
+        Nested { tree: ModuleTree { parents, leaves }, communities, inside }
     }
 }
 
 /// Tree above and below communities.
 struct Nested {
+    /// Modules of communities, the communities, and what is inside them: never more modules than nodes.
     tree: ModuleTree,
     communities: Range<u32>,
     /// Links whose lowest module this is, for each community and each module inside one.
     inside: Vec<f64>,
+}
+
+impl Nested {
+    /// Adds modules inside the community of these nodes.
+    fn add(&mut self, nodes: &[u32], found: Divided) {
+        let Divided { community, tree, inside } = found;
+        if self.tree.parents.len() + tree.parents.len() > self.tree.leaves.len() {
+            return;
+        }
+        let start = self.tree.hang(self.communities.start + community, &tree.parents);
+        for (&node, &leaf) in nodes.iter().zip(&tree.leaves) {
+            self.tree.leaves[node as usize] = start + leaf;
+        }
+        self.inside[community as usize] -= inside.iter().sum::<f64>();
+        self.inside.extend(inside);
+    }
 }
 
 impl ClusterJob<'_> {
@@ -112,28 +115,29 @@ impl ClusterJob<'_> {
             // Modules of communities could be larger than communities may be.
             Some(_) => None,
         };
-        let is_joined = above.is_some();
         self.detail("searching for modules inside communities")?;
-        let below = self.divide_parts(source, &parts)?;
-        let Nested { tree, communities, inside } = parts.nested(above, below);
+        let Nested { tree, communities, inside } = self.divide_parts(source, &mut parts, above)?;
         let flow = &Links::<S>::new(holdings);
-        let books = match is_joined {
-            true => codebooks_of(source, &tree, flow, || self.tick())?,
+        let books = match communities.start {
+            1.. => codebooks_of(source, &tree, flow, || self.tick())?,
             // The links between communities are in no module, and all others are known.
-            false => {
+            0 => {
                 let mut sums = TreeSums::with_links(&tree.parents, inside);
                 (0..).zip(&tree.leaves).for_each(|(node, &leaf)| sums.add(leaf, parts.flow(node)));
                 sums.close(&parts.walk, 0.0)
             }
         };
         drop(parts);
-        let tree = if books.length() > books.length_of(communities.clone()) {
+        let is_longer = books.length() > books.length_of(communities.clone());
+        let length = TreeLength::new(&books);
+        drop(books);
+        let tree = if is_longer {
             tree.cut_at(communities)
         } else if tree.has_only_child() {
             // A module of one community is that community; it has the same flows, so nothing else changes.
             tree.collapsed()
         } else {
-            return Ok((tree, TreeLength::new(&books)));
+            return Ok((tree, length));
         };
         let length = self.measure(source, &tree, flow)?;
         Ok((tree, length))
@@ -152,12 +156,15 @@ impl ClusterJob<'_> {
         let mut links = Vec::with_capacity(count);
         let mut cuts = Vec::with_capacity(count);
         let (mut loops, mut total) = (Vec::new(), 0.0);
-        let mut own = Vec::new();
-        let tick = |block: &outcore_graph::Block| {
-            own.clear();
-            let each = (0..block.node_count()).map(|local| block.self_loop(local));
-            own.extend((block.first_node()..).zip(each).filter(|(_, weight)| *weight > 0.0));
-            loops.extend_from_slice(&own);
+        let tick = |block: &Block| {
+            for local in 0..block.node_count() {
+                let weight = block.self_loop(local);
+                if weight > 0.0 {
+                    loops.reserve_exact(count - loops.len());
+                    loops.resize(block.first_node() as usize + local, 0.0);
+                    loops.push(weight);
+                }
+            }
             self.tick()
         };
         scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
@@ -165,8 +172,8 @@ impl ClusterJob<'_> {
             cuts.push(sums.cut);
         })?;
         drop(labels);
-        for &(node, weight) in &loops {
-            links[node as usize] -= LOOP_ENDS * weight;
+        for (links, weight) in links.iter_mut().zip(&loops) {
+            *links -= LOOP_ENDS * weight;
             total += LOOP_ENDS * weight;
         }
         total += links.iter().sum::<f64>();
@@ -236,12 +243,13 @@ impl ClusterJob<'_> {
         SORT_BYTES_MIN + spare / 2
     }
 
-    /// Divides each community by itself.
+    /// Divides each community by itself, below modules of communities.
     fn divide_parts(
         &self,
         source: &mut BlockSource<'_>,
-        parts: &Parts<'_>,
-    ) -> Result<Vec<Divided>> {
+        parts: &mut Parts<'_>,
+        above: Option<ModuleTree>,
+    ) -> Result<Nested> {
         let members = Members::new(&parts.of, parts.count);
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());
@@ -263,20 +271,27 @@ impl ClusterJob<'_> {
                 filled
             })
         })?;
+        drop(places);
+        let mut nested = parts.nested(above);
         let most = (self.limits.part_size / 2) as usize;
-        let mut found = Vec::new();
         let skipped = for_batches(sorter.finish()?, most, |links| {
             self.tick()?;
-            let communities: Vec<_> = links.chunk_by(|a, b| a.community == b.community).collect();
+            let communities = links.chunk_by(|a, b| a.community == b.community);
+            // Nothing divides a pair of nodes.
+            let communities: Vec<_> = communities.filter(|links| links.len() > 1).collect();
             let divided = communities.into_par_iter().map(|links| {
                 let community = links[0].community;
                 self.divide(community, members.of(community), links, parts)
             });
-            found.extend(divided.collect::<Vec<_>>().into_iter().flatten());
+            for found in divided.collect::<Vec<_>>().into_iter().flatten() {
+                nested.add(members.of(found.community), found);
+            }
             Ok(())
         })?;
         self.report_undivided(skipped)?;
-        Ok(found)
+        nested.tree.parents.shrink_to_fit();
+        nested.inside.shrink_to_fit();
+        Ok(nested)
     }
 
     /// Divides a community, given its nodes and links.
@@ -287,9 +302,6 @@ impl ClusterJob<'_> {
         links: &[InsideLink],
         parts: &Parts<'_>,
     ) -> Option<Divided> {
-        if nodes.len() < 3 {
-            return None;
-        }
         let net = network(nodes, links, parts);
         let walk = &parts.walk;
         let (_, outer) = walk.boundary(&net.whole());
@@ -297,14 +309,13 @@ impl ClusterJob<'_> {
         let search = Search { net: &net, walk, outer, seed, is_thorough: false };
         let tree = find(&search, None)?;
         let inside = TreeSums::of(&net, &tree).into_inside();
-        Some(Divided { community, nodes: nodes.to_vec(), tree, inside })
+        Some(Divided { community, tree, inside })
     }
 }
 
 /// Modules inside a community.
 struct Divided {
     community: u32,
-    nodes: Vec<u32>,
     tree: ModuleTree,
     /// Links whose lowest module this is, for each module.
     inside: Vec<f64>,
