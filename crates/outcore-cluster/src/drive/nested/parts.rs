@@ -206,6 +206,13 @@ impl ClusterJob<'_> {
         if parts.count < 3 || parts.scale == 0.0 {
             return Ok(None);
         }
+        let too_large = || {
+            self.detail("the network of communities is too large to join them to modules")?;
+            Ok(None)
+        };
+        let Some(most_arcs) = self.limits.part_size.checked_sub(parts.count as u64) else {
+            return too_large();
+        };
         let classes: Vec<u32> = (0..parts.count as u32).collect();
         let division = Division {
             groups: &parts.of,
@@ -216,14 +223,12 @@ impl ClusterJob<'_> {
         };
         let directory = self.scratch.join("communities");
         let files = self.graph.files();
-        let most_arcs = self.limits.part_size.saturating_sub(parts.count as u64);
         let sort_bytes = self.link_bytes(source);
         let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs };
         let contracted = contract::<S, CodeLength>(source, &division, (), &place, || self.tick())?;
         drop(classes);
         let Some(Contracted { graph, is_on_disk, .. }) = contracted else {
-            self.detail("the network of communities is too large to join them to modules")?;
-            return Ok(None);
+            return too_large();
         };
         let held = parts.holdings.grouped::<NodeFlow>(&parts.of, parts.count);
         let mut net = read_links::<f64>(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
