@@ -158,13 +158,13 @@ def scale(runs: Runs, result: results.Result, smoke: bool) -> None:
 
 def price(runs: Runs, result: results.Result, smoke: bool, repeats: int) -> None:
     """Measure the time of directions and of the tree, relative to the undirected two levels."""
-    nodes, edges = (20_000, 200_000) if smoke else (1_000_000, 10_000_000)
+    nodes, edges, memory = (20_000, 200_000, "256MiB") if smoke else (5_000_000, 50_000_000, "512MiB")
     graph = inputs.planted(nodes, edges)
     ways = {"two levels": [], "tree": ["--levels", "columns"], "directed": ["--directed"]}
     commands = []
     for name, options in ways.items():
         argv = [str(subject.outcore()), "cluster", str(graph.path), "-o", str(runs.folder / f"{name}.tsv")]
-        argv += ["-q", "--memory", "1GiB", *options]
+        argv += ["-q", "--memory", memory, *options]
         commands.append(Command(name, argv, [], lambda: running.settle(graph.path)))
     result.measure(commands, repeats)
     result.check_runs(*ways)

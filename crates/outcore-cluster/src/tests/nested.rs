@@ -122,24 +122,39 @@ proptest! {
     }
 }
 
+/// Finds the tree of a graph with this memory beyond what is needed.
+fn found_within(graph: &Graph, limits: ScratchLimits, spare: u64) -> Communities {
+    POOLS[1].install(|| {
+        let options = options(1);
+        let needed = options.memory(graph, 0, rayon::current_num_threads()).total_bytes();
+        let given = GivenLabels::default();
+        one(cluster_within(graph, &options, given, needed + spare, scratch(), limits, &Silent))
+    })
+}
+
+/// Communities with too many links between them are not joined, and those with too many inside are not divided, whether or
+/// not memory allows more.
+#[test]
+fn what_is_too_large_stays_as_it_is() {
+    let graph = nested_cliques(8, 6).graph();
+    let whole = found_within(&graph, limits(Some(1 << 20)), PLENTY);
+    let depth = |found: &Communities| found.tree.as_ref().map(|tree| tree.depth);
+    assert_eq!(depth(&whole), Some(2));
+    for (part_size, spare) in [(10, PLENTY), (28, 0), (28, PLENTY)] {
+        let found = found_within(&graph, limits(Some(part_size)), spare);
+        assert_eq!(depth(&found), Some(1), "{part_size} {spare}");
+        let tree = found.tree.unwrap();
+        assert!((tree.code_length - found.code_length.unwrap()).abs() < 1e-12);
+    }
+}
+
 /// Groups are found at every size that was planted.
 #[test]
 fn nested_groups_are_found_on_every_level() {
     let edges = nested_cliques(8, 6);
     let graph = edges.graph();
     for part_size in [None, Some(1 << 20)] {
-        let found = POOLS[1].install(|| {
-            let given = GivenLabels::default();
-            one(cluster_within(
-                &graph,
-                &options(1),
-                given,
-                PLENTY,
-                scratch(),
-                limits(part_size),
-                &Silent,
-            ))
-        });
+        let found = found_within(&graph, limits(part_size), PLENTY);
         let tree = found.tree.clone().unwrap();
         let counts: Vec<u64> = tree.levels.iter().map(|level| level.module_count).collect();
         assert_eq!(counts, [8, 64]);
@@ -164,18 +179,7 @@ fn communities_without_structure_have_one_level() {
     for edges in [cliques(30, 8), cliques(1, 40), Edges::new(9, [])] {
         let graph = edges.graph();
         for part_size in [None, Some(1 << 20)] {
-            let found = POOLS[1].install(|| {
-                let given = GivenLabels::default();
-                one(cluster_within(
-                    &graph,
-                    &options(1),
-                    given,
-                    PLENTY,
-                    scratch(),
-                    limits(part_size),
-                    &Silent,
-                ))
-            });
+            let found = found_within(&graph, limits(part_size), PLENTY);
             let tree = found.tree.unwrap();
             assert_eq!(
                 (tree.depth, found.groupings.len()),

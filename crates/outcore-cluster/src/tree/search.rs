@@ -44,9 +44,9 @@ pub(crate) struct Search<'a> {
 
 /// Tree, and its code length without the terms of the nodes.
 #[derive(Debug, Clone)]
-struct Found {
-    tree: ModuleTree,
-    length: f64,
+pub(super) struct Found {
+    pub(super) tree: ModuleTree,
+    pub(super) length: f64,
 }
 
 /// Finds the best tree of a network, also from a given division; `None` if no division shortens the code. The result is
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
     }
 
     /// Joins the modules at the bottom of a tree afresh.
-    fn joined_again(&self, tree: &ModuleTree) -> Found {
+    pub(super) fn joined_again(&self, tree: &ModuleTree) -> Found {
         let mut of = tree.leaves.clone();
         let count = dense(&mut of);
         let layers = self.join(Partition { of, count, length: 0.0 });

@@ -316,3 +316,28 @@ fn undivided_length(search: &Search<'_>) -> f64 {
     let of_nodes = search.net.flows.iter().map(|flow| plogp(flow.rate)).sum::<f64>();
     search::undivided(search) - of_nodes
 }
+
+/// Modules that were found at the wrong place are joined to the right ones.
+#[test]
+fn modules_at_the_bottom_are_joined_again() {
+    // Triangles in triangles of triangles.
+    let weight = |u: usize, v: usize| match (u / 3 == v / 3, u / 9 == v / 9) {
+        _ if u == v => 0.0,
+        (true, _) => 1.0,
+        (false, true) => 0.1,
+        _ => 0.001,
+    };
+    let weights: Vec<Vec<f64>> = (0..27).map(|u| (0..27).map(|v| weight(u, v)).collect()).collect();
+    let (net, walk) = Flows::undirected(&weights).network();
+    let search = Search { net: &net, walk: &walk, outer: 0.0, seed: 1, is_thorough: true };
+    let triangles: Vec<u32> = (0..27).map(|node| node / 3).collect();
+    let layers = |above: fn(u32) -> u32| {
+        ModuleTree::of_layers(&[triangles.clone(), (0..9).map(above).collect()])
+    };
+    let [right, wrong] = [layers(|triangle| triangle / 3), layers(|triangle| triangle % 3)];
+    let length = |tree| bare_length(&net, &walk, 0.0, tree);
+    let again = search.joined_again(&wrong);
+    assert!((again.length - length(&again.tree)).abs() < 1e-12);
+    assert!((again.length - length(&right)).abs() < 1e-12, "{again:?}");
+    assert!(again.length < length(&wrong) - 0.01);
+}

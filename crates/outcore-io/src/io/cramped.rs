@@ -1,6 +1,6 @@
 //! [`Cramped`]: artificially tight bounds, so that a small job exercises every path of a large one: several
 //! runs and merge passes, names and levels on disk, blocks reread by every scan. For tests; nothing here
-//! changes a result.
+//! but `tree_size` changes a result.
 
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Cramped {
     pub label_bytes: u64,
     /// Arcs of a level of a clustering that is held in memory.
     pub level_arcs: u64,
+    /// Nodes and arcs of a graph that is searched for a tree of modules as a whole.
+    pub tree_size: u64,
     /// Bytes of community sums that stay in memory while the groups inside the communities are determined.
     pub sums_bytes: u64,
     /// Edges inside communities that are examined together.
@@ -44,6 +46,7 @@ impl Cramped {
         kept_bytes: u64::MAX,
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,
+        tree_size: u64::MAX,
         sums_bytes: u64::MAX,
         community_edges: usize::MAX,
         sweep_save: Duration::from_secs(60),

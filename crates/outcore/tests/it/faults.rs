@@ -84,7 +84,7 @@ fn fail_operations(jobs: Range<usize>, by: usize, forever: bool, kind: IoErrorKi
 }
 
 /// Number of the jobs that have few steps; those after them update a clustering, and cluster a graph.
-const SHORT_JOBS: usize = 11;
+const SHORT_JOBS: usize = 12;
 const ALL_JOBS: Range<usize> = 0..CASES.len();
 
 #[test]

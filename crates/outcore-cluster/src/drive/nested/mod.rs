@@ -80,7 +80,8 @@ impl ClusterJob<'_> {
     ) -> Result<()> {
         let labels = std::mem::take(&mut outcome.labels);
         let (nodes, arcs) = (self.graph.node_count(), self.graph.arc_count());
-        let is_small = nodes + arcs <= self.limits.tree_size && self.most().is_none();
+        let most = self.limits.tree_size.min(self.graph.files().cramped().tree_size);
+        let is_small = nodes + arcs <= most && self.most().is_none();
         let (tree, length) = match is_small {
             true => self.nest_whole::<S>(source, holdings, labels)?,
             false => self.nest_parts::<S>(source, holdings, labels)?,

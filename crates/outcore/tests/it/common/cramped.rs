@@ -28,6 +28,7 @@ const OF_KINDS: &str = "/in/kinds.tsv";
 const EARLIER: &str = "/in/earlier.tsv";
 const LATER: &str = "/in/later.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
+const FLOW_TREE: &str = "/out/communities.ftree";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
 const SUMMARY: &str = "/out/summary.tsv";
 const OVERLAPS: &str = "/out/overlaps.tsv";
@@ -53,7 +54,7 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 13] = [
+pub(crate) const CASES: [Case; 14] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -62,6 +63,7 @@ pub(crate) const CASES: [Case; 13] = [
     Case { name: "cluster by label propagation", run: propagate },
     Case { name: "cluster by the map equation", run: map_equation },
     Case { name: "cluster with levels at two resolutions", run: levels },
+    Case { name: "cluster by directed flow to a tree with links", run: flow_tree },
     Case { name: "cluster matched with an earlier result", run: matched },
     Case { name: "export with communities", run: export },
     Case { name: "compare two results", run: compare },
@@ -107,6 +109,7 @@ const CRAMPED: Cramped = Cramped {
     kept_bytes: 3000,
     label_bytes: 0,
     level_arcs: 100,
+    tree_size: 0,
     sums_bytes: 0,
     community_edges: 0,
     sweep_save: Duration::ZERO,
@@ -242,6 +245,20 @@ fn levels(files: &Files) -> Result<Warnings> {
     let method = ClusterOptions { method, resolution, levels, trials, ..ClusterOptions::default() };
     let reported = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
     cluster(files, &method, &reported)
+}
+
+/// Visit rates, the network of flow, the tree in parts, and sorts of links by module.
+fn flow_tree(files: &Files) -> Result<Warnings> {
+    let mut options = plain();
+    options.input.directed = true;
+    let source = Source::Edges(Box::new(options));
+    let method = ClusterOptions { cycles: 1, trials: Some(1), levels: true, ..Default::default() };
+    let reported = PresentOptions::default();
+    let output = Path::new(FLOW_TREE);
+    let report = job::cluster_and_present(files, &source, &method, &reported, output, &Silent)?;
+    let tree = report.communities.as_ref().and_then(|found| found.tree.as_ref());
+    assert!(tree.is_some_and(|tree| tree.depth > 1), "{tree:?}");
+    Ok(report.warnings)
 }
 
 fn matched(files: &Files) -> Result<Warnings> {
