@@ -84,7 +84,7 @@ impl ClusterOptions {
             memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
         let size = (graph.node_count(), graph.arc_count(), graph.is_directed());
-        let scans = ClusterMemory::of_scans(graph, threads);
+        let scans = ClusterMemory::fitted(graph, None, threads, fit);
         memory.node_bytes = memory.node_bytes.max(self.tree_bytes(size, &memory, &scans));
         memory
     }
@@ -186,8 +186,13 @@ impl ClusterOptions {
             (true, false) => size_of::<Drift>(),
             (true, true) => size_of::<NodeFlow>(),
         };
+        let found = nested::tree_bytes(nodes, arcs, held_bytes as u64);
+        let measured = match directed || self.well_connected.is_some() {
+            true => nested::final_bytes(nodes, directed),
+            false => 0,
+        };
         let free = sweeps.scratch_bytes.saturating_sub(scans.scratch_bytes);
-        nested::tree_bytes(nodes, arcs, held_bytes as u64, directed).saturating_sub(free)
+        found.max(measured).saturating_sub(free)
     }
 
     /// Returns the numbers of starts besides the usual one.

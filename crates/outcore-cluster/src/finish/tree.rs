@@ -9,7 +9,7 @@ use crate::base::table::Sum;
 use crate::flow::rates::VisitRates;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
-use crate::tree::{Codebooks, Flow, LOOP_ENDS, ModuleTree, NONE, TreeSums, Walk};
+use crate::tree::{Codebooks, CutLength, Flow, LOOP_ENDS, ModuleTree, NONE, TreeSums, Walk};
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,18 @@ pub struct TreeLength {
 impl TreeLength {
     /// Returns the length of these codebooks.
     pub(crate) fn new(books: &Codebooks) -> Self {
-        let level = |cut: crate::tree::CutLength| LevelLength {
+        Self::of_cuts(&books.cuts())
+    }
+
+    /// Returns the length of a tree with these cuts, one per level.
+    pub(crate) fn of_cuts(cuts: &[CutLength]) -> Self {
+        let level = |cut: &CutLength| LevelLength {
             module_count: cut.count,
             code_length: cut.length.max(0.0),
         };
-        Self {
-            code_length: books.length().max(0.0),
-            depth: books.depth(),
-            levels: books.cuts().into_iter().map(level).collect(),
-        }
+        let levels: Vec<LevelLength> = cuts.iter().map(level).collect();
+        let code_length = levels.last().map_or(0.0, |level| level.code_length);
+        Self { code_length, depth: levels.len() as u32, levels }
     }
 }
 

@@ -100,7 +100,14 @@ proptest! {
         let rules = QualityRules { resolution: 1.0, recorded_teleportation };
         let (_, scored) = quality_of_levels(&graph, &levels[0], &levels, rules, &Silent).unwrap();
         match scored {
-            Some(scored) => prop_assert!((scored.code_length - tree.code_length).abs() < 1e-9),
+            Some(scored) => {
+                prop_assert!((scored.code_length - tree.code_length).abs() < 1e-9);
+                prop_assert_eq!(scored.levels.len(), tree.levels.len());
+                for (level, of_tree) in scored.levels.iter().zip(&tree.levels) {
+                    prop_assert_eq!(level.module_count, of_tree.module_count);
+                    prop_assert!((level.code_length - of_tree.code_length).abs() < 1e-9);
+                }
+            }
             None => prop_assert_eq!(levels.len(), 1),
         }
         prop_assert_eq!(tree.levels[0].module_count, found.community_count);

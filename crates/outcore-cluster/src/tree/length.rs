@@ -34,16 +34,11 @@ pub(crate) struct CutLength {
 
 impl<'t> TreeSums<'t> {
     pub(crate) fn new(parents: &'t [u32]) -> Self {
-        Self::with_links(parents, vec![0.0; parents.len()])
-    }
-
-    /// Creates the sums of a tree with these links, by their lowest module, at both ends.
-    pub(crate) fn with_links(parents: &'t [u32], inside: Vec<f64>) -> Self {
         Self {
             parents,
             depths: depths(parents),
             flows: vec![Flow::default(); parents.len()],
-            inside,
+            inside: vec![0.0; parents.len()],
             of_nodes: 0.0,
             rate: 0.0,
         }
@@ -86,11 +81,6 @@ impl<'t> TreeSums<'t> {
     #[inline]
     pub(crate) fn lowest_common(&self, a: u32, b: u32) -> u32 {
         lowest_common(self.parents, &self.depths, a, b)
-    }
-
-    /// Returns the weight of the links whose lowest module is this one, for each module.
-    pub(crate) fn into_inside(self) -> Vec<f64> {
-        self.inside
     }
 
     /// Returns the depth of each module.
@@ -206,23 +196,6 @@ impl Codebooks {
         self.cut_at(u32::MAX).length
     }
 
-    /// Returns the code length if these modules, which hold every node once, are all.
-    pub(crate) fn length_of(&self, modules: impl Iterator<Item = u32>) -> f64 {
-        let (mut entries, mut length) = (0.0, 0.0);
-        for module in modules {
-            let flow = &self.flows[module as usize];
-            let (enter, exit) = self.walk.boundary(flow);
-            entries += enter;
-            length += book(exit, flow.rate) - plogp(enter);
-        }
-        plogp(entries) + length - self.of_nodes
-    }
-
-    /// Returns the code length of the whole tree.
-    pub(crate) fn length(&self) -> f64 {
-        self.bare_length() - self.of_nodes
-    }
-
     /// Returns the number of modules and the code length at each depth.
     pub(crate) fn cuts(&self) -> Vec<CutLength> {
         let cut = |depth| {
@@ -230,6 +203,80 @@ impl Codebooks {
             CutLength { length: cut.length - self.of_nodes, ..cut }
         };
         (1..=self.depth()).map(cut).collect()
+    }
+
+    /// Like [`cuts`](Self::cuts), with the lengths relative to that of the scope if it is not divided.
+    pub(crate) fn changes(&self) -> Vec<CutLength> {
+        let undivided = book(self.outer, self.rate);
+        let change = |depth| {
+            let cut = self.cut_at(depth);
+            CutLength { length: cut.length - undivided, ..cut }
+        };
+        (1..=self.depth()).map(change).collect()
+    }
+}
+
+/// Code lengths of modules on one level, from their flows one by one.
+#[derive(Default)]
+pub(crate) struct FlatSums {
+    count: u64,
+    entries: f64,
+    length: f64,
+}
+
+impl FlatSums {
+    pub(crate) fn add(&mut self, walk: &Walk, module: &Flow) {
+        let (enter, exit) = walk.boundary(module);
+        self.count += 1;
+        self.entries += enter;
+        self.length += book(exit, module.rate) - plogp(enter);
+    }
+
+    /// Returns the number of modules and the code length, without the terms of the nodes.
+    pub(crate) fn cut(&self) -> CutLength {
+        CutLength { count: self.count, length: plogp(self.entries) + self.length }
+    }
+}
+
+/// Cuts of a tree below whose leaves others are hung.
+pub(crate) struct DeepCuts {
+    /// Cuts of the tree alone.
+    upper: Vec<CutLength>,
+    /// Number of modules that are hung at each depth, and what they change.
+    hung: Vec<CutLength>,
+}
+
+impl DeepCuts {
+    pub(crate) fn new(upper: Vec<CutLength>) -> Self {
+        Self { upper, hung: Vec::new() }
+    }
+
+    /// Hangs a tree with these [`changes`](Codebooks::changes) below a leaf at some depth.
+    pub(crate) fn hang(&mut self, depth: u32, changes: &[CutLength]) {
+        let least = depth as usize + changes.len();
+        if self.hung.len() < least {
+            self.hung.resize(least, CutLength { count: 0, length: 0.0 });
+        }
+        let mut before = 0.0;
+        for (hung, change) in self.hung[depth as usize..].iter_mut().zip(changes) {
+            hung.count += change.count;
+            hung.length += change.length - before;
+            before = change.length;
+        }
+    }
+
+    /// Returns the cuts of the tree with everything that is hung below it.
+    pub(crate) fn all(&self) -> Vec<CutLength> {
+        let deepest = self.upper.last().map_or(0.0, |cut| cut.length);
+        let mut change = 0.0;
+        let mut cut = |at: usize| {
+            let upper =
+                self.upper.get(at).copied().unwrap_or(CutLength { count: 0, length: deepest });
+            let hung = self.hung.get(at).copied().unwrap_or(CutLength { count: 0, length: 0.0 });
+            change += hung.length;
+            CutLength { count: upper.count + hung.count, length: upper.length + change }
+        };
+        (0..self.upper.len().max(self.hung.len())).map(&mut cut).collect()
     }
 }
 

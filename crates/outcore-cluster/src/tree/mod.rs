@@ -26,12 +26,11 @@ mod search;
 mod tests;
 
 pub(crate) use flow::{Flow, LOOP_ENDS, Walk};
-pub(crate) use length::{Codebooks, CutLength, SUM_BYTES, TreeSums};
+pub(crate) use length::{Codebooks, CutLength, DeepCuts, FlatSums, SUM_BYTES, TreeSums};
 pub(crate) use network::{Members, Network};
 pub(crate) use search::{Search, find};
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Marker of an absent module.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -92,33 +91,11 @@ impl ModuleTree {
         }
     }
 
-    /// Returns whether a module is an only child.
-    pub(crate) fn has_only_child(&self) -> bool {
-        self.child_counts().contains(&1)
-    }
-
-    fn child_counts(&self) -> Vec<u32> {
+    /// Merges every module that is an only child with its parent.
+    pub(crate) fn collapsed(self) -> Self {
         let mut children = vec![0u32; self.parents.len()];
         let inner = self.parents.iter().filter(|parent| **parent != NONE);
         inner.for_each(|&parent| children[parent as usize] += 1);
-        children
-    }
-
-    /// Returns the tree of one level that consists of some of the modules, of which each node is in one.
-    pub(crate) fn cut_at(self, modules: Range<u32>) -> Self {
-        let mut leaves = self.leaves;
-        for leaf in &mut leaves {
-            while !modules.contains(leaf) {
-                *leaf = self.parents[*leaf as usize];
-            }
-            *leaf -= modules.start;
-        }
-        Self::flat(leaves, modules.len())
-    }
-
-    /// Merges every module that is an only child with its parent.
-    pub(crate) fn collapsed(self) -> Self {
-        let children = self.child_counts();
         let (mut numbers, mut parents) = (Vec::with_capacity(self.parents.len()), Vec::new());
         for &parent in &self.parents {
             if parent == NONE {

@@ -244,9 +244,8 @@ proptest! {
         let tree = some_tree(flows.count(), seed);
         let found = TreeSums::of(&net, &tree).close(&walk, 0.0);
         let expected = flows.length(&tree);
-        prop_assert!((found.length() - expected).abs() < 1e-9, "{} {expected}", found.length());
         let cuts = found.cuts();
-        prop_assert!((cuts.last().unwrap().length - expected).abs() < 1e-9);
+        prop_assert!((cuts.last().unwrap().length - expected).abs() < 1e-9, "{cuts:?} {expected}");
         prop_assert_eq!(cuts[0].count, tree.parents.iter().filter(|parent| **parent == NONE).count() as u64);
         // A tree that is cut is the tree of what is above the cut.
         let depths = tree.depths();

@@ -11,8 +11,8 @@
 //! code, and the tree as a whole only if it is not longer than the communities.
 //!
 //! Cost: three scans, of which one contracts the graph, until that turns out too large, and one sorts the links inside
-//! communities (16 bytes each, about 5 on disk). If communities are joined, another one measures the tree; otherwise its
-//! length follows from the sums that the others found. Memory: [`tree_bytes`].
+//! communities (16 bytes each, about 5 on disk). If communities are joined, another one measures the modules above them; what
+//! is inside a community is measured where it is found. Memory: [`tree_bytes`] and [`final_bytes`].
 
 mod levels;
 mod links;
@@ -43,18 +43,21 @@ pub(crate) const TREE_SIZE: u64 = 1 << 20;
 const NODE_BYTES: u64 = 256;
 const ARC_BYTES: u64 = 48;
 
-/// Bytes per node while communities are divided: labels, strengths, loops, places, and the links and parents of
-/// communities.
-const PART_BYTES: u64 = 48;
-/// Likewise while a tree is measured, beside the sums of its modules, of which there are at most as many as nodes.
-const MEASURED_BYTES: u64 = 24;
+/// Bytes per node while communities are divided: labels, strengths, loops, members, and the cuts, or the parents and
+/// depths, of as many communities as nodes.
+const PART_BYTES: u64 = 36;
+/// Likewise while final communities are measured, beside the sums of modules, of which there are at most as many as nodes.
+const FINAL_BYTES: u64 = 24;
 
-/// Returns the memory of a search for the tree of a graph whose nodes hold `held_bytes` each and are visited at given rates
-/// if it is directed.
-pub(crate) fn tree_bytes(nodes: u64, arcs: u64, held_bytes: u64, directed: bool) -> u64 {
-    let searching = (PART_BYTES + held_bytes) * nodes + search_bytes(nodes, arcs);
+/// Returns the memory of a search for the tree of a graph whose nodes hold `held_bytes` each.
+pub(crate) fn tree_bytes(nodes: u64, arcs: u64, held_bytes: u64) -> u64 {
+    (PART_BYTES + held_bytes) * nodes + search_bytes(nodes, arcs)
+}
+
+/// Returns the memory for measuring the tree of final communities; nodes of a directed graph are visited at given rates.
+pub(crate) fn final_bytes(nodes: u64, directed: bool) -> u64 {
     let rates = if directed { VisitRates::NODE_BYTES } else { 0 };
-    searching.max((MEASURED_BYTES + SUM_BYTES + rates.max(held_bytes)) * nodes)
+    (FINAL_BYTES + SUM_BYTES + rates) * nodes
 }
 
 /// Returns the memory of a search in memory, by the number of nodes and arcs of the graph, and of the sort of links.

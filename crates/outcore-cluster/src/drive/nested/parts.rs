@@ -2,6 +2,7 @@
 
 use super::links::{InsideLink, for_batches};
 use super::read::read_links;
+use crate::base::logarithm::plogp;
 use crate::base::parallel::PerThread;
 use crate::base::table::Sum;
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
@@ -13,14 +14,14 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS, NodeFlow};
 use crate::objectives::map_equation::CodeLength;
 use crate::tree::{
-    Flow, LOOP_ENDS, Members, ModuleTree, NONE, Network, Search, TreeSums, Walk, find,
+    CutLength, DeepCuts, FlatSums, Flow, LOOP_ENDS, Members, ModuleTree, Network, Search, TreeSums,
+    Walk, find,
 };
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
-use outcore_sort::{SORT_BYTES_MIN, Sorter};
+use outcore_sort::{SORT_BYTES_MIN, Sorted, Sorter};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Communities of a graph, connected and numbered by their smallest nodes.
 struct Parts<'h> {
@@ -51,52 +52,21 @@ impl Parts<'_> {
         self.walk.flow_of(links, held)
     }
 
-    /// Returns the modules of communities, if there are any, and the communities. Takes the communities of the nodes, and
-    /// the links that leave communities.
-    fn nested(&mut self, above: Option<ModuleTree>) -> Nested {
-        let mut inside = std::mem::take(&mut self.cuts);
-        inside.iter_mut().for_each(|links| *links = -*links);
-        for (&community, links) in self.of.iter().zip(&self.links) {
-            inside[community as usize] += links;
-        }
-        inside.iter_mut().for_each(|links| *links = self.scale * links.max(0.0));
-        let (mut parents, of_community) = match above {
-            Some(tree) if tree.parents.len() + self.count <= self.of.len() => {
-                (tree.parents, tree.leaves)
+    /// Returns the number and the code length of the communities.
+    fn flat_cut(&self, members: &Members) -> CutLength {
+        let (mut sums, mut of_nodes) = (FlatSums::default(), 0.0);
+        for (community, cut) in (0..).zip(&self.cuts) {
+            let mut flow = Flow::default();
+            for &node in members.of(community) {
+                let of_node = self.flow(node);
+                of_nodes += plogp(of_node.rate);
+                flow += of_node;
             }
-            _ => (Vec::new(), vec![NONE; self.count]),
-        };
-        let first = parents.len() as u32;
-        parents.extend(of_community);
-        let mut leaves = std::mem::take(&mut self.of);
-        leaves.iter_mut().for_each(|community| *community += first);
-        let communities = first..first + self.count as u32;
-        Nested { tree: ModuleTree { parents, leaves }, communities, inside }
-    }
-}
-
-/// Tree above and below communities.
-struct Nested {
-    /// Modules of communities, the communities, and what is inside them: never more modules than nodes.
-    tree: ModuleTree,
-    communities: Range<u32>,
-    /// Links whose lowest module this is, for each community and each module inside one.
-    inside: Vec<f64>,
-}
-
-impl Nested {
-    /// Adds modules inside the community of these nodes.
-    fn add(&mut self, nodes: &[u32], found: Divided) {
-        let Divided { community, tree, inside } = found;
-        if self.tree.parents.len() + tree.parents.len() > self.tree.leaves.len() {
-            return;
+            flow.cut = self.scale * cut;
+            sums.add(&self.walk, &flow);
         }
-        let start = self.tree.hang(self.communities.start + community, &tree.parents);
-        for (&node, &leaf) in nodes.iter().zip(&tree.leaves) {
-            self.tree.leaves[node as usize] = start + leaf;
-        }
-        self.inside[community as usize] -= inside.iter().sum::<f64>();
-        self.inside.extend(inside);
+        let cut = sums.cut();
+        CutLength { length: cut.length - of_nodes, ..cut }
     }
 }
 
@@ -115,32 +85,27 @@ impl ClusterJob<'_> {
             // Modules of communities could be larger than communities may be.
             Some(_) => None,
         };
+        let members = Members::new(&parts.of, parts.count);
+        let flat = parts.flat_cut(&members);
+        parts.cuts = Vec::new();
+        let joined = above.map(|above| -> Result<_> {
+            let tree = above.above(&parts.of);
+            let books = codebooks_of(source, &tree, &Links::<S>::new(holdings), || self.tick())?;
+            Ok((tree, books.cuts()))
+        });
+        let is_shorter =
+            |cuts: &[CutLength]| cuts.last().is_some_and(|cut| cut.length <= flat.length);
+        let joined = joined.transpose()?.filter(|(_, cuts)| is_shorter(cuts));
         self.detail("searching for modules inside communities")?;
-        let Nested { tree, communities, inside } = self.divide_parts(source, &mut parts, above)?;
-        let flow = &Links::<S>::new(holdings);
-        let books = match communities.start {
-            1.. => codebooks_of(source, &tree, flow, || self.tick())?,
-            // The links between communities are in no module, and all others are known.
-            0 => {
-                let mut sums = TreeSums::with_links(&tree.parents, inside);
-                (0..).zip(&tree.leaves).for_each(|(node, &leaf)| sums.add(leaf, parts.flow(node)));
-                sums.close(&parts.walk, 0.0)
-            }
-        };
-        drop(parts);
-        let is_longer = books.length() > books.length_of(communities.clone());
-        let length = TreeLength::new(&books);
-        drop(books);
-        let tree = if is_longer {
-            tree.cut_at(communities)
-        } else if tree.has_only_child() {
-            // A module of one community is that community; it has the same flows, so nothing else changes.
-            tree.collapsed()
-        } else {
-            return Ok((tree, length));
-        };
-        let length = self.measure(source, &tree, flow)?;
-        Ok((tree, length))
+        let links = self.links_inside(source, &parts, &members)?;
+        let (tree, cuts) = joined.unwrap_or_else(|| {
+            (ModuleTree::flat(std::mem::take(&mut parts.of), parts.count), vec![flat])
+        });
+        parts.of = Vec::new();
+        let mut deep = Deep { depths: tree.depths(), tree, cuts: DeepCuts::new(cuts) };
+        self.divide_parts(links, &parts, &members, &mut deep)?;
+        let length = TreeLength::of_cuts(&deep.cuts.all());
+        Ok((deep.tree, length))
     }
 
     /// Scans the graph for the strengths of nodes and the connected pieces of communities.
@@ -248,14 +213,13 @@ impl ClusterJob<'_> {
         SORT_BYTES_MIN + spare / 2
     }
 
-    /// Divides each community by itself, below modules of communities.
-    fn divide_parts(
+    /// Sorts the links inside communities by community.
+    fn links_inside(
         &self,
         source: &mut BlockSource<'_>,
-        parts: &mut Parts<'_>,
-        above: Option<ModuleTree>,
-    ) -> Result<Nested> {
-        let members = Members::new(&parts.of, parts.count);
+        parts: &Parts<'_>,
+        members: &Members,
+    ) -> Result<Sorted<InsideLink>> {
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());
         let mut sorter = Sorter::new(files, self.scratch, self.link_bytes(source), threads)?;
@@ -276,54 +240,89 @@ impl ClusterJob<'_> {
                 filled
             })
         })?;
-        drop(places);
-        let mut nested = parts.nested(above);
+        sorter.finish()
+    }
+
+    /// Divides each community by itself, below a tree of communities.
+    fn divide_parts(
+        &self,
+        links: Sorted<InsideLink>,
+        parts: &Parts<'_>,
+        members: &Members,
+        deep: &mut Deep,
+    ) -> Result<()> {
         let most = (self.limits.part_size / 2) as usize;
-        let skipped = for_batches(sorter.finish()?, most, |links| {
+        let skipped = for_batches(links, most, |links| {
             self.tick()?;
             let communities = links.chunk_by(|a, b| a.community == b.community);
             // Nothing divides a pair of nodes.
             let communities: Vec<_> = communities.filter(|links| links.len() > 1).collect();
             let divided = communities.into_par_iter().map(|links| {
-                let community = links[0].community;
-                self.divide(community, members.of(community), links, parts)
+                let nodes = members.of(links[0].community);
+                self.divide(nodes, links, parts).map(|found| (nodes, found))
             });
-            for found in divided.collect::<Vec<_>>().into_iter().flatten() {
-                nested.add(members.of(found.community), found);
+            for (nodes, found) in divided.collect::<Vec<_>>().into_iter().flatten() {
+                deep.hang(nodes, &found);
             }
             Ok(())
         })?;
-        self.report_undivided(skipped)?;
-        nested.tree.parents.shrink_to_fit();
-        nested.inside.shrink_to_fit();
-        Ok(nested)
+        self.report_undivided(skipped)
     }
 
     /// Divides a community, given its nodes and links.
-    fn divide(
-        &self,
-        community: u32,
-        nodes: &[u32],
-        links: &[InsideLink],
-        parts: &Parts<'_>,
-    ) -> Option<Divided> {
+    fn divide(&self, nodes: &[u32], links: &[InsideLink], parts: &Parts<'_>) -> Option<Divided> {
         let net = network(nodes, links, parts);
         let walk = &parts.walk;
         let (_, outer) = walk.boundary(&net.whole());
         let seed = self.options.seed ^ u64::from(nodes[0]);
         let search = Search { net: &net, walk, outer, seed, is_thorough: false };
         let tree = find(&search, None)?;
-        let inside = TreeSums::of(&net, &tree).into_inside();
-        Some(Divided { community, tree, inside })
+        let changes = TreeSums::of(&net, &tree).close(walk, outer).changes();
+        Some(Divided { tree, changes })
     }
 }
 
 /// Modules inside a community.
 struct Divided {
-    community: u32,
     tree: ModuleTree,
-    /// Links whose lowest module this is, for each module.
-    inside: Vec<f64>,
+    /// What they change in the code length.
+    changes: Vec<CutLength>,
+}
+
+/// Tree of communities, in which modules are hung below these; it never has more modules than nodes.
+struct Deep {
+    tree: ModuleTree,
+    /// Depths of the modules without those that are hung.
+    depths: Vec<u32>,
+    cuts: DeepCuts,
+}
+
+impl Deep {
+    /// Hangs modules below the community of these nodes.
+    fn hang(&mut self, nodes: &[u32], found: &Divided) {
+        let tree = &mut self.tree;
+        if tree.parents.len() + found.tree.parents.len() > tree.leaves.len() {
+            return;
+        }
+        let community = tree.leaves[nodes[0] as usize];
+        let start = tree.hang(community, &found.tree.parents);
+        for (&node, &leaf) in nodes.iter().zip(&found.tree.leaves) {
+            tree.leaves[node as usize] = start + leaf;
+        }
+        self.cuts.hang(self.depths[community as usize], &found.changes);
+    }
+}
+
+impl ModuleTree {
+    /// Returns this tree of modules of communities, over the nodes of these.
+    fn above(self, communities: &[u32]) -> Self {
+        let first = self.parents.len() as u32;
+        let mut parents = self.parents;
+        parents.extend(self.leaves);
+        let leaves = communities.iter().map(|community| first + community).collect();
+        // A module of one community is that community.
+        Self { parents, leaves }.collapsed()
+    }
 }
 
 /// Returns the network inside a community.
