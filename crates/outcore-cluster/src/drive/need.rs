@@ -148,18 +148,21 @@ impl ClusterOptions {
             let size = (size.node_count, size.arc_count, likely.is_directed);
             self.tree_bytes(size, &sweeps, &scans)
         };
+        // Tables of scans depend on degrees, which are not known.
+        let tables = THREAD_BYTES * threads as u64;
+        let scans_of = |size, fit| {
+            let scans = ClusterMemory::expected_in(size, None, threads, fit);
+            ClusterMemory { scratch_bytes: scans.scratch_bytes + tables, ..scans }
+        };
         let least = |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, of);
-        let scans = ClusterMemory::expected_in(largest, None, threads, Fit::LEAST);
-        let bytes = least(largest, likely.hub_arcs).max(tree(largest, tight, scans));
-        let scans = ClusterMemory::at_least(smallest, None, threads);
-        let bytes_at_least = least(smallest, smallest.hub_arcs).max(tree(smallest, certain, scans));
-        let [sweeps, scans] =
-            [method, None].map(|method| ClusterMemory::expected(likely, method, threads));
-        let in_memory = self.node_bytes(likely.node_count, of).max(tree(likely, sweeps, scans));
+        let of_largest = tree(largest, tight, scans_of(largest, Fit::LEAST));
+        let of_smallest = tree(smallest, certain, ClusterMemory::at_least(smallest, None, threads));
+        let sweeps = ClusterMemory::expected(likely, method, threads);
+        let of_likely = tree(likely, sweeps, scans_of(likely, Fit::ROOMY));
         NodeMemory {
-            bytes,
-            bytes_at_least,
-            bytes_in_memory: in_memory,
+            bytes: least(largest, likely.hub_arcs).max(of_largest),
+            bytes_at_least: least(smallest, smallest.hub_arcs).max(of_smallest),
+            bytes_in_memory: self.node_bytes(likely.node_count, of).max(of_likely),
             fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
             fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
         }
