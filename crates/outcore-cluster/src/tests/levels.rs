@@ -104,7 +104,7 @@ proptest! {
         let expected = edges.oracle(&graph, &options).finish(&labels);
         // Where the map equation keeps all nodes together, modularity is maximized for a comparison.
         let is_compared = method == Method::MapEquation && labels.len() > 1 && labels.iter().all(|&label| label == labels[0]);
-        let compared = is_compared.then(|| oracle.compared(&levels));
+        let compared = is_compared.then(|| oracle.compared(&levels, cycles));
         let limits = as_size(size);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..limits };
         let mut first: Option<Communities> = None;

@@ -157,8 +157,10 @@ impl OracleLevels {
     }
 
     /// Returns the number of communities that maximize modularity, and the number of sweeps to find them.
-    pub(crate) fn compared(&self, level: &OracleLevel) -> (u64, u32) {
-        let cycles = if self.size == OracleSize::Small { self.cycles } else { 1 };
+    ///
+    /// The search has all `cycles` that were asked for, also where several starts have used up those of this one.
+    pub(crate) fn compared(&self, level: &OracleLevel, cycles: u32) -> (u64, u32) {
+        let cycles = if self.size == OracleSize::Small { cycles } else { 1 };
         let mut other = Self::new((Method::Modularity, 1.0), cycles, self.seed);
         (other.max_size, other.size, other.sweeps) = (self.max_size, self.size, self.sweeps);
         other.node_count = self.node_count;
