@@ -5,4 +5,5 @@ pub mod hash;
 pub mod logarithm;
 pub mod pace;
 pub mod parallel;
+pub mod rows;
 pub mod table;

@@ -192,7 +192,7 @@ fn strengths_of<S: Sum>(
     for_chunks(strengths, piece_nodes(count, block.arc_count()), |first, strengths| {
         scratch.with(|closing| {
             for (local, strength) in (first..).zip(strengths) {
-                let arcs = arcs_weight::<S>(block, local, &mut closing.arcs)?;
+                let arcs = arcs_weight::<S>(block, local, &mut closing.rows.arcs)?;
                 *strength = arcs + loop_ends * block.self_loop(local);
             }
             Ok(())

@@ -15,7 +15,9 @@
 //! Memory: the budgets of sorter and writer, and 8 bytes per group. Disk: 4 to 5 bytes per record, and the
 //! next level. Time: about 40 ns per arc and core; 15 if gathered.
 
+use crate::base::hash::mix;
 use crate::base::parallel::{PerThread, piece_nodes};
+use crate::base::rows::{RowPart, RowsAhead};
 use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
 use crate::finish::portions::{portion_end, portion_records};
@@ -23,14 +25,14 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
 use outcore_graph::weight::Weight;
-use outcore_graph::{
-    ArcRecord, ArcScratch, Block, BlockEntry, Duplicates, Graph, GraphOptions, GraphWriter,
-};
+use outcore_graph::{ArcRecord, Block, BlockEntry, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Files;
 use outcore_io::error::Result;
+use outcore_io::prefetch;
 use outcore_sort::Sorter;
+use std::collections::HashSet;
 use std::iter::repeat;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -128,15 +130,19 @@ pub(crate) fn contract<S: Sum, O: Sums>(
         gathering.for_each::<S>(tick, |records| merge.take(records))?;
         merge.finish()?
     } else {
-        let sorter = emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)?;
-        let mut sorted = sorter.finish()?;
-        let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
-        while let Some(records) = sorted.next_block()? {
-            if merge.take(records)?.is_break() {
-                break;
+        match emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)? {
+            None => None,
+            Some(sorter) => {
+                let mut sorted = sorter.finish()?;
+                let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
+                while let Some(records) = sorted.next_block()? {
+                    if merge.take(records)?.is_break() {
+                        break;
+                    }
+                }
+                merge.finish()?
             }
         }
-        merge.finish()?
     };
     let Some(sums) = merged else {
         if !is_small {
@@ -191,7 +197,7 @@ impl<S: Sum> EndSums<S> {
     }
 }
 
-/// Passes the arcs between groups, and the loops of groups, to a sorter.
+/// Passes the arcs between groups, and the loops of groups, to a sorter; returns `None` as soon as there are too many.
 fn emit<S: Sum>(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
@@ -199,36 +205,37 @@ fn emit<S: Sum>(
     files: &Files,
     place: &LevelPlace<'_>,
     mut tick: impl FnMut() -> Result<()>,
-) -> Result<Sorter<ArcRecord>> {
+) -> Result<Option<Sorter<ArcRecord>>> {
     let threads = rayon::current_num_threads();
     let mut sorter = Sorter::new(files, place.directory, place.sort_bytes, threads)?;
+    let sample =
+        (place.most_arcs < source.graph().arc_count()).then(|| Sample::new(place.most_arcs));
     let rest = division.rest();
     let mut loops = vec![0.0; division.classes.len()];
     let mut outside = vec![0.0; if rest.is_some() && counts_cuts { loops.len() } else { 0 }];
     let mut strength = 0.0;
-    let scratch = PerThread::new(ArcScratch::default);
-    let mut ends = Vec::new();
+    let (rows, mut ends) = (PerThread::new(RowsAhead::default), Vec::new());
     let counts = |node: usize| Some(division.groups[node]) != rest;
     let has_arcs = |entry: &BlockEntry| {
         let first = entry.first_node as usize;
         rest.is_none() || (first..first + entry.node_count as usize).any(counts)
     };
-    source.for_each(0..source.graph().blocks().len(), has_arcs, |block| {
+    let too_many = || sample.as_ref().is_some_and(Sample::has_too_many);
+    let blocks = (0..source.graph().blocks().len()).take_while(|_| !too_many());
+    source.for_each(blocks, has_arcs, |block| {
         tick()?;
         ends.clear();
         ends.resize(block.node_count(), Ends::default());
+        let scan = LevelScan { block, division, rows: &rows, sample: sample.as_ref() };
         let mut begin = 0;
         while begin < block.node_count() {
             let most = portion_records::<ArcRecord>();
             let end = portion_end(block, begin, most);
             let ends = &mut ends[begin..end];
             if block.degree(begin) > most {
-                scratch.with(|scratch| {
-                    ends[0] = emit_large::<S>(block, begin, division, &mut sorter, scratch)?;
-                    Ok(())
-                })?;
+                ends[0] = scan.emit_large::<S>(begin, &mut sorter)?;
             } else {
-                emit_portion::<S>(block, begin, division, ends, &mut sorter, &scratch)?;
+                scan.emit_portion::<S>(begin, ends, &mut sorter)?;
             }
             begin = end;
         }
@@ -246,111 +253,172 @@ fn emit<S: Sum>(
         }
         Ok(())
     })?;
+    if too_many() {
+        return Ok(None);
+    }
     if let (Some(rest), Some(within)) = (rest, &division.within) {
         let others = within.strength - strength - outside.iter().sum::<f64>();
         loops[rest as usize] = (others / 2.0).max(0.0);
         push_outside(&outside, rest, &mut sorter)?;
     }
     push_loops(&loops, &mut sorter)?;
-    Ok(sorter)
+    Ok(Some(sorter))
 }
 
-/// Emits the arcs of the nodes from `begin` on, and fills `ends` with the weights of the arcs of each.
-fn emit_portion<S: Sum>(
-    block: &Block,
-    begin: usize,
-    division: &Division<'_>,
-    ends: &mut [Ends],
-    sorter: &mut Sorter<ArcRecord>,
-    scratch: &PerThread<ArcScratch>,
-) -> Result<()> {
-    let arcs: u64 = (begin..begin + ends.len()).map(|local| block.degree(local)).sum();
-    let piece = piece_nodes(ends.len(), arcs);
-    let lens: Vec<usize> = (begin..begin + ends.len())
-        .step_by(piece)
-        .map(|from| {
-            let to = (from + piece).min(begin + ends.len());
-            (from..to).map(|local| block.degree(local) as usize).sum()
-        })
-        .collect();
-    let pieces: Vec<Mutex<&mut [Ends]>> = ends.chunks_mut(piece).map(Mutex::new).collect();
-    sorter.push_parts(&lens, |part, out| {
-        let mut ends = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
-        let mut filled = 0;
-        scratch.with(|scratch| {
-            for (local, ends) in (begin + part * piece..).zip(ends.iter_mut()) {
-                if Some(division.groups[block.first_node() as usize + local]) == division.rest() {
-                    continue;
+/// Sample of the pairs of groups that arcs join, to see early that there are too many of them.
+///
+/// A pair is in the sample by its hash, so what is found depends neither on the order of arcs nor on threads. If the
+/// sample does not hold all pairs, it shows too many at a fifth above the maximum, which is more than 20 standard
+/// deviations: the pairs are counted exactly as they are merged.
+struct Sample {
+    seen: Mutex<HashSet<u64>>,
+    most: usize,
+    /// Pairs are in the sample if these bits of their hashes are 0.
+    mask: u64,
+}
+
+impl Sample {
+    /// Pairs in the sample if there are as many as possible.
+    const MOST: u64 = 1 << 14;
+
+    fn new(most_arcs: u64) -> Self {
+        let share = (most_arcs / Self::MOST).max(1).next_power_of_two();
+        let most = most_arcs / share;
+        let most = if share == 1 { most } else { most + most / 5 };
+        Self { seen: Mutex::default(), most: most as usize, mask: share - 1 }
+    }
+
+    fn add(&self, records: &[ArcRecord]) {
+        let pairs = records.iter().map(|arc| u64::from(arc.source) << 32 | u64::from(arc.target));
+        let mut chosen = pairs.filter(|&pair| mix(pair) & self.mask == 0).peekable();
+        if chosen.peek().is_some() {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(chosen);
+        }
+    }
+
+    fn has_too_many(&self) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).len() > self.most
+    }
+}
+
+/// Block of a level whose arcs between groups are emitted.
+struct LevelScan<'a> {
+    block: &'a Block,
+    division: &'a Division<'a>,
+    rows: &'a PerThread<RowsAhead>,
+    sample: Option<&'a Sample>,
+}
+
+impl LevelScan<'_> {
+    /// Emits the arcs of the nodes from `begin` on, and fills `ends` with the weights of the arcs of each.
+    fn emit_portion<S: Sum>(
+        &self,
+        begin: usize,
+        ends: &mut [Ends],
+        sorter: &mut Sorter<ArcRecord>,
+    ) -> Result<()> {
+        let block = self.block;
+        let arcs: u64 = (begin..begin + ends.len()).map(|local| block.degree(local)).sum();
+        let piece = piece_nodes(ends.len(), arcs);
+        let lens: Vec<usize> = (begin..begin + ends.len())
+            .step_by(piece)
+            .map(|from| {
+                let to = (from + piece).min(begin + ends.len());
+                (from..to).map(|local| block.degree(local) as usize).sum()
+            })
+            .collect();
+        let pieces: Vec<Mutex<&mut [Ends]>> = ends.chunks_mut(piece).map(Mutex::new).collect();
+        sorter.push_parts(&lens, |part, out| {
+            let mut ends = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
+            let first = begin + part * piece;
+            let mut filled = 0;
+            self.for_rows::<S>(first..first + ends.len(), |row, sums| {
+                filled += self.records(&row, &mut out[filled..], sums);
+                if row.ends {
+                    ends[row.local - first] = sums.value();
                 }
-                let mut sum = EndSums::<S>::default();
-                block.for_each_segment(local, scratch, |targets, codes| {
-                    let out = &mut out[filled..];
-                    filled += records::<S>(block, local, division, targets, codes, out, &mut sum);
-                })?;
-                *ends = sum.value();
+                Ok(())
+            })?;
+            if let Some(sample) = self.sample {
+                sample.add(&out[..filled]);
             }
             Ok((filled, ()))
+        })?;
+        Ok(())
+    }
+
+    /// Emits the arcs of a node with more arcs than a portion.
+    fn emit_large<S: Sum>(&self, local: usize, sorter: &mut Sorter<ArcRecord>) -> Result<Ends> {
+        let (mut ends, mut out) = (Ends::default(), Vec::new());
+        self.for_rows::<S>(local..local + 1, |row, sums| {
+            out.resize(row.targets.len(), ArcRecord::default());
+            let filled = self.records(&row, &mut out, sums);
+            ends = sums.value();
+            if let Some(sample) = self.sample {
+                sample.add(&out[..filled]);
+            }
+            sorter.push(&out[..filled])
+        })?;
+        Ok(ends)
+    }
+
+    /// Passes the rows of nodes that are not excluded to `visit`, with sums that begin at 0 for each node.
+    fn for_rows<S: Sum>(
+        &self,
+        locals: Range<usize>,
+        mut visit: impl FnMut(RowPart<'_>, &mut EndSums<S>) -> Result<()>,
+    ) -> Result<()> {
+        let groups = self.division.groups;
+        let first = self.block.first_node() as usize;
+        let locals = locals.filter(|local| Some(groups[first + local]) != self.division.rest());
+        let fetch = |_, targets: &[u32]| {
+            targets.iter().for_each(|&target| prefetch(groups, target as usize));
+        };
+        let mut sums = EndSums::default();
+        self.rows.with(|rows| {
+            rows.for_each(self.block, locals, fetch, |row| {
+                let ends = row.ends;
+                visit(row, &mut sums)?;
+                if ends {
+                    sums = EndSums::default();
+                }
+                Ok(())
+            })
         })
-    })?;
-    Ok(())
-}
-
-/// Emits the arcs of a node with more arcs than a portion.
-fn emit_large<S: Sum>(
-    block: &Block,
-    local: usize,
-    division: &Division<'_>,
-    sorter: &mut Sorter<ArcRecord>,
-    scratch: &mut ArcScratch,
-) -> Result<Ends> {
-    let node = block.first_node() as usize + local;
-    if Some(division.groups[node]) == division.rest() {
-        return Ok(Ends::default());
     }
-    let (mut sum, mut out, mut result) = (EndSums::<S>::default(), Vec::new(), Ok(()));
-    block.for_each_segment(local, scratch, |targets, codes| {
-        out.resize(targets.len(), ArcRecord::default());
-        let filled = records::<S>(block, local, division, targets, codes, &mut out, &mut sum);
-        if result.is_ok() {
-            result = sorter.push(&out[..filled]);
+
+    /// Writes the arcs of a row between groups to `out`, and adds the weight inside the group, counted at the later
+    /// end of an arc, to `sums`. Returns the number of records.
+    #[inline]
+    fn records<S: Sum>(
+        &self,
+        &RowPart { local, targets, codes, .. }: &RowPart<'_>,
+        out: &mut [ArcRecord],
+        sums: &mut EndSums<S>,
+    ) -> usize {
+        let division = self.division;
+        let node = self.block.first_node() + local as u32;
+        let source = division.groups[node as usize];
+        let mut filled = 0;
+        if let Some(OnlyInside { labels, .. }) = division.within {
+            return records_within(node, division, labels, (targets, codes), out, sums);
         }
-    })?;
-    result.map(|()| sum.value())
+        for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
+            let target = division.groups[node_there as usize];
+            out[filled] = ArcRecord { source, target, weight };
+            filled += usize::from(target != source);
+        }
+        if filled < targets.len() {
+            S::for_each(targets, codes, |target, weight| {
+                let counts = target < node && division.groups[target as usize] == source;
+                sums.inside += weight.only_if(counts);
+            });
+        }
+        filled
+    }
 }
 
-/// Writes a segment's arcs between groups to `out`, and adds the weight inside the group, counted at the later
-/// end of an arc, to `sums`. Returns the number of records.
-#[inline]
-fn records<S: Sum>(
-    block: &Block,
-    local: usize,
-    division: &Division<'_>,
-    targets: &[u32],
-    codes: &[u32],
-    out: &mut [ArcRecord],
-    sums: &mut EndSums<S>,
-) -> usize {
-    let node = block.first_node() + local as u32;
-    let source = division.groups[node as usize];
-    let mut filled = 0;
-    if let Some(OnlyInside { labels, .. }) = division.within {
-        return records_within(node, division, labels, (targets, codes), out, sums);
-    }
-    for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
-        let target = division.groups[node_there as usize];
-        out[filled] = ArcRecord { source, target, weight };
-        filled += usize::from(target != source);
-    }
-    if filled < targets.len() {
-        S::for_each(targets, codes, |target, weight| {
-            let counts = target < node && division.groups[target as usize] == source;
-            sums.inside += weight.only_if(counts);
-        });
-    }
-    filled
-}
-
-/// Like [`records`], but only for arcs inside the community; also sums the weight of the other arcs.
+/// Like [`LevelScan::records`], but only for arcs inside the community; also sums the weight of the other arcs.
 fn records_within<S: Sum>(
     node: u32,
     division: &Division<'_>,

@@ -98,6 +98,8 @@ impl ClusterJob<'_> {
         };
         let mut outcomes = self.in_order(outcomes);
         if self.options.finds_tree() {
+            let job = ClusterJob { needed: self.needed.max(job.needed), ..job };
+            blocks.limit(job.rest() / 2);
             for outcome in &mut outcomes {
                 job.nest::<f64>(blocks, &holdings, outcome)?;
             }

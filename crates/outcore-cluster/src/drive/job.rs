@@ -84,6 +84,8 @@ pub(crate) struct ClusterJob<'a> {
     pub(crate) fit: Fit,
     /// Required part of `memory`; the rest caches blocks.
     pub(crate) needed: u64,
+    /// Memory required until the sweeps end, at most `needed`.
+    pub(crate) swept: u64,
     /// Bytes per node of a directed graph for the flow of nodes, groups and communities.
     pub(crate) flow_bytes: u64,
     /// Directory for temporary files.
@@ -96,6 +98,11 @@ impl ClusterJob<'_> {
     pub(crate) fn blocks(&self, kept_bytes: u64) -> BlockSource<'_> {
         let source = BlockSource::new(self.graph, kept_bytes).reading_ahead(self.fit.ahead);
         source.paced(self.observer)
+    }
+
+    /// Returns the job with the memory that it needs until the sweeps end.
+    pub(super) fn sweeping(&self) -> Self {
+        Self { needed: self.swept, ..*self }
     }
 
     /// Returns the memory beyond the required part.

@@ -89,8 +89,8 @@ impl ClusterOptions {
         memory
     }
 
-    /// Returns the memory without that for separating communities.
-    fn swept_memory(
+    /// Returns the memory without that for separating communities, and for a tree of modules.
+    pub(super) fn swept_memory(
         &self,
         graph: &Graph,
         given_count: u64,

@@ -109,6 +109,10 @@ pub(crate) fn cluster_within(
         (fit, needed) =
             Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
     }
+    let swept = match is_on_disk {
+        true => needed,
+        false => options.swept_memory(graph, given.count(), threads, fit).total_bytes(),
+    };
     let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
     let flow_bytes = options.flow_bytes(graph.is_directed(), graph.has_kinds());
     let mut job = ClusterJob {
@@ -118,6 +122,7 @@ pub(crate) fn cluster_within(
         memory,
         fit,
         needed,
+        swept: swept.min(needed),
         flow_bytes,
         scratch,
         observer: pace,
@@ -224,26 +229,27 @@ impl ClusterJob<'_> {
     ) -> Result<Vec<Communities>> {
         self.check_given(&given)?;
         // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
-        let rest = self.rest();
+        let sweeps = &self.sweeping();
+        let rest = sweeps.rest();
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
         let (start, resolutions) = (self.usual_start(), self.resolutions());
         let (most, none) = (self.most(), Arc::<Holdings>::default());
         let outcomes = match objective {
             LevelObjective::CodeLength => {
-                let starts = Starts::new(self, start, None);
+                let starts = Starts::new(sweeps, start, None);
                 let rules = [((), most)];
                 multilevel::find::<Capped<CodeLength>>(
-                    self, &rules, starts, given, none, source, saves,
+                    sweeps, &rules, starts, given, none, source, saves,
                 )?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
                 let rules: Vec<_> = resolutions.iter().map(|r| (null(r * unit), most)).collect();
-                let starts = Starts::new(self, start, Some(rules[0].0));
+                let starts = Starts::new(sweeps, start, Some(rules[0].0));
                 match self.drifts_of_kinds(rules[0].0, source)? {
                     Some(drifts) => multilevel::find::<Capped<DriftDensity>>(
-                        self,
+                        sweeps,
                         &rules,
                         starts,
                         given,
@@ -252,12 +258,13 @@ impl ClusterJob<'_> {
                         saves,
                     )?,
                     None => multilevel::find::<Capped<Density>>(
-                        self, &rules, starts, given, none, source, saves,
+                        sweeps, &rules, starts, given, none, source, saves,
                     )?,
                 }
             }
         };
         let mut outcomes = self.in_order(outcomes);
+        source.limit(self.rest() / 2);
         if self.options.finds_tree() {
             outcomes
                 .iter_mut()

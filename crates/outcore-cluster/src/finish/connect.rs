@@ -10,10 +10,11 @@
 
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::rows::{RowPart, RowsAhead};
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::store::by_node::KnownLabels;
-use outcore_graph::{ArcScratch, Block};
+use outcore_graph::Block;
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
@@ -126,8 +127,8 @@ pub struct NodeSums {
 /// Working memory of one thread for the closing scan.
 #[derive(Default)]
 pub struct Closing {
-    /// Memory for the arcs of a node.
-    pub arcs: ArcScratch,
+    /// Decoder of rows.
+    pub rows: RowsAhead,
     /// Neighbors with the same label, to be connected.
     links: Vec<(u32, u32)>,
     waiting: usize,
@@ -139,14 +140,14 @@ const BATCH_LINKS: usize = 2048;
 impl Closing {
     /// Returns the bytes of one thread's memory, without the decoded arcs.
     pub const fn bytes(segment_arcs: u64) -> u64 {
-        8 * 2 * (segment_arcs + BATCH_LINKS as u64)
+        8 * 2 * (segment_arcs + BATCH_LINKS as u64) + RowsAhead::BYTES
     }
 
     /// Collects the links of a node to its neighbors, and connects them once a batch is full.
     pub fn link(&mut self, block: &Block, local: usize, pieces: &Pieces) -> Result<()> {
         let node = block.first_node() + local as u32;
-        let Self { arcs, links, waiting } = self;
-        block.for_each_segment(local, arcs, |targets, _| {
+        let Self { rows, links, waiting } = self;
+        block.for_each_segment(local, &mut rows.arcs, |targets, _| {
             if links.len() < *waiting + targets.len() {
                 links.resize(BATCH_LINKS + targets.len().next_power_of_two(), (0, 0));
             }
@@ -220,45 +221,40 @@ pub fn block_sums<S: Sum>(
     let count = block.node_count();
     sums.clear();
     sums.resize(count, NodeSums::default());
+    let fetch = |_, targets: &[u32]| targets.iter().for_each(|&target| labels.prefetch(target));
     for_chunks(sums, piece_nodes(count, block.arc_count()), |first, sums| {
-        scratch.with(|closing| {
-            for (local, sums) in (first..).zip(sums) {
-                *sums = match pieces {
-                    Some(pieces) => linked_sums::<S>(block, local, labels, pieces, closing),
-                    None => node_sums::<S>(block, local, directed, labels, &mut closing.arcs),
-                }?;
-                sums.cut = sums.strength - sums.inside;
-                sums.visits = sums.strength + loop_ends * block.self_loop(local);
-                let at_loop = loop_ends * block.loop_weight(local);
-                sums.strength += at_loop;
-                sums.inside += at_loop;
-                sums.inside_at_later = loop_ends * sums.inside_at_later + at_loop;
-            }
+        scratch.with(|Closing { rows, links, waiting }| {
+            let mut running = RunningSums::<S>::default();
+            rows.for_each(block, first..first + sums.len(), fetch, |row| {
+                match pieces {
+                    Some(pieces) => running.add_linked(block, &row, labels, pieces, links, waiting),
+                    None => running.add(block, &row, directed, labels),
+                }
+                if row.ends {
+                    let found = std::mem::take(&mut running).value();
+                    sums[row.local - first] = found.with_loop(block, row.local, loop_ends);
+                }
+                Ok(())
+            })?;
             if let Some(pieces) = pieces {
-                Closing::connect(&closing.links, &mut closing.waiting, pieces.pieces());
+                Closing::connect(links, waiting, pieces.pieces());
             }
             Ok(())
         })
     })
 }
 
-fn node_sums<S: Sum>(
-    block: &Block,
-    local: usize,
-    directed: bool,
-    labels: &(impl KnownLabels + ?Sized),
-    arcs: &mut ArcScratch,
-) -> Result<NodeSums> {
-    let node = block.first_node() + local as u32;
-    let label = labels.label(node);
-    let mut sums = RunningSums::<S>::default();
-    block.for_each_segment(local, arcs, |targets, codes| {
-        labels.prefetch(targets);
-        let (before, after) = parts(node, directed, targets, codes);
-        sums.add_before(before, |target| labels.label(target) == label);
-        sums.add_after(label, labels, after);
-    })?;
-    Ok(sums.value())
+impl NodeSums {
+    /// Adds the loop of the node.
+    fn with_loop(mut self, block: &Block, local: usize, loop_ends: f64) -> Self {
+        self.cut = self.strength - self.inside;
+        self.visits = self.strength + loop_ends * block.self_loop(local);
+        let at_loop = loop_ends * block.loop_weight(local);
+        self.strength += at_loop;
+        self.inside += at_loop;
+        self.inside_at_later = loop_ends * self.inside_at_later + at_loop;
+        self
+    }
 }
 
 /// Arcs: targets and weight codes.
@@ -289,6 +285,53 @@ struct RunningSums<S> {
 }
 
 impl<S: Sum> RunningSums<S> {
+    /// Adds a part of the row of a node.
+    fn add(
+        &mut self,
+        block: &Block,
+        row: &RowPart<'_>,
+        directed: bool,
+        labels: &(impl KnownLabels + ?Sized),
+    ) {
+        let node = block.first_node() + row.local as u32;
+        let label = labels.label(node);
+        let (before, after) = parts(node, directed, row.targets, row.codes);
+        self.add_before(before, |target| labels.label(target) == label);
+        self.add_after(label, labels, after);
+    }
+
+    /// Like [`Self::add`], but also collects the links inside the community. Avoids branches on labels, which arrive late
+    /// and are hard to predict.
+    fn add_linked(
+        &mut self,
+        block: &Block,
+        row: &RowPart<'_>,
+        labels: &(impl KnownLabels + ?Sized),
+        joining: &impl Joining,
+        links: &mut Vec<(u32, u32)>,
+        waiting: &mut usize,
+    ) {
+        let node = block.first_node() + row.local as u32;
+        let (pieces, label, member) = (joining.pieces(), labels.label(node), joining.member(node));
+        let (before, after) = parts(node, pieces.directed, row.targets, row.codes);
+        if links.len() < *waiting + before.0.len() {
+            links.resize(BATCH_LINKS + before.0.len().next_power_of_two(), (0, 0));
+        }
+        let slots = &mut links[*waiting..*waiting + before.0.len()];
+        let mut count = 0;
+        self.add_before(before, |target| {
+            let is_inside = labels.label(target) == label;
+            slots[count] = (member, joining.member(target));
+            count += usize::from(is_inside);
+            is_inside
+        });
+        *waiting += count;
+        if *waiting >= BATCH_LINKS {
+            Closing::connect(links, waiting, pieces);
+        }
+        self.add_after(label, labels, after);
+    }
+
     /// Adds the arcs to nodes before this one.
     #[inline]
     fn add_before(&mut self, before: Arcs<'_>, mut is_inside: impl FnMut(u32) -> bool) {
@@ -320,42 +363,6 @@ impl<S: Sum> RunningSums<S> {
             ..NodeSums::default()
         }
     }
-}
-
-/// Like [`node_sums`], but also collects the links inside the community. Avoids branches on labels, which
-/// arrive late and are hard to predict.
-fn linked_sums<S: Sum>(
-    block: &Block,
-    local: usize,
-    labels: &(impl KnownLabels + ?Sized),
-    joining: &impl Joining,
-    closing: &mut Closing,
-) -> Result<NodeSums> {
-    let node = block.first_node() + local as u32;
-    let (pieces, label, member) = (joining.pieces(), labels.label(node), joining.member(node));
-    let mut sums = RunningSums::<S>::default();
-    let Closing { arcs, links, waiting } = closing;
-    block.for_each_segment(local, arcs, |targets, codes| {
-        labels.prefetch(targets);
-        let (before, after) = parts(node, pieces.directed, targets, codes);
-        if links.len() < *waiting + before.0.len() {
-            links.resize(BATCH_LINKS + before.0.len().next_power_of_two(), (0, 0));
-        }
-        let slots = &mut links[*waiting..*waiting + before.0.len()];
-        let mut count = 0;
-        sums.add_before(before, |target| {
-            let is_inside = labels.label(target) == label;
-            slots[count] = (member, joining.member(target));
-            count += usize::from(is_inside);
-            is_inside
-        });
-        *waiting += count;
-        if *waiting >= BATCH_LINKS {
-            Closing::connect(links, waiting, pieces);
-        }
-        sums.add_after(label, labels, after);
-    })?;
-    Ok(sums.value())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Records of the arcs of a block, passed to a sort in portions that all threads fill.
 
 use crate::base::parallel::{PerThread, piece_nodes};
-use outcore_graph::{ArcScratch, Block};
+use crate::base::rows::RowsAhead;
+use outcore_graph::Block;
 use outcore_io::error::Result;
 use outcore_sort::{Record, Sorter};
 use std::ops::Range;
@@ -16,7 +17,7 @@ pub(crate) const fn portion_records<R: Record>() -> u64 {
 
 /// Passes records of the arcs of a block to the sorter: `fill` writes at most `most` records for each of the targets of a
 /// node, and returns their number. Arguments of `fill` are the node, targets, weight codes (none if all are 1), and
-/// room for the records. It may be called several times for one node.
+/// room for the records. It may be called several times for one node. The node and its targets are passed to `fetch` before.
 ///
 /// # Errors
 /// Those of reading the block and of the sorter.
@@ -24,20 +25,30 @@ pub fn push_arcs<R: Record>(
     block: &Block,
     most: usize,
     sorter: &mut Sorter<R>,
-    scratch: &PerThread<ArcScratch>,
+    rows: &PerThread<RowsAhead>,
+    fetch: impl Fn(u32, &[u32]) + Sync,
     fill: impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync,
 ) -> Result<()> {
+    let fetch = |local: usize, targets: &[u32]| fetch(block.first_node() + local as u32, targets);
     let arcs = portion_records::<R>() / most as u64;
     let mut begin = 0;
     while begin < block.node_count() {
         let end = portion_end(block, begin, arcs);
+        let (locals, scan) = (begin..end, Scan { block, rows, fetch: &fetch });
         match block.degree(begin) > arcs {
-            true => scratch.with(|scratch| push_large(block, begin, most, sorter, scratch, &fill)),
-            false => push_portion(block, begin..end, most, sorter, scratch, &fill),
+            true => push_large(&scan, begin, most, sorter, &fill),
+            false => push_portion(&scan, locals, most, sorter, &fill),
         }?;
         begin = end;
     }
     Ok(())
+}
+
+/// Block whose rows are read.
+struct Scan<'a, F> {
+    block: &'a Block,
+    rows: &'a PerThread<RowsAhead>,
+    fetch: &'a F,
 }
 
 /// Returns the end of the nodes that have at most `most` arcs in sum, at least one.
@@ -52,13 +63,13 @@ pub(crate) fn portion_end(block: &Block, begin: usize, most: u64) -> usize {
 
 /// Pushes the records of nodes that fit into a portion.
 fn push_portion<R: Record>(
-    block: &Block,
+    scan: &Scan<'_, impl Fn(usize, &[u32]) + Sync>,
     locals: Range<usize>,
     most: usize,
     sorter: &mut Sorter<R>,
-    scratch: &PerThread<ArcScratch>,
     fill: &(impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize + Sync),
 ) -> Result<()> {
+    let &Scan { block, rows, fetch } = scan;
     let arcs: u64 = locals.clone().map(|local| block.degree(local)).sum();
     let piece = piece_nodes(locals.len(), arcs);
     let part =
@@ -68,12 +79,11 @@ fn push_portion<R: Record>(
         .collect();
     sorter.push_parts(&lens, |at, out| {
         let mut filled = 0;
-        scratch.with(|scratch| {
-            part(at).try_for_each(|local| {
-                let node = block.first_node() + local as u32;
-                block.for_each_segment(local, scratch, |targets, codes| {
-                    filled += fill(node, targets, codes, &mut out[filled..]);
-                })
+        rows.with(|rows| {
+            rows.for_each(block, part(at), fetch, |row| {
+                let node = block.first_node() + row.local as u32;
+                filled += fill(node, row.targets, row.codes, &mut out[filled..]);
+                Ok(())
             })
         })?;
         Ok((filled, ()))
@@ -83,22 +93,20 @@ fn push_portion<R: Record>(
 
 /// Pushes the records of a node with more arcs than a portion.
 fn push_large<R: Record>(
-    block: &Block,
+    scan: &Scan<'_, impl Fn(usize, &[u32]) + Sync>,
     local: usize,
     most: usize,
     sorter: &mut Sorter<R>,
-    scratch: &mut ArcScratch,
     fill: &impl Fn(u32, &[u32], &[u32], &mut [R]) -> usize,
 ) -> Result<()> {
-    let (node, mut out, mut result) = (block.first_node() + local as u32, Vec::new(), Ok(()));
-    block.for_each_segment(local, scratch, |targets, codes| {
-        out.resize(most * targets.len(), R::default());
-        let filled = fill(node, targets, codes, &mut out);
-        if result.is_ok() {
-            result = sorter.push(&out[..filled]);
-        }
-    })?;
-    result
+    let (node, mut out) = (scan.block.first_node() + local as u32, Vec::new());
+    scan.rows.with(|rows| {
+        rows.for_each(scan.block, [local], scan.fetch, |row| {
+            out.resize(most * row.targets.len(), R::default());
+            let filled = fill(node, row.targets, row.codes, &mut out);
+            sorter.push(&out[..filled])
+        })
+    })
 }
 
 #[cfg(test)]
@@ -115,7 +123,7 @@ mod tests {
         let count = 1 << 18;
         let path = Edges::new(count, (1..count).map(|node| (node - 1, node)));
         let star = Edges::new(count, (1..count).map(|node| (0, node)));
-        let scratch = PerThread::new(ArcScratch::default);
+        let rows = PerThread::new(RowsAhead::default);
         for (most, graph) in
             [1, 2, 3].into_iter().flat_map(|most| [(most, path.graph()), (most, star.graph())])
         {
@@ -123,12 +131,19 @@ mod tests {
             let mut sorter =
                 Sorter::<ArcRecord>::new(graph.files(), Path::new("scratch"), budget, 1).unwrap();
             let push = |block: &Block| {
-                push_arcs(block, most, &mut sorter, &scratch, |source, targets, _, out| {
-                    for (out, &target) in out.chunks_mut(most).zip(targets) {
-                        out.fill(ArcRecord { source, target, weight: 1 });
-                    }
-                    most * targets.len()
-                })
+                push_arcs(
+                    block,
+                    most,
+                    &mut sorter,
+                    &rows,
+                    |_, _| (),
+                    |source, targets, _, out| {
+                        for (out, &target) in out.chunks_mut(most).zip(targets) {
+                            out.fill(ArcRecord { source, target, weight: 1 });
+                        }
+                        most * targets.len()
+                    },
+                )
             };
             BlockSource::new(&graph, 0).for_all(push).unwrap();
             let (mut sorted, mut records) = (sorter.finish().unwrap(), 0);

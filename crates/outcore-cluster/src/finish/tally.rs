@@ -106,7 +106,9 @@ impl Tally {
         let count_opposite = |block: &Block| {
             tick(block)?;
             if directed {
-                scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))?;
+                scratch.with(|closing| {
+                    add_opposite(block, labels, opposite, &mut closing.rows.arcs)
+                })?;
             }
             Ok(())
         };
@@ -138,7 +140,7 @@ impl Tally {
             if opposite.is_empty() {
                 return Ok(());
             }
-            scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.arcs))
+            scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.rows.arcs))
         };
         if source.graph().is_weighted() {
             scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)

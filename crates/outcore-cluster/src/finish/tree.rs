@@ -6,7 +6,7 @@
 use crate::base::logarithm::{log2, plogp};
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::table::Sum;
-use crate::flow::rates::VisitRates;
+use crate::flow::rates::{Arrivals, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::tree::{Codebooks, CutLength, Flow, LOOP_ENDS, ModuleTree, NONE, TreeSums, Walk};
@@ -114,12 +114,14 @@ impl GraphFlow for VisitRates {
         scratch: &mut ArcScratch,
         mut each: impl FnMut(u32, f64),
     ) -> Result<Flow> {
-        let at = self.at(block, local, scratch)?;
+        let mut arrivals = Arrivals::default();
         block.for_each_segment(local, scratch, |sources, codes| {
             f64::for_each(sources, codes, |source, weight| {
+                arrivals.add_arc(weight, self.relative(source));
                 each(source, 2.0 * weight * self.per_weight(source));
             });
         })?;
+        let at = self.at(block, local, arrivals);
         let own = block.self_loop(local) * self.per_weight(block.first_node() + local as u32);
         Ok(Flow {
             rate: at.visits,

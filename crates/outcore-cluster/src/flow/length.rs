@@ -4,13 +4,15 @@
 //! as well: those from a community land inside it in proportion to its share of all landings. Cost: one scan. Memory: 40
 //! bytes a community, in addition to the rates.
 
-use super::rates::{FlowAt, VisitRates};
+use super::rates::{Arrivals, FlowAt, VisitRates};
 use crate::base::logarithm::plogp;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
-use outcore_graph::{ArcScratch, Block};
+use outcore_graph::Block;
 use outcore_io::error::Result;
+use outcore_io::prefetch;
 
 /// Sums over the nodes of a community.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,21 +37,10 @@ pub(crate) fn code_lengths(
     let count = labels.iter().max().map_or(0, |&label| label as usize + 1);
     let mut communities = vec![FlowSums::default(); count];
     let (mut of_nodes, mut found) = (0.0, Vec::new());
-    let scratch = PerThread::new(ArcScratch::default);
+    let rows = PerThread::new(RowsAhead::default);
     source.for_all(|block| {
         tick(block)?;
-        found.clear();
-        found.resize(block.node_count(), FlowSums::default());
-        let piece = piece_nodes(block.node_count(), block.arc_count());
-        for_chunks(&mut found, piece, |begin, found| {
-            scratch.with(|scratch| {
-                for (local, found) in (begin..).zip(found) {
-                    let at = rates.at(block, local, scratch)?;
-                    *found = FlowSums { at, inside: inside(rates, block, local, labels, scratch)? };
-                }
-                Ok(())
-            })
-        })?;
+        sums_of_nodes(block, labels, rates, &rows, &mut found)?;
         for (node, FlowSums { at, inside }) in (block.first_node()..).zip(&found) {
             let sums = &mut communities[labels[node as usize] as usize];
             sums.at.enters += at.enters;
@@ -86,22 +77,39 @@ impl FlowSums {
     }
 }
 
-/// Returns the flow to a node from its own community, its loop included.
-fn inside(
-    rates: &VisitRates,
+/// Fills `found` with the sums of each node of a block: its flow, and that from its own community, loops included.
+fn sums_of_nodes(
     block: &Block,
-    local: usize,
     labels: &[u32],
-    scratch: &mut ArcScratch,
-) -> Result<f64> {
-    let node = block.first_node() + local as u32;
-    let label = labels[node as usize];
-    let mut inside = block.self_loop(local) * rates.per_weight(node);
-    block.for_each_segment(local, scratch, |sources, codes| {
-        f64::for_each(sources, codes, |source, weight| {
-            let flow = weight * rates.per_weight(source);
-            inside += flow.only_if(labels[source as usize] == label);
-        });
-    })?;
-    Ok(inside)
+    rates: &VisitRates,
+    rows: &PerThread<RowsAhead>,
+    found: &mut Vec<FlowSums>,
+) -> Result<()> {
+    found.clear();
+    found.resize(block.node_count(), FlowSums::default());
+    let piece = piece_nodes(block.node_count(), block.arc_count());
+    let fetch = |_, sources: &[u32]| {
+        rates.fetch(sources);
+        sources.iter().for_each(|&source| prefetch(labels, source as usize));
+    };
+    for_chunks(found, piece, |begin, found| {
+        let (mut arrivals, mut inside) = (Arrivals::default(), 0.0);
+        rows.with(|rows| {
+            rows.for_each(block, begin..begin + found.len(), fetch, |row| {
+                let node = block.first_node() + row.local as u32;
+                let label = labels[node as usize];
+                f64::for_each(row.targets, row.codes, |source, weight| {
+                    arrivals.add_arc(weight, rates.relative(source));
+                    let flow = weight * rates.per_weight(source);
+                    inside += flow.only_if(labels[source as usize] == label);
+                });
+                if row.ends {
+                    let at = rates.at(block, row.local, std::mem::take(&mut arrivals));
+                    inside += block.self_loop(row.local) * rates.per_weight(node);
+                    found[row.local - begin] = FlowSums { at, inside: std::mem::take(&mut inside) };
+                }
+                Ok(())
+            })
+        })
+    })
 }

@@ -12,12 +12,13 @@
 //! arcs for each one of the input. Time: two scans, and about 60 ns per arc and core.
 
 use super::rates::{FlowAt, VisitRates};
-use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::parallel::PerThread;
+use crate::base::rows::RowsAhead;
 use crate::finish::portions::push_arcs;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter};
+use outcore_graph::{ArcRecord, Block, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Files;
 use outcore_io::error::Result;
 use outcore_sort::{Sorted, Sorter};
@@ -86,19 +87,27 @@ pub(crate) fn write(
     let threads = rayon::current_num_threads();
     let mut sorter = Sorter::new(place.files, place.scratch, place.sort_bytes, threads)?;
     let mut holdings = Holdings::default();
-    let (scratch, mut found) = (PerThread::new(ArcScratch::default), Vec::new());
+    let rows = PerThread::new(RowsAhead::default);
+    let mut found: Vec<FlowAt> = Vec::new();
     source.for_all(|block| {
         tick()?;
-        push_arcs(block, 1, &mut sorter, &scratch, |target, sources, codes, out| {
-            let arcs = sources.iter().zip(codes.iter().copied().chain(repeat(ONE)));
-            for (out, (&source, code)) in out.iter_mut().zip(arcs) {
-                let weight = flow.code(source, Weight::from_code(code).value());
-                *out = ArcRecord { source, target, weight };
-            }
-            sources.len()
-        })?;
+        push_arcs(
+            block,
+            1,
+            &mut sorter,
+            &rows,
+            |_, sources: &[u32]| rates.fetch(sources),
+            |target, sources, codes, out| {
+                let arcs = sources.iter().zip(codes.iter().copied().chain(repeat(ONE)));
+                for (out, (&source, code)) in out.iter_mut().zip(arcs) {
+                    let weight = flow.code(source, Weight::from_code(code).value());
+                    *out = ArcRecord { source, target, weight };
+                }
+                sources.len()
+            },
+        )?;
         if purpose != Purpose::Weights {
-            flow_at(rates, block, &scratch, &mut found)?;
+            rates.at_nodes(block, &rows, &mut found, |_, at| at)?;
             let scaled = |flow: f64| flow * factor;
             holdings.drifts.extend(found.iter().map(|at| scaled(at.leaves - at.enters)));
             if rates.teleportation().is_recorded() {
@@ -115,34 +124,13 @@ pub(crate) fn write(
         keep_loops: true,
     };
     let mut writer = GraphWriter::create(place.files, place.directory, &options)?;
-    let mut arcs = ArcScratch::default();
+    let mut rows = RowsAhead::default();
     source.for_all(|block| {
         tick()?;
-        (0..block.node_count()).try_for_each(|local| {
-            merge_row(&flow, block, local, &mut others, &mut arcs, &mut writer)
-        })
+        merge_rows(&flow, block, &mut others, &mut rows, &mut writer)
     })?;
     writer.finish()?;
     Ok((Graph::open(place.files, place.directory)?, holdings))
-}
-
-/// Fills `found` with the flow at the nodes of a block.
-fn flow_at(
-    rates: &VisitRates,
-    block: &Block,
-    scratch: &PerThread<ArcScratch>,
-    found: &mut Vec<FlowAt>,
-) -> Result<()> {
-    found.clear();
-    found.resize(block.node_count(), FlowAt::default());
-    for_chunks(found, piece_nodes(block.node_count(), block.arc_count()), |begin, found| {
-        scratch.with(|scratch| {
-            for (local, found) in (begin..).zip(found) {
-                *found = rates.at(block, local, scratch)?;
-            }
-            Ok(())
-        })
-    })
 }
 
 /// Arcs in the order of the nodes that they leave.
@@ -167,17 +155,17 @@ impl Leaving {
     }
 }
 
-/// Row of a node in the network, on its way to the writer.
-struct NetworkRow<'a> {
+/// Rows of the network, on their way to the writer.
+struct NetworkRows<'a> {
     node: u32,
-    /// Code of the loop, until it is written.
+    /// Code of the node's loop, until it is written.
     own: Option<u32>,
     others: &'a mut Leaving,
     writer: &'a mut GraphWriter,
     out: Vec<ArcRecord>,
 }
 
-impl NetworkRow<'_> {
+impl NetworkRows<'_> {
     /// Adds the arcs that leave the node for nodes below `bound`, and its loop in its place.
     fn add_below(&mut self, bound: u64) -> Result<()> {
         if u64::from(self.node) < bound
@@ -208,30 +196,38 @@ impl NetworkRow<'_> {
     }
 }
 
-/// Writes the row of a node: the arcs that enter it, with those that leave it.
-fn merge_row(
+/// Writes the rows of a block: the arcs that enter a node, with those that leave it.
+fn merge_rows(
     flow: &ArcFlow<'_>,
     block: &Block,
-    local: usize,
     others: &mut Leaving,
-    arcs: &mut ArcScratch,
+    rows: &mut RowsAhead,
     writer: &mut GraphWriter,
 ) -> Result<()> {
-    let node = block.first_node() + local as u32;
-    let own = Some(block.self_loop(local)).filter(|&weight| weight > 0.0);
-    let own = own.map(|weight| flow.code(node, weight));
-    let mut row = NetworkRow { node, own, others, writer, out: Vec::new() };
-    let mut result = Ok(());
-    block.for_each_segment(local, arcs, |sources, codes| {
-        for (&source, code) in sources.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
-            if result.is_err() {
-                return;
+    let loop_of = |node: u32, local: usize| {
+        let weight = Some(block.self_loop(local)).filter(|&weight| weight > 0.0);
+        weight.map(|weight| flow.code(node, weight))
+    };
+    let out = Vec::with_capacity(OUT_RECORDS);
+    let mut to = NetworkRows { node: u32::MAX, own: None, others, writer, out };
+    rows.for_each(
+        block,
+        0..block.node_count(),
+        |_, sources: &[u32]| flow.rates.fetch(sources),
+        |row| {
+            let node = block.first_node() + row.local as u32;
+            if node != to.node {
+                (to.node, to.own) = (node, loop_of(node, row.local));
             }
-            let weight = flow.code(source, Weight::from_code(code).value());
-            result = row.add_below(u64::from(source)).and_then(|()| row.add(source, weight));
-        }
-    })?;
-    result?;
-    row.add_below(u64::MAX)?;
-    row.write()
+            for (&source, code) in
+                row.targets.iter().zip(row.codes.iter().copied().chain(repeat(ONE)))
+            {
+                let weight = flow.code(source, Weight::from_code(code).value());
+                to.add_below(u64::from(source))?;
+                to.add(source, weight)?;
+            }
+            if row.ends { to.add_below(u64::MAX) } else { Ok(()) }
+        },
+    )?;
+    to.write()
 }

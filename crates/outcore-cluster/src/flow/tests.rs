@@ -3,6 +3,8 @@
 use super::length::code_lengths;
 use super::network::{NetworkPlace, Purpose, write};
 use super::rates::{FlowAt, Teleportation, VisitRates};
+use crate::base::parallel::PerThread;
+use crate::base::rows::RowsAhead;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::score::{Visited, visits};
@@ -127,12 +129,12 @@ fn rates(graph: &Graph, teleportation: Teleportation) -> VisitRates {
 }
 
 fn flow_at(graph: &Graph, rates: &VisitRates) -> Vec<FlowAt> {
-    let (mut all, mut scratch) = (Vec::new(), ArcScratch::default());
+    let (mut all, mut found) = (Vec::new(), Vec::new());
+    let rows = PerThread::new(RowsAhead::default);
     BlockSource::new(graph, 0)
         .for_all(|block| {
-            for local in 0..block.node_count() {
-                all.push(rates.at(block, local, &mut scratch)?);
-            }
+            rates.at_nodes(block, &rows, &mut found, |_, at| at)?;
+            all.append(&mut found);
             Ok(())
         })
         .unwrap();

@@ -143,6 +143,16 @@ impl<'g> BlockSource<'g> {
         self.graph.blocks().iter().for_each(|entry| self.go(entry));
     }
 
+    /// Lowers the budget to `most` bytes; frees the cached blocks if they take more.
+    pub fn limit(&mut self, most: u64) {
+        let form = BlockForm::within(self.graph, most);
+        if form != self.form || self.kept_bytes > most {
+            self.kept.fill(None);
+            (self.kept_bytes, self.form) = (0, form);
+        }
+        (self.budget, self.lasting) = (self.budget.min(most), self.lasting.min(most));
+    }
+
     /// Frees the cached blocks, and caches none from now on.
     pub fn forget(&mut self) {
         (self.kept, self.kept_bytes, self.budget, self.lasting) = (Vec::new(), 0, 0, 0);

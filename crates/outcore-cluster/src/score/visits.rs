@@ -6,6 +6,7 @@
 
 use crate::BlockSource;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
 use crate::flow::rates::{FlowAt, Teleportation, VisitRates};
 use outcore_graph::{ArcScratch, Block, Graph, LoopWeight, View};
@@ -98,21 +99,12 @@ fn directed_visits(
     let source = &mut BlockSource::new(graph, 0);
     let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
     let rates = VisitRates::find(source, teleportation, tick)?;
-    let scratch = PerThread::new(ArcScratch::default);
+    let rows = PerThread::new(RowsAhead::default);
     let (mut of_nodes, mut total) = (Vec::new(), 0.0);
     source.for_all(|block| {
         tick()?;
-        of_nodes.clear();
-        of_nodes.resize(block.node_count(), Visited::default());
-        let piece = piece_nodes(block.node_count(), block.arc_count());
-        for_chunks(&mut of_nodes, piece, |first, of_nodes| {
-            scratch.with(|arcs| {
-                for (local, of_node) in (first..).zip(of_nodes) {
-                    let per_weight = rates.per_weight(block.first_node() + local as u32);
-                    *of_node = Visited::of(rates.at(block, local, arcs)?, per_weight);
-                }
-                Ok(())
-            })
+        rates.at_nodes(block, &rows, &mut of_nodes, |local, at| {
+            Visited::of(at, rates.per_weight(block.first_node() + local as u32))
         })?;
         of_nodes.iter().for_each(|node: &Visited| total += node.visits);
         each(&of_nodes)

@@ -36,8 +36,9 @@ pub trait KnownLabels: Sync {
     const AFTER: bool;
     /// Returns a node's label.
     fn label(&self, node: u32) -> u32;
-    /// Prefetches the labels of nodes that are looked up soon and may be far apart.
-    fn prefetch(&self, _nodes: &[u32]) {}
+    /// Prefetches the label of a node that is looked up soon.
+    #[inline]
+    fn prefetch(&self, _node: u32) {}
 }
 
 impl KnownLabels for [u32] {
@@ -47,7 +48,7 @@ impl KnownLabels for [u32] {
         self[node as usize]
     }
     #[inline]
-    fn prefetch(&self, nodes: &[u32]) {
-        nodes.iter().for_each(|&node| prefetch(self, node as usize));
+    fn prefetch(&self, node: u32) {
+        prefetch(self, node as usize);
     }
 }

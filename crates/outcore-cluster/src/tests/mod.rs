@@ -277,6 +277,7 @@ fn a_community_in_two_pieces_becomes_two() {
         memory: 0,
         fit: Fit::ROOMY,
         needed: 0,
+        swept: 0,
         flow_bytes: 0,
         scratch: scratch(),
         observer: &ClusterProgress::new(&Silent, None),

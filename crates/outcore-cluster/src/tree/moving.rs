@@ -14,7 +14,7 @@ const LEAST_BITS: f64 = 1e-15;
 const ROUNDS: u32 = 20;
 const VISITS: usize = 64;
 /// A quick search ends if its first division is longer than none by more than this share of the rate; until then, it rates
-/// at most this number of modules for a node, and visits a node about this number of times.
+/// at most this number of modules for a node, visits a node about this number of times, and refines nothing.
 const HOPELESS: f64 = 0.002;
 const QUICK_MODULES: usize = 4;
 const QUICK_VISITS: usize = 3;
@@ -142,14 +142,17 @@ impl<'a> Moving<'a> {
     /// Sums the links of a node by module.
     #[inline]
     fn gather(&mut self, node: u32) {
+        // Whether a module is met for the first time is hard to predict, so there is no branch on it.
+        self.met.resize(self.net.neighbors(node).len(), 0);
+        let mut count = 0;
         for (target, weight) in self.net.links(node) {
             let module = self.of[target as usize];
             let sum = &mut self.sums[module as usize];
-            if *sum == 0.0 {
-                self.met.push(module);
-            }
+            self.met[count] = module;
+            count += usize::from(*sum == 0.0);
             *sum += weight;
         }
+        self.met.truncate(count);
     }
 
     /// Keeps only some of the modules with the heaviest links, if the search is quick.
@@ -263,7 +266,6 @@ impl<'a> Moving<'a> {
     fn refined(&self, seed: u64) -> Self {
         let count = self.net.count();
         let mut fine = Self::new(self.net, self.scope, (0..count as u32).collect(), count);
-        fine.is_quick = self.is_quick;
         for node in shuffled(count, seed) {
             let own = fine.of[node as usize];
             if fine.sizes[own as usize] > 1 {
@@ -280,7 +282,6 @@ impl<'a> Moving<'a> {
                     *sum += weight;
                 }
             }
-            fine.select(own);
             fine.join_best(node, own);
         }
         fine
@@ -413,17 +414,17 @@ fn climb(
             break length;
         }
         // The modules are numbered, but the refinement needs only whether they are equal.
-        let mut fine = moving.refined(mix(seed));
-        let mut groups = fine.dense();
-        let (step, of_group) = if groups == level.count() {
-            groups = count;
-            (moving.of, (0..count as u32).collect())
-        } else {
-            let mut of_group = vec![0; groups];
-            for (&group, &module) in fine.of.iter().zip(&moving.of) {
-                of_group[group as usize] = module;
+        let fine = (!is_quick).then(|| moving.refined(mix(seed)));
+        let fine = fine.map(|mut fine| (fine.dense(), fine.of));
+        let (groups, step, of_group) = match fine.filter(|&(groups, _)| groups < level.count()) {
+            Some((groups, of)) => {
+                let mut of_group = vec![0; groups];
+                for (&group, &module) in of.iter().zip(&moving.of) {
+                    of_group[group as usize] = module;
+                }
+                (groups, of, of_group)
             }
-            (fine.of, of_group)
+            None => (count, moving.of, (0..count as u32).collect()),
         };
         let next = level.contracted(&step, groups);
         steps.push(step);

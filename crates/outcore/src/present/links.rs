@@ -24,10 +24,11 @@ use super::matching::Workbench;
 use super::record::Link;
 use super::tree::{Ranked, path_of};
 use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::rows::RowsAhead;
 use crate::cluster::finish::portions::push_arcs;
 use crate::cluster::{BlockSource, ClusterMemory, score};
 use crate::error::Result;
-use crate::graph::{ArcScratch, Graph};
+use crate::graph::Graph;
 use crate::io::{Array, ArrayWriter, Files, prefetch};
 use crate::output::LineWriter;
 use crate::progress::{Event, REPORT_NODES, Stage, notify};
@@ -224,9 +225,15 @@ fn scan(
         },
     };
     let mut sorter = bench.sorter(1)?;
-    let (scratch, mut done) = (PerThread::new(ArcScratch::default), 0);
+    let (arcs, mut done) = (PerThread::new(RowsAhead::default), 0);
+    let fetch = |_, sources: &[u32]| {
+        for &source in sources {
+            prefetch(places, source as usize);
+            prefetch(&rows.per_weight, source as usize);
+        }
+    };
     BlockSource::new(graph, 0).for_all(|block| {
-        push_arcs(block, 1, &mut sorter, &scratch, |node, others, codes, out| {
+        push_arcs(block, 1, &mut sorter, &arcs, fetch, |node, others, codes, out| {
             rows.put(node, others, codes, out)
         })?;
         done += block.arc_count();
@@ -251,7 +258,6 @@ impl ArcRows<'_> {
     /// Writes the links of arcs to a node to `out`; returns their number. An undirected edge is in the row of its later
     /// node; both of its arcs enter modules.
     fn put(&self, node: u32, sources: &[u32], codes: &[u32], out: &mut [Link]) -> usize {
-        sources.iter().for_each(|&source| prefetch(self.places, source as usize));
         let own = self.places[node as usize];
         // Flow that comes from outside of the modules of each depth, but from inside of those above.
         let mut entering = vec![0; self.tree.ranked.len() + 2];

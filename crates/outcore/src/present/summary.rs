@@ -17,9 +17,11 @@ use super::representatives::{BySize, Inside, for_each_name, sort_names};
 use super::{LargestReport, Outline};
 use crate::cluster::StabilityScan;
 use crate::cluster::base::parallel::PerThread;
+use crate::cluster::base::rows::RowsAhead;
 use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
-use crate::graph::{ArcRecord, ArcScratch, Block, Graph};
+use crate::graph::{ArcRecord, Block, Graph};
+use crate::io::prefetch;
 use crate::output::SummaryRow;
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
@@ -40,7 +42,7 @@ pub(crate) struct Sums<'a> {
     /// Strength of all nodes.
     total: f64,
     sorter: Sorter<ArcRecord>,
-    scratch: PerThread<ArcScratch>,
+    rows: PerThread<RowsAhead>,
 }
 
 impl<'a> Sums<'a> {
@@ -65,7 +67,7 @@ impl<'a> Sums<'a> {
             arcs: (0..shared).map(|_| AtomicU64::new(0)).collect(),
             total: 0.0,
             sorter: bench.sorter(2)?,
-            scratch: PerThread::new(ArcScratch::default),
+            rows: PerThread::new(RowsAhead::default),
         })
     }
 
@@ -77,10 +79,13 @@ impl<'a> Sums<'a> {
 
     /// Adds the arcs of a block.
     pub(super) fn add_arcs(&mut self, block: &Block) -> Result<()> {
-        let Self { labels, is_directed, listed, arcs, sorter, scratch, .. } = self;
+        let Self { labels, is_directed, listed, arcs, sorter, rows, .. } = self;
         // Directions do not count: each arc of a directed graph is at both of its ends.
         let ends = if *is_directed { 2 } else { 1 };
-        push_arcs(block, ends, sorter, scratch, |node, targets, codes, out| {
+        let fetch = |_, targets: &[u32]| {
+            targets.iter().for_each(|&target| prefetch(labels, target as usize));
+        };
+        push_arcs(block, ends, sorter, rows, fetch, |node, targets, codes, out| {
             let source = labels[node as usize];
             let (mut filled, mut inside) = (0, 0);
             let codes = codes.iter().copied().chain(repeat(Weight::ONE.code()));

@@ -44,6 +44,7 @@ fn on_disk(
         memory: on_disk,
         fit: Fit::LEAST,
         needed: on_disk.min(least),
+        swept: on_disk.min(least),
         flow_bytes: 0,
         scratch: scratch(),
         observer: &ClusterProgress::new(&Silent, None),

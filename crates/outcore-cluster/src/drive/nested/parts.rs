@@ -4,6 +4,7 @@ use super::links::{InsideLink, for_batches};
 use super::read::read_links;
 use crate::base::logarithm::plogp;
 use crate::base::parallel::PerThread;
+use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
 use crate::drive::job::ClusterJob;
@@ -17,9 +18,10 @@ use crate::tree::{
     CutLength, DeepCuts, FlatSums, Flow, LOOP_ENDS, Members, ModuleTree, Network, Search, TreeSums,
     Walk, find,
 };
+use outcore_graph::Block;
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
+use outcore_io::prefetch;
 use outcore_sort::{SORT_BYTES_MIN, Sorted, Sorter};
 use rayon::prelude::*;
 
@@ -223,15 +225,21 @@ impl ClusterJob<'_> {
         let places = members.places();
         let (files, threads) = (self.graph.files(), rayon::current_num_threads());
         let mut sorter = Sorter::new(files, self.scratch, self.link_bytes(source), threads)?;
-        let scratch = PerThread::new(ArcScratch::default);
+        let rows = PerThread::new(RowsAhead::default);
+        let before = |node, targets: &[u32]| targets.partition_point(|&target| target < node);
+        let fetch = |node, targets: &[u32]| {
+            for &target in &targets[..before(node, targets)] {
+                prefetch(&parts.of, target as usize);
+                prefetch(&places, target as usize);
+            }
+        };
         source.for_all(|block| {
             self.tick()?;
-            push_arcs(block, 1, &mut sorter, &scratch, |node, targets, codes, out| {
+            push_arcs(block, 1, &mut sorter, &rows, fetch, |node, targets, codes, out| {
                 let community = parts.of[node as usize];
                 let high = places[node as usize];
-                let end = targets.partition_point(|&target| target < node);
                 let mut filled = 0;
-                for (at, &target) in targets[..end].iter().enumerate() {
+                for (at, &target) in targets[..before(node, targets)].iter().enumerate() {
                     let weight = codes.get(at).copied().unwrap_or(Weight::ONE.code());
                     out[filled] =
                         InsideLink { community, low: places[target as usize], high, weight };

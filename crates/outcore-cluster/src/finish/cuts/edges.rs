@@ -8,10 +8,12 @@
 //! Cost: a scan, and 12 bytes per edge through the external sort (about 5 on disk). Memory: the budgets.
 
 use crate::base::parallel::PerThread;
+use crate::base::rows::RowsAhead;
 use crate::finish::portions::push_arcs;
 use crate::kernel::cache::BlockSource;
-use outcore_graph::{ArcRecord, ArcScratch};
+use outcore_graph::ArcRecord;
 use outcore_io::error::Result;
+use outcore_io::prefetch;
 use outcore_sort::{Record, Sorted, Sorter, U96};
 
 /// Edge inside a community, once per pair of nodes.
@@ -62,7 +64,10 @@ pub(super) fn push_inside(
     mut tick: impl FnMut() -> Result<()>,
 ) -> Result<()> {
     let directed = source.graph().is_directed();
-    let scratch = PerThread::new(ArcScratch::default);
+    let rows = PerThread::new(RowsAhead::default);
+    let fetch = |_, targets: &[u32]| {
+        targets.iter().for_each(|&target| prefetch(labels, target as usize));
+    };
     let fill = |node: u32, targets: &[u32], out: &mut [InsideEdge]| {
         let community = labels[node as usize];
         let end = if directed { targets.len() } else { targets.partition_point(|&to| to < node) };
@@ -76,7 +81,7 @@ pub(super) fn push_inside(
     };
     source.for_all(|block| {
         tick()?;
-        push_arcs(block, 1, sorter, &scratch, |node, targets, _, out| {
+        push_arcs(block, 1, sorter, &rows, fetch, |node, targets, _, out| {
             if wanted(labels[node as usize]) { fill(node, targets, out) } else { 0 }
         })
     })

@@ -1,0 +1,111 @@
+//! Rows of a block, several at a time, so that what their arcs need of other nodes is fetched from memory together.
+//!
+//! A scan in the order of nodes reads what belongs to the other ends of arcs in random order, and waits for each access
+//! beyond the processor's caches. The ten arcs of a usual node keep too few accesses under way; those of a portion of
+//! rows keep as many as the processor can. Memory: 8 bytes per arc of a portion, or of a segment.
+
+use outcore_graph::{ArcScratch, Block};
+use outcore_io::error::Result;
+
+/// Arcs of the rows that are decoded at a time; what they need fits into a processor's first cache.
+const PORTION_ARCS: u64 = 256;
+/// Maximum number of such rows.
+const PORTION_NODES: usize = 256;
+
+/// Decoder of rows.
+#[derive(Default)]
+pub struct RowsAhead {
+    /// Memory for the arcs of a node.
+    pub arcs: ArcScratch,
+    targets: Vec<u32>,
+    codes: Vec<u32>,
+    /// Number of each node in the block, and the end of its row in `targets`.
+    rows: Vec<(usize, usize)>,
+}
+
+/// Row of a node, or a part of it.
+pub struct RowPart<'a> {
+    /// Number of the node in its block.
+    pub local: usize,
+    /// Other ends of the arcs.
+    pub targets: &'a [u32],
+    /// Codes of the weights; none if all are 1.
+    pub codes: &'a [u32],
+    /// Whether the row ends here.
+    pub ends: bool,
+}
+
+impl RowsAhead {
+    /// Bytes beside the decoded arcs of a node.
+    pub const BYTES: u64 = 2 * (8 * PORTION_ARCS + 16 * PORTION_NODES as u64);
+
+    /// Passes the rows of nodes of a block to `visit`, after it has passed the number of each node of a
+    /// portion and its targets to `fetch`.
+    ///
+    /// # Errors
+    /// Those of decoding and of `visit`.
+    pub fn for_each(
+        &mut self,
+        block: &Block,
+        locals: impl IntoIterator<Item = usize>,
+        fetch: impl Fn(usize, &[u32]),
+        mut visit: impl FnMut(RowPart<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut arcs = 0;
+        for local in locals {
+            let degree = block.degree(local);
+            if arcs + degree > PORTION_ARCS || self.rows.len() == PORTION_NODES {
+                self.pass_on(&mut visit)?;
+                arcs = 0;
+            }
+            if degree > PORTION_ARCS {
+                self.large(block, local, &fetch, &mut visit)?;
+                continue;
+            }
+            arcs += degree;
+            let Self { arcs: scratch, targets, codes, rows } = self;
+            block.for_each_segment(local, scratch, |others, weights| {
+                fetch(local, others);
+                targets.extend_from_slice(others);
+                codes.extend_from_slice(weights);
+            })?;
+            rows.push((local, targets.len()));
+        }
+        self.pass_on(&mut visit)
+    }
+
+    /// Passes the decoded rows on.
+    fn pass_on(&mut self, visit: &mut impl FnMut(RowPart<'_>) -> Result<()>) -> Result<()> {
+        let Self { targets, codes, rows, .. } = self;
+        let mut begin = 0;
+        let result = rows.iter().try_for_each(|&(local, end)| {
+            let part = begin..end;
+            begin = end;
+            let codes = if codes.is_empty() { &[] } else { &codes[part.clone()] };
+            visit(RowPart { local, targets: &targets[part], codes, ends: true })
+        });
+        targets.clear();
+        codes.clear();
+        rows.clear();
+        result
+    }
+
+    /// Passes the row of one node on, by segments, and its end.
+    fn large(
+        &mut self,
+        block: &Block,
+        local: usize,
+        fetch: &impl Fn(usize, &[u32]),
+        visit: &mut impl FnMut(RowPart<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut result = Ok(());
+        block.for_each_segment(local, &mut self.arcs, |targets, codes| {
+            if result.is_ok() {
+                fetch(local, targets);
+                result = visit(RowPart { local, targets, codes, ends: false });
+            }
+        })?;
+        result?;
+        visit(RowPart { local, targets: &[], codes: &[], ends: true })
+    }
+}
