@@ -51,6 +51,8 @@ impl RowsAhead {
         fetch: impl Fn(usize, &[u32]),
         mut visit: impl FnMut(RowPart<'_>) -> Result<()>,
     ) -> Result<()> {
+        // An error may have left some.
+        self.clear();
         let mut arcs = 0;
         for local in locals {
             let degree = block.degree(local);
@@ -84,10 +86,14 @@ impl RowsAhead {
             let codes = if codes.is_empty() { &[] } else { &codes[part.clone()] };
             visit(RowPart { local, targets: &targets[part], codes, ends: true })
         });
-        targets.clear();
-        codes.clear();
-        rows.clear();
+        self.clear();
         result
+    }
+
+    fn clear(&mut self) {
+        self.targets.clear();
+        self.codes.clear();
+        self.rows.clear();
     }
 
     /// Passes the row of one node on, by segments, and its end.
@@ -107,5 +113,74 @@ impl RowsAhead {
         })?;
         result?;
         visit(RowPart { local, targets: &[], codes: &[], ends: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::cache::BlockSource;
+    use outcore_testkit::Edges;
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+
+    type Rows = Vec<(usize, Vec<u32>, Vec<u32>)>;
+
+    fn rows_of(block: &Block, skips: bool) -> Rows {
+        let mut arcs = ArcScratch::default();
+        let locals = (0..block.node_count()).filter(|local| !skips || local % 3 > 0);
+        let row = |local| {
+            let mut row = (local, Vec::new(), Vec::new());
+            block
+                .for_each_segment(local, &mut arcs, |targets, codes| {
+                    row.1.extend_from_slice(targets);
+                    row.2.extend_from_slice(codes);
+                })
+                .unwrap();
+            row
+        };
+        locals.map(row).collect()
+    }
+
+    /// Rows of a path, of a node with more arcs than a portion, of one with several segments, and of nodes without arcs.
+    #[test]
+    fn rows_are_those_of_the_block_and_are_fetched_before() {
+        let count = 1 << 18;
+        let hubs = (1..100_000)
+            .map(|node| (0, node))
+            .chain((100_001..101_000).map(|node| (100_000, node)));
+        let path = (110_000..200_000).map(|node| (node, node + 1));
+        let edges = hubs.chain(path).collect::<Vec<_>>();
+        let weighted = edges.iter().enumerate().map(|(at, &(a, b))| (a, b, (at % 5 + 1) as f64));
+        let weighted =
+            Edges { edges: weighted.collect(), ..Edges::new(count, edges.iter().copied()) };
+        let mut ahead = RowsAhead::default();
+        for (graph, skips) in [Edges::new(count, edges.iter().copied()), weighted]
+            .iter()
+            .flat_map(|edges| [(edges.graph(), false), (edges.graph(), true)])
+        {
+            let check = |block: &Block| {
+                let (mut found, fetched) = (Rows::new(), RefCell::new(HashMap::new()));
+                let mut row = (0, Vec::new(), Vec::new());
+                let locals = (0..block.node_count()).filter(|local| !skips || local % 3 > 0);
+                let fetch = |local, targets: &[u32]| {
+                    fetched.borrow_mut().insert(local, targets.to_vec());
+                };
+                ahead.for_each(block, locals, fetch, |part| {
+                    let known = fetched.borrow();
+                    assert!(part.targets.is_empty() || known[&part.local] == part.targets);
+                    row.0 = part.local;
+                    row.1.extend_from_slice(part.targets);
+                    row.2.extend_from_slice(part.codes);
+                    if part.ends {
+                        found.push(std::mem::take(&mut row));
+                    }
+                    Ok(())
+                })?;
+                assert!(found == rows_of(block, skips));
+                Ok(())
+            };
+            BlockSource::new(&graph, 0).for_all(check).unwrap();
+        }
     }
 }
