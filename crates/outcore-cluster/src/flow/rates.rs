@@ -18,7 +18,8 @@
 //! Manning and Golub, "Extrapolation methods for accelerating PageRank computations", 2003), as long as that helps.
 //! Forward and backward scans in turn, and over-relaxation, took up to twice as many scans.
 //!
-//! Memory: 24 bytes a node, and 16 afterwards. Time: 20 to 80 scans of about 5 ns per arc and core.
+//! Memory: 24 bytes a node, and 16 afterwards. Time: 20 to 80 scans of 5 ns per arc and core, or of 30 ns if the
+//! numbers do not fit into the processor's caches.
 
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::{RowPart, RowsAhead};
