@@ -290,9 +290,14 @@ impl Sample {
 
     fn add(&self, records: &[ArcRecord]) {
         let pairs = records.iter().map(|arc| u64::from(arc.source) << 32 | u64::from(arc.target));
-        let mut chosen = pairs.filter(|&pair| mix(pair) & self.mask == 0).peekable();
-        if chosen.peek().is_some() {
-            self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(chosen);
+        let chosen = pairs.filter(|&pair| mix(pair) & self.mask == 0);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // More than too many would only take memory.
+        for pair in chosen {
+            if seen.len() > self.most {
+                break;
+            }
+            seen.insert(pair);
         }
     }
 
@@ -558,5 +563,25 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
         self.sums.add(class, held, self.arcs + 2.0 * self.loops, self.cut);
         (self.arcs, self.loops, self.cut) = (0.0, 0.0, 0.0);
         self.group += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_shows_too_many_pairs_and_never_as_many_as_may_be() {
+        for (most, few, many) in [(100, 100, 101), (1 << 20, 1 << 20, 3 << 19)] {
+            for (count, is_too_many) in [(few, false), (many, true)] {
+                let sample = Sample::new(most);
+                let arcs =
+                    (0..count).map(|at| ArcRecord { source: at % 1000, target: at, weight: ONE });
+                let arcs: Vec<ArcRecord> = arcs.collect();
+                // Repeated pairs count once.
+                arcs.chunks(5000).chain(arcs.chunks(7000)).for_each(|arcs| sample.add(arcs));
+                assert_eq!(sample.has_too_many(), is_too_many, "{count} pairs");
+            }
+        }
     }
 }
