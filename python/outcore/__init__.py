@@ -5,6 +5,7 @@
 <Communities: 34 nodes in 4 communities, modularity 0.42>
 """
 
+from outcore import tl
 from outcore._api import build, cluster, compare, export, plan, score
 from outcore._communities import Communities
 from outcore._estimator import Clusterer
@@ -50,4 +51,5 @@ __all__ = [
     "open_graph",
     "plan",
     "score",
+    "tl",
 ]

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from outcore import _outcore
@@ -198,7 +198,7 @@ class Communities:
         return pl.DataFrame(self)
 
     @property
-    def _rows(self) -> range | list[object] | None:
+    def _rows(self) -> range | Sequence[object] | None:
         """Nodes in the order of `labels`; None if that is the order of the file."""
         if self._nodes.rows is not None:
             return self._nodes.rows

@@ -1,7 +1,8 @@
 """Converts sources of edges to arguments of the command or to a stream of batches.
 
 No source is converted as a whole: Arrow tables are streamed without a copy, and iterables, matrices and graphs of other
-libraries are passed on in batches of `BATCH_EDGES` edges. A matrix is copied once, to check whether it is symmetric.
+libraries are passed on in batches of `BATCH_EDGES` edges. A matrix is copied once, to check whether it is symmetric; in
+a file of AnnData, it is read twice instead.
 
 The engine sees names only as text; `Nodes` records their original types.
 """
@@ -17,14 +18,17 @@ from math import isnan
 from numbers import Integral
 from typing import Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 
-from outcore import _outcore
+from outcore import _anndata, _outcore
 from outcore.errors import _made
 
-__all__ = ["EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of", "recorded_rows"]
+__all__ = ["Cells", "EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of", "recorded_rows"]
 
 BATCH_EDGES = 1 << 16
 
 StrPath: TypeAlias = Union[str, "os.PathLike[str]"]
+
+#: Packages whose classes are read in a way of their own.
+_LIBRARIES = ("igraph", "networkx", "numpy", "pandas", "scipy")
 
 
 @runtime_checkable
@@ -52,7 +56,7 @@ class Nodes:
     """
 
     kind: Literal["text", "int64", "uint64"] = "text"
-    rows: range | list[object] | None = None
+    rows: range | Sequence[object] | None = None
 
     def recorded(self) -> str | None:
         """Return the order of the nodes as a graph records it, in JSON: a number of rows if names are row numbers."""
@@ -89,6 +93,29 @@ class Edges:
     nodes: Nodes = field(default_factory=Nodes)
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Cells of an AnnData object or of a path of one, and which of their graphs is meant.
+
+    Attributes
+    ----------
+    adata : AnnData or str
+        Object, or path of an ``.h5ad`` file.
+    neighbors_key, obsp : str, optional
+        Where the connectivities are; see `outcore.tl.leiden`.
+    adjacency : matrix, optional
+        Connectivities that are not in the object.
+    is_named : bool
+        Whether nodes have the names of the cells; otherwise they are numbers of rows, which takes less time.
+    """
+
+    adata: Any
+    neighbors_key: str | None = None
+    obsp: str | None = None
+    adjacency: Any = None
+    is_named: bool = True
+
+
 def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None, *, two_mode: bool = False) -> Edges:
     """Convert a source of edges; `columns` are those of a table that the caller has chosen.
 
@@ -96,8 +123,15 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
     """
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
-        return Edges([os.fspath(edges)])
-    package = type(edges).__module__.partition(".")[0]
+        path = os.fspath(edges)
+        if not _anndata.is_file(path):
+            return Edges([path])
+        edges = Cells(path)
+    if isinstance(edges, Cells) or _anndata.is_anndata(edges) or _anndata.is_stored(edges):
+        return _of_cells(edges, two_mode=two_mode)
+    # Views of AnnData, and other classes of users, are subclasses of those of the libraries.
+    packages = [one.__module__.partition(".")[0] for one in type(edges).__mro__]
+    package = next((one for one in packages if one in _LIBRARIES), "")
     if package in ("scipy", "numpy"):
         rows = _rows_of(edges, two_mode=two_mode)
         if two_mode:
@@ -113,6 +147,9 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
     if hasattr(edges, "__arrow_c_stream__"):
         if package == "pandas" and columns is None:
             _refuse_matrix(edges)
+        if package == "pandas" and getattr(edges, "ndim", 0) == 2 and not len(edges):
+            # Columns of objects have no type without rows; the engine says what is missing.
+            edges = edges.astype({name: "string" for name, kind in edges.dtypes.items() if kind.kind == "O"})
         try:
             table = _outcore.table_batches(edges)
         except ValueError as error:
@@ -135,7 +172,8 @@ def _unusable(edges: object) -> BaseException:
             "kind": "usage",
             "message": f"cannot read edges from `{type(edges).__name__}`",
             "hint": "pass paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a square matrix of scipy "
-            "or numpy, a networkx or igraph graph, or an iterable of (source, target) or (source, target, weight)",
+            "or numpy, an AnnData object, a networkx or igraph graph, or an iterable of (source, target) or "
+            "(source, target, weight)",
         }
     )
 
@@ -317,30 +355,95 @@ def _rows_of(matrix: Any, *, two_mode: bool) -> Any:
     return scipy.sparse.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
 
 
-def _matrix_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _matrix_batches(rows: Any, names: Sequence[str] | None = None) -> Iterator[tuple[object, object, bytes]]:
     """Yield the entries of a matrix in batches; of a symmetric one those on and above the diagonal.
 
-    A node without entries in its row and column gets a loop of weight 0, so that it is not lost.
+    A node without entries in its row and column gets a loop of weight 0, so that it is not lost. Nodes are numbers of
+    rows, unless they have `names`.
     """
     import numpy as np
 
-    is_symmetric = rows.nnz == 0 or (abs(rows - rows.T)).nnz == 0
-    entries = rows.tocoo()
+    texts = None if names is None else np.array(names, dtype=object)
+
+    def named(nodes: Any) -> object:
+        return nodes.tobytes() if texts is None else texts[nodes].tolist()
+
+    is_symmetric = _is_symmetric(rows)
     seen = np.zeros(rows.shape[0], dtype=bool)
-    for at in range(0, entries.nnz, BATCH_EDGES):
-        part = slice(at, at + BATCH_EDGES)
-        source, target = entries.row[part].astype(np.int64), entries.col[part].astype(np.int64)
-        weight = entries.data[part].astype(np.float64)
+    for at in range(0, rows.nnz, BATCH_EDGES):
+        end = min(at + BATCH_EDGES, rows.nnz)
+        source = _anndata.rows_between(rows.indptr, at, end)
+        target = rows.indices[at:end].astype(np.int64)
+        weight = rows.data[at:end].astype(np.float64)
         seen[source] = True
         seen[target] = True
         if is_symmetric:
             upper = source <= target
             source, target, weight = source[upper], target[upper], weight[upper]
-        yield source.tobytes(), target.tobytes(), weight.tobytes()
+        yield named(source), named(target), weight.tobytes()
     alone = np.flatnonzero(~seen).astype(np.int64)
     for at in range(0, len(alone), BATCH_EDGES):
-        nodes = alone[at : at + BATCH_EDGES].tobytes()
-        yield nodes, nodes, bytes(len(nodes))
+        nodes = alone[at : at + BATCH_EDGES]
+        yield named(nodes), named(nodes), bytes(8 * len(nodes))
+
+
+def _is_symmetric(rows: Any) -> bool:
+    """Return whether a matrix is symmetric; entries that are not given are 0."""
+    import numpy as np
+
+    if isinstance(rows, _anndata.StoredRows):
+        return rows.is_symmetric()
+    if rows.nnz == 0:
+        return True
+    other = rows.T.tocsr()
+    # Usually the same entries in the same order, which needs no difference in memory.
+    if all(np.array_equal(getattr(rows, part), getattr(other, part)) for part in ("indptr", "indices", "data")):
+        return True
+    return bool(abs(rows - other).nnz == 0)
+
+
+def _of_cells(source: Any, *, two_mode: bool) -> Edges:
+    """Convert the connectivities of cells; a path of a file has been checked."""
+    if two_mode:
+        raise _made(
+            {
+                "kind": "usage",
+                "message": "`two_mode=True` is for nodes of two kinds, but rows and columns are the same cells",
+                "hint": "leave it out",
+            }
+        )
+    if _anndata.is_stored(source):
+        rows = _anndata.stored(source)
+        return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
+    cells = source if isinstance(source, Cells) else Cells(source)
+    nodes = Nodes("text" if cells.is_named else "int64")
+    return _of_batches(_cell_batches(cells, nodes), nodes)
+
+
+def _cell_batches(cells: Cells, nodes: Nodes) -> Iterator[tuple[object, object, bytes]]:
+    """Yield the connectivities of cells in batches. `nodes` gets their order, before the first batch."""
+    if isinstance(cells.adata, str):
+        with _anndata.opened(cells.adata) as file:
+            rows = _anndata.stored(_anndata.chosen(file, cells.neighbors_key, cells.obsp))
+            yield from _named_batches(rows, file if cells.is_named else None, nodes)
+        return
+    matrix = cells.adjacency
+    if matrix is None:
+        matrix = _anndata.chosen(cells.adata, cells.neighbors_key, cells.obsp)
+    rows = _anndata.stored(matrix) if _anndata.is_stored(matrix) else _rows_of(matrix, two_mode=False)
+    yield from _named_batches(rows, cells.adata if cells.is_named else None, nodes)
+
+
+def _named_batches(rows: Any, adata: Any, nodes: Nodes) -> Iterator[tuple[object, object, bytes]]:
+    count = rows.shape[0]
+    names = None if adata is None else _anndata.names_of(adata)
+    if names is not None and len(names) != count:
+        raise _refused(
+            f"the graph has {count} nodes, but there are {len(names)} cells",
+            "pass a matrix with a row and a column for each cell",
+        )
+    nodes.rows = range(count) if names is None else names
+    return _matrix_batches(rows, names)
 
 
 def _two_mode_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -143,6 +143,7 @@ def test_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "outcore._estimator",
         "outcore._graph",
         "outcore.errors",
+        "outcore.tl",
     ):
         result = doctest.testmod(importlib.import_module(module))
         assert result.failed == 0, module
