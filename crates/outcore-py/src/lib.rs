@@ -21,7 +21,6 @@ use outcore_cli::surface::Table;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
-use relay::Relay;
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ fn call(
         let stop = Arc::clone(&stop);
         move |observer: &dyn Observer| outcore_cli::surface::call(args, table, observer, stop)
     };
-    Relay::drive(py, listener, stop, work)
+    relay::drive(py, listener.as_ref(), stop, work)
 }
 
 /// Returns the options of a command, as in its `--help`, as JSON.

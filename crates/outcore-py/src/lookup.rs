@@ -1,6 +1,6 @@
 //! Lookup of the communities of single nodes in an index of the result.
 
-use crate::relay::Relay;
+use crate::relay::drive;
 use outcore::Result;
 use outcore::io::Files;
 use outcore::membership::{Lookup as Index, WrittenRows};
@@ -22,7 +22,7 @@ pub(crate) struct Lookup {
 impl Lookup {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, rows: &str) -> PyResult<Self> {
-        let rows = crate::errors::detached(py, || crate::tables::rows_of(rows))?;
+        let rows = crate::errors::detached(py, || outcore_bind::results::rows_of(rows))?;
         Ok(Self { files: Files::default(), path, rows, index: Mutex::default() })
     }
 
@@ -35,7 +35,7 @@ impl Lookup {
         })?;
         match known {
             Some(community) => Ok(community),
-            None => Relay::drive(py, None, Arc::default(), |observer| self.build(name, observer)),
+            None => drive(py, None, Arc::default(), |observer| self.build(name, observer)),
         }
     }
 }

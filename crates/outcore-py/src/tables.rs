@@ -4,20 +4,17 @@
 //! `unsafe` occurs only in `stream_of`, where a stream leaves its capsule.
 
 use crate::errors::detached;
-use arrow_array::builder::StringBuilder;
+use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
+use outcore::Result;
 use outcore::input::TableStream;
-use outcore::io::Files;
-use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
-use outcore::{Error, ErrorKind, Result};
+use outcore_bind::results::{self, Communities};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict};
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Imports the stream of an object with `__arrow_c_stream__`, for the engine.
 pub(crate) fn import(table: &Bound<'_, PyAny>) -> PyResult<TableStream> {
@@ -104,16 +101,7 @@ pub(crate) fn read_communities(
 /// Returns the communities in a file, in its order, as one array for numpy: 8 bytes per node.
 #[pyfunction]
 pub(crate) fn read_labels(py: Python<'_>, path: PathBuf, rows: &str) -> PyResult<Numbers> {
-    let numbers = detached(py, || {
-        let mut reader = Communities::open(path, rows, TEXT)?;
-        let mut numbers = Vec::new();
-        while reader.next()? {
-            numbers.extend(reader.batch.rows().map(|(_, community)| community as i64));
-        }
-        numbers.shrink_to_fit();
-        Ok(numbers)
-    })?;
-    Ok(Numbers { numbers: Array::Whole(numbers) })
+    detached(py, || results::labels(path, rows)).map(Numbers::whole)
 }
 
 /// Returns the communities of nodes 0 to `count`, exclusive, in a file as one array for numpy; -1 for nodes that are
@@ -125,39 +113,14 @@ pub(crate) fn read_rows(
     rows: &str,
     count: usize,
 ) -> PyResult<Numbers> {
-    let numbers = detached(py, || {
-        let mut reader = Communities::open(path, rows, TEXT)?;
-        let mut numbers = vec![-1; count];
-        while reader.next()? {
-            for (name, community) in reader.batch.rows() {
-                // A list of nodes may have added other names.
-                let row = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
-                if let Some(found) = row.and_then(|row: usize| numbers.get_mut(row)) {
-                    *found = community as i64;
-                }
-            }
-        }
-        Ok(numbers)
-    })?;
-    Ok(Numbers { numbers: Array::Whole(numbers) })
+    detached(py, || results::labels_of_rows(path, rows, count)).map(Numbers::whole)
 }
 
 /// Returns the share of the starts in which each node in a file stays with its community, in its order, as one array
 /// for numpy; None if the file lacks it.
 #[pyfunction]
 pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<Numbers>> {
-    let shares = detached(py, || {
-        let mut written = WrittenFile::open(&Files::default(), &path, WrittenRows::Nodes)?;
-        let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
-        if !written.has_stability() {
-            return Ok(None);
-        }
-        while written.next_batch(&mut batch)? {
-            shares.extend(batch.stability());
-        }
-        // Objects without the field have no share.
-        Ok(shares.iter().all(|share| !share.is_nan()).then_some(shares))
-    })?;
+    let shares = detached(py, || results::stability(&path))?;
     Ok(shares.map(|shares| Numbers { numbers: Array::Real(shares) }))
 }
 
@@ -169,18 +132,7 @@ pub(crate) fn read_groups(
     path: PathBuf,
     count: usize,
 ) -> PyResult<Option<Numbers>> {
-    let groups = detached(py, || {
-        let mut written = WrittenFile::open(&Files::default(), &path, WrittenRows::Nodes)?;
-        let (mut batch, mut groups) = (WrittenBatch::default(), Vec::new());
-        if !written.with_levels(count) {
-            return Ok(None);
-        }
-        while written.next_batch(&mut batch)? {
-            groups.extend(batch.groups().iter().map(|&group| group as i64));
-        }
-        Ok(Some(groups))
-    })?;
-    Ok(groups.map(|numbers| Numbers { numbers: Array::Whole(numbers) }))
+    Ok(detached(py, || results::groups(&path, count))?.map(Numbers::whole))
 }
 
 /// Returns the communities in a file, in its order, as an iterator over lists of (name, community); only those of
@@ -196,17 +148,6 @@ pub(crate) fn read_pairs(
 ) -> PyResult<Pairs> {
     let reader = detached(py, || Communities::open(path, rows, names))?;
     Ok(Pairs { reader: Mutex::new(reader), community })
-}
-
-/// Returns the content of the lines of a file.
-pub(crate) fn rows_of(rows: &str) -> Result<WrittenRows> {
-    match rows {
-        "node" => Ok(WrittenRows::Nodes),
-        "community" => Ok(WrittenRows::Communities),
-        "pair" => Ok(WrittenRows::Pairs),
-        _ => Err(Error::usage(format!("`{rows}` is not what a line is"))
-            .hint("use `node`, `community` or `pair`")),
-    }
 }
 
 /// Name, as a Python object.
@@ -227,15 +168,15 @@ pub(crate) struct Pairs {
 impl Pairs {
     fn next_pairs(&self) -> Result<Option<Vec<(Name, i64)>>> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if !reader.next()? {
+        if !reader.advance()? {
             return Ok(None);
         }
-        let pairs = reader.batch.rows().map(|(name, community)| (name, community as i64));
+        let pairs = reader.pairs().map(|(name, community)| (name, community as i64));
         let wanted = pairs.filter(|(_, number)| self.community.is_none_or(|only| only == *number));
         let named = wanted.map(|(name, number)| {
-            let name = match reader.node {
-                DataType::Utf8 => Name::Text(name.to_vec()),
-                _ => Name::Number(reader.integer(name)?),
+            let name = match reader.has_text() {
+                true => Name::Text(name.to_vec()),
+                false => Name::Number(reader.integer(name)?),
             };
             Ok((name, number))
         });
@@ -266,6 +207,12 @@ enum Array {
     Real(Vec<f64>),
 }
 
+impl Numbers {
+    fn whole(numbers: Vec<i64>) -> Self {
+        Self { numbers: Array::Whole(numbers) }
+    }
+}
+
 #[pymethods]
 impl Numbers {
     /// Returns the array interface of numpy; the memory that it describes lives as long as this object.
@@ -289,103 +236,5 @@ impl Numbers {
             Array::Whole(numbers) => numbers.len(),
             Array::Real(numbers) => numbers.len(),
         }
-    }
-}
-
-/// Type of names that are not converted.
-const TEXT: &str = "text";
-
-/// Reader of a file of communities.
-struct Communities {
-    written: WrittenFile,
-    batch: WrittenBatch,
-    schema: SchemaRef,
-    /// Type of names.
-    node: DataType,
-    path: PathBuf,
-}
-
-impl Communities {
-    fn open(path: PathBuf, rows: &str, names: &str) -> Result<Self> {
-        let written = WrittenFile::open(&Files::default(), &path, rows_of(rows)?)?;
-        let node = match names {
-            "int64" => DataType::Int64,
-            "uint64" => DataType::UInt64,
-            _ => DataType::Utf8,
-        };
-        let fields = vec![
-            Field::new("node", node.clone(), false),
-            Field::new("community", DataType::Int64, false),
-        ];
-        let schema = Arc::new(Schema::new(fields));
-        Ok(Self { written, batch: WrittenBatch::default(), schema, node, path })
-    }
-
-    /// Reads the next nodes; returns whether there are any.
-    fn next(&mut self) -> Result<bool> {
-        self.written.next_batch(&mut self.batch)
-    }
-
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if !self.next()? {
-            return Ok(None);
-        }
-        let names = || self.batch.rows().map(|(name, _)| name);
-        let nodes: ArrayRef = match self.node {
-            DataType::Int64 => {
-                let numbers = names().map(|name| self.integer(name).map(Some));
-                Arc::new(numbers.collect::<Result<Int64Array>>()?)
-            }
-            DataType::UInt64 => {
-                let numbers = names().map(|name| self.integer(name).map(Some));
-                Arc::new(numbers.collect::<Result<UInt64Array>>()?)
-            }
-            _ => {
-                let bytes = names().map(<[u8]>::len).sum();
-                let mut array = StringBuilder::with_capacity(names().len(), bytes);
-                for name in names() {
-                    array.append_value(self.text(name)?);
-                }
-                Arc::new(array.finish())
-            }
-        };
-        let communities: Int64Array =
-            self.batch.rows().map(|(_, community)| Some(community as i64)).collect();
-        RecordBatch::try_new(self.schema.clone(), vec![nodes, Arc::new(communities)])
-            .map(Some)
-            .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))
-    }
-
-    fn text<'n>(&self, name: &'n [u8]) -> Result<&'n str> {
-        std::str::from_utf8(name).map_err(|_| {
-            let (path, name) = (self.path.display(), name.escape_ascii());
-            let message = format!("`{path}` has a name that is not UTF-8: {name}");
-            Error::new(ErrorKind::BadInput, message)
-                .hint("read the file as bytes, or convert the input: `iconv -t UTF-8`")
-        })
-    }
-
-    fn integer<T: FromStr>(&self, name: &[u8]) -> Result<T> {
-        let text = self.text(name)?;
-        text.parse().map_err(|_| {
-            let message =
-                format!("`{}` has a name that is not a number: {text}", self.path.display());
-            Error::new(ErrorKind::BadInput, message)
-        })
-    }
-}
-
-impl Iterator for Communities {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.next_batch();
-        batch.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
-    }
-}
-
-impl RecordBatchReader for Communities {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 }

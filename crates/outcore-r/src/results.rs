@@ -1,0 +1,86 @@
+//! Files of communities as vectors of R.
+
+use outcore_bind::facts::Facts;
+use outcore_bind::results::{Communities, TEXT, groups, labels_of_rows, stability};
+use savvy::{
+    OwnedIntegerSexp, OwnedListSexp, OwnedRealSexp, OwnedStringSexp, Sexp, savvy, savvy_err,
+};
+
+/// Returns the nodes and their communities in a file, in its order, as a list of two vectors. `rows` is the content of
+/// its lines: `node`, `community` or `pair`. `names` is the type of the names: `text`, `int32` or `float64`.
+#[savvy]
+fn read_nodes(path: &str, rows: &str, names: &str) -> savvy::Result<Sexp> {
+    let (mut bytes, mut ends, mut numbers, mut labels) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut read = || -> outcore::Result<()> {
+        let mut reader = Communities::open(path.into(), rows, TEXT)?;
+        while reader.advance()? {
+            for (name, community) in reader.pairs() {
+                match names {
+                    TEXT => {
+                        bytes.extend_from_slice(reader.text(name)?.as_bytes());
+                        ends.push(bytes.len());
+                    }
+                    _ => numbers.push(reader.integer::<i64>(name)?),
+                }
+                labels.push(community as i64);
+            }
+        }
+        Ok(())
+    };
+    read().map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
+    let mut list = OwnedListSexp::new(2, true)?;
+    match names {
+        TEXT => {
+            let mut texts = OwnedStringSexp::new(ends.len())?;
+            let mut begin = 0;
+            for (at, end) in ends.into_iter().enumerate() {
+                let text = std::str::from_utf8(&bytes[begin..end]).expect("it was checked");
+                texts.set_elt(at, text)?;
+                begin = end;
+            }
+            list.set_name_and_value(0, "node", texts)?;
+        }
+        "int32" => list.set_name_and_value(0, "node", integers(&numbers)?)?,
+        _ => list.set_name_and_value(0, "node", reals(&numbers)?)?,
+    }
+    match labels.iter().all(|&label| i32::try_from(label).is_ok()) {
+        true => list.set_name_and_value(1, "community", integers(&labels)?)?,
+        false => list.set_name_and_value(1, "community", reals(&labels)?)?,
+    }
+    list.into()
+}
+
+/// Returns the communities of the nodes whose names are the numbers from 0 to `count`, exclusive; -1 if there is none.
+#[savvy]
+fn read_rows(path: &str, rows: &str, count: f64) -> savvy::Result<Sexp> {
+    let labels = labels_of_rows(path.into(), rows, count as usize);
+    let labels = labels.map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
+    reals(&labels)?.into()
+}
+
+/// Returns the share of the starts in which each node in a file stays with its community; nothing if the file lacks it.
+#[savvy]
+fn read_stability(path: &str) -> savvy::Result<Sexp> {
+    let shares = stability(path.as_ref());
+    let shares = shares.map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
+    OwnedRealSexp::try_from_slice(shares.unwrap_or_default())?.into()
+}
+
+/// Returns the groups of the nodes in a file on `count` levels, those of a node one after the other; nothing if the file
+/// lacks them.
+#[savvy]
+fn read_groups(path: &str, count: f64) -> savvy::Result<Sexp> {
+    let found = groups(path.as_ref(), count as usize);
+    let found = found.map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
+    reals(&found.unwrap_or_default())?.into()
+}
+
+fn integers(numbers: &[i64]) -> savvy::Result<OwnedIntegerSexp> {
+    let numbers: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
+    OwnedIntegerSexp::try_from_slice(numbers)
+}
+
+fn reals(numbers: &[i64]) -> savvy::Result<OwnedRealSexp> {
+    OwnedRealSexp::try_from_slice(numbers.iter().map(|&number| number as f64).collect::<Vec<f64>>())
+}

@@ -1,0 +1,258 @@
+# Sources of edges as arguments of the command, or as columns that the engine takes in parts. No source is turned into
+# text; a matrix is copied once.
+
+#' @importFrom stats setNames
+NULL
+
+# Rows of a part of a data frame.
+PART_ROWS <- 65536L
+
+# A source has `paths`, and for data of R also the `names` and `types` of columns, `part(first)`, which returns the columns
+# of the next rows from number `first` on, or an empty list at the end; `kind`, the type of the nodes in results, and
+# `nodes`, their names in the order of the source if that differs from the order in which edges name them.
+source_of <- function(edges, options, call = sys.call(-1L)) {
+  if (inherits(edges, "outcore_graph")) {
+    return(list(paths = edges$path, kind = "text"))
+  }
+  if (is.character(edges) && is.null(dim(edges)) && length(edges)) {
+    return(list(paths = path.expand(edges), kind = "text"))
+  }
+  is_directed <- isTRUE(options$directed)
+  if (is.data.frame(edges)) {
+    of_frame(edges, options$columns)
+  } else if (inherits(edges, "igraph")) {
+    of_igraph(edges)
+  } else if (inherits(edges, "Matrix") || (is.matrix(edges) && !is.character(edges))) {
+    of_matrix(edges, is_directed, call)
+  } else if (inherits(edges, c("ArrowTabular", "RecordBatchReader", "Dataset", "arrow_dplyr_query"))) {
+    of_arrow(edges, options$columns)
+  } else {
+    refuse(
+      paste0("cannot read edges from an object of class `", class(edges)[[1L]], "`"),
+      paste(
+        "pass paths, a data frame with a row for each edge, a graph of igraph, a square matrix, or a table of arrow;",
+        if (inherits(edges, "dist")) {
+          "turn distances into similarities of pairs, as a data frame of `from`, `to` and `weight`"
+        } else {
+          "of a matrix of names `as.data.frame(edges)`"
+        }
+      ),
+      call = call
+    )
+  }
+}
+
+# Returns the type of a column for the engine; a name that is a double must be a whole number.
+type_of <- function(column, is_name) {
+  if (inherits(column, "integer64")) {
+    "integer64"
+  } else if (is.factor(column) || is.character(column) || inherits(column, c("Date", "POSIXt", "difftime"))) {
+    "text"
+  } else if (is.integer(column)) {
+    "int32"
+  } else if (is.double(column)) {
+    if (is_name) "int64" else "float64"
+  } else {
+    "none"
+  }
+}
+
+# Returns the columns of the source, the target and perhaps the weight, from 1; none if the engine must ask.
+chosen_columns <- function(frame, columns) {
+  if (is.null(columns)) {
+    numbers <- vapply(frame, function(column) is.numeric(column) && !is.factor(column), NA)
+    return(.Call(c_choose_columns, enc2utf8(names(frame)), numbers))
+  }
+  if (is.character(columns) && length(columns) == 1L) {
+    columns <- strsplit(columns, ",", fixed = TRUE)[[1L]]
+  }
+  found <- match(as.character(columns), names(frame))
+  numbers <- suppressWarnings(as.integer(as.character(columns)))
+  found <- ifelse(is.na(found), numbers, found)
+  found[!is.na(found) & found >= 1L & found <= length(frame)]
+}
+
+of_frame <- function(frame, columns) {
+  rows <- nrow(frame)
+  form <- form_of(frame, columns)
+  part <- function(first) {
+    if (first > rows) {
+      return(list())
+    }
+    at <- seq.int(first, min(rows, first + PART_ROWS - 1L))
+    part_of(frame, form, at, first)
+  }
+  c(form[c("names", "types", "kind")], list(paths = "-", part = part))
+}
+
+# Returns the names and types of the columns of a table, and the type of its nodes.
+form_of <- function(frame, columns) {
+  if (!length(frame)) {
+    refuse("the data frame has no columns", "an edge needs two: its nodes", kind = "bad-input")
+  }
+  chosen <- chosen_columns(frame, columns)
+  ends <- utils::head(chosen, 2L)
+  types <- vapply(seq_along(frame), function(at) type_of(frame[[at]], at %in% ends), "")
+  of_ends <- types[ends]
+  kind <- if (!length(of_ends) || any(of_ends %in% c("text", "none", "integer64"))) {
+    "text"
+  } else if (all(of_ends == "int32")) {
+    "int32"
+  } else {
+    "float64"
+  }
+  list(names = enc2utf8(names(frame)), types = types, kind = kind)
+}
+
+# Returns rows of a table for the engine, whose first has number `first`.
+part_of <- function(frame, form, rows, first) {
+  lapply(seq_along(form$types), function(at) {
+    type <- form$types[[at]]
+    if (type == "none") {
+      return(logical(length(rows)))
+    }
+    values <- frame[[at]][rows]
+    if (type == "text") as_text(values, names(frame)[[at]], first) else values
+  })
+}
+
+as_text <- function(values, name, first) {
+  values <- if (is.factor(values)) levels(values)[values] else as.character(values)
+  values <- enc2utf8(values)
+  valid <- validUTF8(values)
+  if (!all(valid)) {
+    refuse(
+      sprintf("row %.0f: column `%s` has text that is not UTF-8", first + which(!valid)[[1L]] - 1, name),
+      "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
+      kind = "bad-input"
+    )
+  }
+  values
+}
+
+of_arrow <- function(table, columns) {
+  if (!requireNamespace("arrow", quietly = TRUE)) {
+    refuse("a table of arrow needs the package arrow", "`install.packages(\"arrow\")`")
+  }
+  reader <- arrow_reader(table)
+  batch <- reader()
+  form <- form_of(if (is.null(batch)) arrow_empty(table) else batch, columns)
+  done <- 0
+  part <- function(first) {
+    while (!is.null(batch) && done >= nrow(batch)) {
+      batch <<- reader()
+      done <<- 0
+    }
+    if (is.null(batch)) {
+      return(list())
+    }
+    rows <- seq.int(done + 1, min(nrow(batch), done + PART_ROWS))
+    done <<- done + length(rows)
+    part_of(batch, form, rows, first)
+  }
+  c(form[c("names", "types", "kind")], list(paths = "-", part = part))
+}
+
+# Returns a function that returns the next batch of a table as a data frame, or NULL.
+arrow_reader <- function(table) {
+  reader <- arrow::as_record_batch_reader(table)
+  function() {
+    batch <- reader$read_next_batch()
+    if (!is.null(batch)) as.data.frame(batch)
+  }
+}
+
+arrow_empty <- function(table) {
+  as.data.frame(arrow::as_record_batch_reader(table)$schema$empty_table())
+}
+
+# Returns the source of edges between nodes that are numbered from 1. `weight` may be NULL. Nodes without edges get a loop
+# of weight 0, so that they are not lost.
+of_numbers <- function(source, target, weight, nodes) {
+  count <- length(source)
+  alone <- which(tabulate(c(source, target), length(nodes)) == 0L)
+  is_text <- is.character(nodes)
+  named <- function(numbers) if (is_text) nodes[numbers] else numbers
+  part <- function(first) {
+    if (first <= count) {
+      at <- seq.int(first, min(count, first + PART_ROWS - 1L))
+      return(list(named(source[at]), named(target[at]), if (is.null(weight)) rep(1, length(at)) else weight[at]))
+    }
+    at <- seq.int(first - count, length.out = max(0, min(PART_ROWS, length(alone) - (first - count) + 1)))
+    if (length(at)) list(named(alone[at]), named(alone[at]), numeric(length(at))) else list()
+  }
+  type <- if (is_text) "text" else "int32"
+  list(
+    paths = "-", names = c("source", "target", "weight"), types = c(type, type, "float64"), part = part, kind = type,
+    nodes = nodes
+  )
+}
+
+of_igraph <- function(graph) {
+  nodes <- igraph::V(graph)$name
+  nodes <- if (is.null(nodes)) seq_len(igraph::vcount(graph)) else enc2utf8(as.character(nodes))
+  check_nodes(nodes, "igraph::V(graph)$name <- make.unique(igraph::V(graph)$name)")
+  ends <- igraph::as_edgelist(graph, names = FALSE)
+  storage.mode(ends) <- "integer"
+  weight <- igraph::E(graph)$weight
+  of_numbers(ends[, 1L], ends[, 2L], if (!is.null(weight)) as.numeric(weight), nodes)
+}
+
+check_nodes <- function(nodes, hint) {
+  if (!length(nodes)) {
+    refuse("the graph has no nodes", "pass a graph with edges", kind = "bad-input")
+  }
+  twice <- anyDuplicated(nodes)
+  if (twice) {
+    refuse(paste0("two nodes have the name `", nodes[[twice]], "`"), paste0("rename them: `", hint, "`"), kind = "bad-input")
+  }
+}
+
+of_matrix <- function(matrix, is_directed, call) {
+  if (nrow(matrix) != ncol(matrix)) {
+    refuse(
+      sprintf("cannot read edges from a matrix of %d x %d: one of edges is square", nrow(matrix), ncol(matrix)),
+      paste(
+        "if columns are features of rows, pass similarities of the rows, such as `tcrossprod(matrix)`;",
+        "for a matrix with a row for each edge `as.data.frame(matrix)`"
+      ),
+      call = call
+    )
+  }
+  if (!requireNamespace("Matrix", quietly = TRUE)) {
+    refuse("a matrix needs the package Matrix", "`install.packages(\"Matrix\")`")
+  }
+  names <- rownames(matrix)
+  if (!is.null(names) && !is.null(colnames(matrix)) && !identical(names, colnames(matrix))) {
+    refuse("rows and columns of the matrix have different names", "give both the names of the nodes", call = call)
+  }
+  if (is.null(names)) names <- colnames(matrix)
+  nodes <- if (is.null(names)) seq_len(nrow(matrix)) else enc2utf8(names)
+  check_nodes(nodes, "rownames(matrix) <- colnames(matrix) <- make.unique(rownames(matrix))")
+  matrix <- as_columns(matrix)
+  target <- rep.int(seq_len(ncol(matrix)), diff(matrix@p))
+  source <- matrix@i + 1L
+  weight <- matrix@x
+  # Each pair of a symmetric matrix is one edge.
+  if (!is_directed && is_symmetric(matrix)) {
+    upper <- source <= target
+    source <- source[upper]
+    target <- target[upper]
+    weight <- weight[upper]
+  }
+  of_numbers(source, target, weight, nodes)
+}
+
+# Returns a matrix as a general one of doubles in compressed columns.
+as_columns <- function(matrix) {
+  for (class in c("CsparseMatrix", "generalMatrix", "dMatrix")) {
+    matrix <- methods::as(matrix, class)
+  }
+  matrix@Dimnames <- list(NULL, NULL)
+  matrix
+}
+
+is_symmetric <- function(matrix) {
+  turned <- Matrix::t(matrix)
+  identical(matrix@p, turned@p) && identical(matrix@i, turned@i) && identical(matrix@x, turned@x)
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(outcore)
+
+test_check("outcore")
