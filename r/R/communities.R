@@ -152,7 +152,7 @@ membership_of <- function(result) {
   frame <- as.data.frame(result)
   number <- frame$community + 1
   left_out <- which(is.na(number))
-  number[left_out] <- length(result) + seq_along(left_out)
+  number[left_out] <- max(0, number, na.rm = TRUE) + seq_along(left_out)
   setNames(number, frame$node)
 }
 

@@ -26,11 +26,14 @@ source_of <- function(edges, options, call = sys.call(-1L)) {
     of_matrix(edges, is_directed, call)
   } else if (inherits(edges, c("ArrowTabular", "RecordBatchReader", "Dataset", "arrow_dplyr_query"))) {
     of_arrow(edges, options$columns)
+  } else if (is.function(edges)) {
+    of_frames(edges, options$columns)
   } else {
     refuse(
       paste0("cannot read edges from an object of class `", class(edges)[[1L]], "`"),
       paste(
-        "pass paths, a data frame with a row for each edge, a graph of igraph, a square matrix, or a table of arrow;",
+        "pass paths, a data frame with a row for each edge, a graph of igraph, a square matrix, a table of arrow, or a",
+        "function that returns data frames;",
         if (inherits(edges, "dist")) {
           "turn distances into similarities of pairs, as a data frame of `from`, `to` and `weight`"
         } else {
@@ -118,52 +121,65 @@ part_of <- function(frame, form, rows, first) {
 
 as_text <- function(values, name, first) {
   values <- if (is.factor(values)) levels(values)[values] else as.character(values)
-  values <- enc2utf8(values)
-  valid <- validUTF8(values)
-  if (!all(valid)) {
+  # Text without a declared encoding is UTF-8, except where the system has another.
+  encoding <- Encoding(values)
+  native <- encoding == "unknown" & !l10n_info()[["Latin-1"]]
+  wrong <- encoding == "bytes" | (native & !validUTF8(values))
+  if (any(wrong)) {
     refuse(
-      sprintf("row %.0f: column `%s` has text that is not UTF-8", first + which(!valid)[[1L]] - 1, name),
+      sprintf("row %.0f: column `%s` has text that is not UTF-8", first + which(wrong)[[1L]] - 1, name),
       "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
       kind = "bad-input"
     )
   }
-  values
+  enc2utf8(values)
 }
 
 of_arrow <- function(table, columns) {
   if (!requireNamespace("arrow", quietly = TRUE)) {
     refuse("a table of arrow needs the package arrow", "`install.packages(\"arrow\")`")
   }
-  reader <- arrow_reader(table)
-  batch <- reader()
-  form <- form_of(if (is.null(batch)) arrow_empty(table) else batch, columns)
+  reader <- arrow::as_record_batch_reader(table)
+  of_frames(function() {
+    batch <- reader$read_next_batch()
+    if (!is.null(batch)) as.data.frame(batch)
+  }, columns)
+}
+
+# Returns the source of the data frames that a function returns one after the other, and then NULL.
+of_frames <- function(read, columns) {
+  frame <- checked_frame(read())
+  if (is.null(frame)) {
+    refuse("the input holds no edges", "the first call of the function returned NULL", kind = "bad-input")
+  }
+  form <- form_of(frame, columns)
   done <- 0
   part <- function(first) {
-    while (!is.null(batch) && done >= nrow(batch)) {
-      batch <<- reader()
+    while (!is.null(frame) && done >= nrow(frame)) {
+      frame <<- checked_frame(read(), form)
       done <<- 0
     }
-    if (is.null(batch)) {
+    if (is.null(frame)) {
       return(list())
     }
-    rows <- seq.int(done + 1, min(nrow(batch), done + PART_ROWS))
+    rows <- seq.int(done + 1, min(nrow(frame), done + PART_ROWS))
     done <<- done + length(rows)
-    part_of(batch, form, rows, first)
+    part_of(frame, form, rows, first)
   }
   c(form[c("names", "types", "kind")], list(paths = "-", part = part))
 }
 
-# Returns a function that returns the next batch of a table as a data frame, or NULL.
-arrow_reader <- function(table) {
-  reader <- arrow::as_record_batch_reader(table)
-  function() {
-    batch <- reader$read_next_batch()
-    if (!is.null(batch)) as.data.frame(batch)
+checked_frame <- function(frame, form = NULL) {
+  if (is.null(frame)) {
+    return(NULL)
   }
-}
-
-arrow_empty <- function(table) {
-  as.data.frame(arrow::as_record_batch_reader(table)$schema$empty_table())
+  if (!is.data.frame(frame)) {
+    refuse(paste0("the function returned an object of class `", class(frame)[[1L]], "`"), "return data frames, and then NULL")
+  }
+  if (!is.null(form) && !identical(enc2utf8(names(frame)), form$names)) {
+    refuse("two data frames of the function have different columns", "return the same columns each time", kind = "bad-input")
+  }
+  frame
 }
 
 # Returns the source of edges between nodes that are numbered from 1. `weight` may be NULL. Nodes without edges get a loop

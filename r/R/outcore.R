@@ -2,8 +2,8 @@
 #'
 #' @param edges Edges: paths of files (text, also compressed by gzip, zstd, bzip2 or xz; Matrix Market, GML, GraphML, Pajek
 #'   and others; Parquet or Arrow if the package was built with them), a graph of [outcore_build()], a data frame with a row
-#'   for each edge, a graph of igraph, a square matrix (of base R or the package Matrix), or a table, dataset or reader of
-#'   arrow. A data frame has columns for the two nodes and perhaps a weight, found by their names and types or given by
+#'   for each edge, a graph of igraph, a square matrix (of base R or the package Matrix), a table, dataset or reader of
+#'   arrow, or a function that returns data frames one after the other, and then NULL. A data frame has columns for the two nodes and perhaps a weight, found by their names and types or given by
 #'   `columns`; nodes are text, factors or whole numbers. Data of R are passed on in parts, and not turned into text.
 #' @param output Path of the file of communities: lines of node and community separated by a tab, or CSV, JSON lines, or a
 #'   tree of Infomap, by its ending. Without it, the result is held in R. With several values of `resolution` or

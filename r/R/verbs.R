@@ -30,18 +30,21 @@ print.outcore_graph <- function(x, ...) {
 
 #' Predict memory, disk and time
 #'
-#' @param edges Paths of files of edges, or a graph of [outcore_build()].
-#' @param ... Options of `outcore plan`, which are those of [outcore()], and `nodes_hint` and others: see
-#'   [outcore_options()].
+#' @param edges Paths of files of edges, or a graph of [outcore_build()]; or the number of edges, with that of `nodes`.
+#' @param ... Options of `outcore plan`, which are those of [outcore()], and `nodes`, `name_bytes` and `weighted` for a number
+#'   of edges: see `outcore_options("plan")`.
 #' @param memory Memory limit.
 #' @return The plan, as a list of class `outcore_plan`: its fields are those of `outcore plan --json`.
 #' @examples
 #' edges <- system.file("extdata", "karate.tsv", package = "outcore")
 #' outcore_plan(edges, memory = "1GiB")
+#' outcore_plan(1e9, nodes = 1e7, memory = "4GiB")
 #' @export
 outcore_plan <- function(edges, ..., memory = "50%") {
   options <- list(..., memory = memory)
-  plan <- run_command(c("plan", "--json"), as_options(options), paths_of(edges, "a plan"))
+  source <- NULL
+  if (is.numeric(edges)) options$edges <- edges else source <- paths_of(edges, "a plan")
+  plan <- run_command(c("plan", "--json"), as_options(options), source)
   structure(plan, class = "outcore_plan")
 }
 
@@ -56,7 +59,7 @@ paths_of <- function(edges, what, call = sys.call(-1L)) {
 
 #' Measure the quality of communities
 #'
-#' @param graph Edges as for [outcore()], or a graph of [outcore_build()].
+#' @param graph Paths of files of edges, or a graph of [outcore_build()].
 #' @param communities A result of [outcore()], or the path of a file of communities.
 #' @param ... Options of `outcore score`, such as `against = "truth.tsv"`: see [outcore_options()].
 #' @return A list of class `outcore_score`, with the modularity, the code length of the map equation and others: its fields
@@ -67,14 +70,14 @@ paths_of <- function(edges, what, call = sys.call(-1L)) {
 #' outcore_score(edges, found)
 #' @export
 outcore_score <- function(graph, communities, ...) {
-  options <- list(...)
-  source <- source_of(graph, options)
+  source <- paths_of(graph, "a score")
   if (!inherits(communities, "outcore_communities") && !is.character(communities)) {
     refuse("`communities` is neither a result nor the path of a file")
   }
   file <- if (is.character(communities)) path.expand(communities) else file_of(communities)
   source$paths <- c(source$paths, file)
-  structure(run_command(c("score", "--json"), as_options(options), source), class = "outcore_score")
+  score <- run_command(c("score", "--json"), as_options(list(...)), source)
+  structure(score, class = "outcore_score")
 }
 
 #' @export
@@ -86,7 +89,11 @@ print.outcore_score <- function(x, ...) {
 
 #' @export
 print.outcore_plan <- function(x, ...) {
-  utils::str(unclass(x), max.level = 2L, give.attr = FALSE)
+  line <- function(name, text) cat(sprintf("%-8s %s\n", name, text))
+  line("input", sprintf("%s edges, %s nodes", count_of(x$input$edge_count), count_of(x$input$node_count)))
+  line("memory", sprintf("%s of %s", bytes_of(x$peak_memory_bytes), trimws(bytes_of(x$limits$memory_bytes))))
+  line("disk", bytes_of(x$disk_bytes_most))
+  line("time", sprintf("about %s", format(round(as.difftime(x$seconds, units = "secs"), 1L))))
   invisible(x)
 }
 

@@ -39,6 +39,9 @@ static SEXP read_stability(SEXP a) { return checked(savvy_read_stability__ffi(a)
 SEXP savvy_read_groups__ffi(SEXP a, SEXP b);
 static SEXP read_groups(SEXP a, SEXP b) { return checked(savvy_read_groups__ffi(a, b)); }
 
+SEXP savvy_write_clusters__ffi(SEXP a, SEXP b, SEXP c);
+static SEXP write_clusters(SEXP a, SEXP b, SEXP c) { return checked(savvy_write_clusters__ffi(a, b, c)); }
+
 SEXP savvy_choose_columns__ffi(SEXP a, SEXP b);
 static SEXP choose_columns(SEXP a, SEXP b) { return checked(savvy_choose_columns__ffi(a, b)); }
 
@@ -66,6 +69,7 @@ static const R_CallMethodDef entries[] = {
     {"read_rows", (DL_FUNC)&read_rows, 3},
     {"read_stability", (DL_FUNC)&read_stability, 1},
     {"read_groups", (DL_FUNC)&read_groups, 2},
+    {"write_clusters", (DL_FUNC)&write_clusters, 3},
     {"choose_columns", (DL_FUNC)&choose_columns, 2},
     {"job_start", (DL_FUNC)&job_start, 4},
     {"job_wait", (DL_FUNC)&job_wait, 1},

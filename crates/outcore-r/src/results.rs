@@ -1,10 +1,14 @@
 //! Files of communities as vectors of R.
 
+use outcore::io::{Files, Writer};
 use outcore_bind::facts::Facts;
 use outcore_bind::results::{Communities, TEXT, groups, labels_of_rows, stability};
 use savvy::{
     OwnedIntegerSexp, OwnedListSexp, OwnedRealSexp, OwnedStringSexp, Sexp, savvy, savvy_err,
 };
+
+/// Buffer of the file that is written.
+const WRITE_BYTES: usize = 1 << 20;
 
 /// Returns the nodes and their communities in a file, in its order, as a list of two vectors. `rows` is the content of
 /// its lines: `node`, `community` or `pair`. `names` is the type of the names: `text`, `int32` or `float64`.
@@ -74,6 +78,29 @@ fn read_groups(path: &str, count: f64) -> savvy::Result<Sexp> {
     let found = groups(path.as_ref(), count as usize);
     let found = found.map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
     reals(&found.unwrap_or_default())?.into()
+}
+
+/// Writes the communities of `input` to `output` as ExoLabel does: numbered from 1, with a separator of its own.
+#[savvy]
+fn write_clusters(input: &str, output: &str, separator: &str) -> savvy::Result<()> {
+    let write = || -> outcore::Result<()> {
+        let mut reader = Communities::open(input.into(), "node", TEXT)?;
+        let files = Files::default();
+        let mut writer = Writer::create(&files, output.as_ref(), WRITE_BYTES, 1)?;
+        let mut lines = Vec::new();
+        while reader.advance()? {
+            for (name, community) in reader.pairs() {
+                lines.extend_from_slice(name);
+                lines.extend_from_slice(separator.as_bytes());
+                lines.extend_from_slice((community + 1).to_string().as_bytes());
+                lines.push(b'\n');
+            }
+            writer.write(&lines)?;
+            lines.clear();
+        }
+        writer.finish().map(drop)
+    };
+    write().map_err(|error| savvy_err!("{}", Facts::of(&error).json()))
 }
 
 fn integers(numbers: &[i64]) -> savvy::Result<OwnedIntegerSexp> {
