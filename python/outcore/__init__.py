@@ -5,10 +5,11 @@
 <Communities: 34 nodes in 4 communities, modularity 0.42>
 """
 
+from typing import TYPE_CHECKING, Any
+
 from outcore import tl
 from outcore._api import build, cluster, compare, export, plan, score
 from outcore._communities import Communities
-from outcore._estimator import Clusterer
 from outcore._graph import Graph, open_graph
 from outcore._outcore import __version__
 from outcore._progress import Progress
@@ -24,6 +25,9 @@ from outcore.errors import (
     OutcoreWarning,
     UsageError,
 )
+
+if TYPE_CHECKING:
+    from outcore._estimator import Clusterer
 
 __all__ = [
     "Clusterer",
@@ -53,3 +57,17 @@ __all__ = [
     "score",
     "tl",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator when it is used: scikit-learn takes longer than all else."""
+    if name == "Clusterer":
+        from outcore._estimator import Clusterer
+
+        globals()[name] = Clusterer
+        return Clusterer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -167,9 +167,11 @@ def cluster(
     edges : path, paths, Graph, table, matrix, graph or iterable
         Edge lists in files (text, also compressed, Parquet or Arrow; patterns such as ``"edges/*.parquet"``; addresses
         such as ``"s3://bucket/edges/*.parquet"`` and ``"https://host/edges.tsv.gz"``, given as `str`), a
-        :class:`Graph`, any table with ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a square `scipy.sparse`
-        or numpy matrix, a networkx or igraph graph, or an iterable of tables or of ``(source, target)`` or
-        ``(source, target, weight)``. Streams are read once and not held in memory.
+        :class:`Graph`, any table with ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a query of polars or a
+        dataset of pyarrow, a square `scipy.sparse` or numpy matrix, a numpy array with a row of two or three whole
+        numbers for each edge (of other numbers with `columns`), the connectivities of an AnnData object or of an
+        ``.h5ad`` file (see :mod:`outcore.tl`), a networkx or igraph graph, or an iterable of tables or of
+        ``(source, target)`` or ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
         such as ``.csv`` or ``.parquet``, or a file of Infomap if it ends in ``.tree``, ``.ftree`` or ``.clu``. By
@@ -428,7 +430,7 @@ def _result(path: str, report: dict[str, Any], nodes: Nodes, owned: str | None) 
     if "summary" in found:
         found["summary"] = moved(found["summary"])
     communities = Communities(path, Report({**report, "output": path}), nodes)
-    weakref.finalize(communities, shutil.rmtree, own, ignore_errors=True)
+    communities._own(own)
     return communities
 
 

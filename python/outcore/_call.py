@@ -59,6 +59,8 @@ def call(
 ) -> dict[str, Any]:
     """Run a command of the engine and return its report; a graph that it builds records the order of the nodes."""
     shown, listener = listen(progress)
+    if edges and edges.has_columns:
+        options = {**options, "columns": None}
     inputs = ["--", *edges.paths] if edges else []
     table = edges.table if edges else None
     names = edges.nodes.recorded() if edges and table is not None else None

@@ -45,6 +45,12 @@ def _format_of(path: str) -> str:
     return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
 
 
+def _content(path: str) -> bytes:
+    """Return the bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def _numbers(values: Iterator[float | None], name: str) -> npt.NDArray[np.float64]:
     """Return the values of a column that every row has."""
     import numpy as np
@@ -114,7 +120,8 @@ class Communities:
     Attributes
     ----------
     path : str
-        Path of the file. Unless requested by ``output``, the file is removed together with this object.
+        Path of the file. Unless requested by ``output``, the file is removed together with this object, and a pickled
+        object holds its content.
     report : Report
         Report of the job; empty if the file was opened by its path.
 
@@ -127,6 +134,9 @@ class Communities:
     >>> dict(opened) == dict(found), opened["1"], len(opened), opened.community_count
     (True, 1, 34, 4)
     """
+
+    #: Directory that is removed together with this object; None if the file was asked for by its path.
+    _owned: str | None = None
 
     def __init__(
         self,
@@ -144,6 +154,46 @@ class Communities:
         if report is None:
             # An error about the form of the file belongs here, not to the first use.
             _outcore.read_communities(self.path, rows, "text")
+
+    def _own(self, directory: str) -> None:
+        """Remove a directory with the files of the result together with this object."""
+        self._owned = directory
+        weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process needs: temporary files themselves, and the paths of others."""
+        report = json.loads(json.dumps(self.report.to_dict())) if self.report else {}
+        state = {"path": os.path.abspath(self.path), "report": report, "nodes": self._nodes, "rows": self._form}
+        if self._owned is not None:
+            names = sorted(os.listdir(self._owned))
+            state["files"] = {name: _content(os.path.join(self._owned, name)) for name in names if name[0] != "."}
+            state["owned"] = os.path.abspath(self._owned)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the result; temporary files go to a directory of its own."""
+        path, report = state["path"], state["report"]
+        directory = None
+        if "files" in state:
+            directory = tempfile.mkdtemp(prefix="outcore-")
+            for name, content in state["files"].items():
+                with open(os.path.join(directory, name), "wb") as file:
+                    file.write(content)
+
+            def moved(file: str) -> str:
+                is_own = os.path.dirname(os.path.abspath(file)) == state["owned"]
+                return os.path.join(str(directory), os.path.basename(file)) if is_own else file
+
+            path = moved(path)
+            if report:
+                report["output"] = path
+                if "summary" in report["communities"]:
+                    report["communities"]["summary"] = moved(report["communities"]["summary"])
+        try:
+            Communities.__init__(self, path, Report(report) if report else None, state["nodes"], rows=state["rows"])
+        finally:
+            if directory is not None:
+                self._own(directory)
 
     @property
     def node_count(self) -> int:
@@ -208,7 +258,8 @@ class Communities:
     def labels(self) -> npt.NDArray[np.int64]:
         """Community of every node, 8 bytes per node.
 
-        For a matrix, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number `i`. A label
+        For a matrix or for cells, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number
+        `i`. A label
         is -1 where `min_size` left out the node. A graph on disk that was made of such a source records that its names
         are row numbers. For other sources, labels have the order of the file.
 
@@ -678,17 +729,46 @@ class Communities:
         # Numbers taken from an earlier result by `match` may have gaps.
         return [groups[community] for community in sorted(groups)]
 
+    def to_lists(self, level: int = 0) -> list[list[Any]]:
+        """Return the communities as lists of nodes, the largest first, each in the order of the file.
+
+        Other libraries take them, such as ``cdlib.NodeClustering(communities.to_lists(), graph, "outcore")``. `level`
+        selects the groups of that level of `levels`.
+
+        Examples
+        --------
+        >>> import outcore
+        >>> outcore.cluster([("a", "b"), ("b", "c"), ("x", "y")], method="components").to_lists()
+        [['a', 'b', 'c'], ['x', 'y']]
+        """
+        groups: dict[int, list[Any]] = {}
+        for node, community in self._on_level(level):
+            groups.setdefault(community, []).append(node)
+        # Numbers taken from an earlier result by `match` may have gaps.
+        return [groups[community] for community in sorted(groups)]
+
     def to_igraph(self, graph: Any, level: int = 0) -> Any:
         """Return the communities of an igraph graph as a ``VertexClustering``.
 
         `level` selects the groups of that level of `levels`.
+
+        Raises
+        ------
+        ValueError
+            If a vertex has no community, because `min_size` left it out.
         """
         import igraph
 
         has_names = "name" in graph.vs.attributes()
         names = graph.vs["name"] if has_names else range(graph.vcount())
         found = {str(node): group for node, group in self._on_level(level)}
-        return igraph.VertexClustering(graph, [found[str(name)] for name in names])
+        membership = [found.get(str(name), -1) for name in names]
+        if -1 in membership:
+            raise ValueError(
+                f"vertex `{names[membership.index(-1)]}` has no community, but igraph gives one to each: "
+                'use `outcore.cluster(..., small="singletons")`'
+            )
+        return igraph.VertexClustering(graph, membership)
 
     def __repr__(self) -> str:
         if not self.report:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from outcore.errors import OutcoreWarning
+from outcore.errors import OutcoreWarning, with_keywords
 
 __all__ = ["Progress", "ProgressOption"]
 
@@ -63,7 +63,7 @@ class Listener:
         """Handle one event."""
         if event == "warning":
             if self._warn:
-                warnings.warn(text, OutcoreWarning, stacklevel=5)
+                warnings.warn(with_keywords(text), OutcoreWarning, stacklevel=5)
             return
         if self._state.is_done and event != "begin":
             # Ignore work between two stages.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import isnan
 from numbers import Integral
@@ -85,12 +85,19 @@ def recorded_rows(names: object) -> range | None:
 
 @dataclass(frozen=True)
 class Edges:
-    """Source of edges in the form that the engine reads."""
+    """Source of edges in the form that the engine reads.
+
+    Attributes
+    ----------
+    has_columns : bool
+        Whether the columns of the caller have been chosen, so that the engine has nothing to choose.
+    """
 
     paths: list[str]
     table: object | None = None
     failure: _outcore.Failure | None = None
     nodes: Nodes = field(default_factory=Nodes)
+    has_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,8 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
     # Views of AnnData, and other classes of users, are subclasses of those of the libraries.
     packages = [one.__module__.partition(".")[0] for one in type(edges).__mro__]
     package = next((one for one in packages if one in _LIBRARIES), "")
+    if package == "numpy" and not two_mode and _is_list_of_edges(edges, columns):
+        return replace(_of_batches(_array_batches(edges, columns), Nodes("int64")), has_columns=True)
     if package in ("scipy", "numpy"):
         rows = _rows_of(edges, two_mode=two_mode)
         if two_mode:
@@ -144,12 +153,12 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
         has_names = "name" in edges.vs.attributes()
         nodes = Nodes("int64", _distinct(edges.vs["name"] if has_names else range(edges.vcount())))
         return _of_batches(_igraph_batches(edges, nodes), nodes)
+    edges = _readable(edges, packages)
     if hasattr(edges, "__arrow_c_stream__"):
         if package == "pandas" and columns is None:
             _refuse_matrix(edges)
         if package == "pandas" and getattr(edges, "ndim", 0) == 2 and not len(edges):
-            # Columns of objects have no type without rows; the engine says what is missing.
-            edges = edges.astype({name: "string" for name, kind in edges.dtypes.items() if kind.kind == "O"})
+            edges = _typed(edges)
         try:
             table = _outcore.table_batches(edges)
         except ValueError as error:
@@ -163,6 +172,27 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
     if isinstance(edges, Iterable):
         return _of_iterable(edges, columns)
     raise _unusable(edges)
+
+
+def _readable(edges: Any, packages: Sequence[str]) -> Any:
+    """Return a table that is read in batches: of a query of polars its result, of a dataset of pyarrow its rows."""
+    if "polars" in packages and hasattr(edges, "collect"):
+        if hasattr(edges, "collect_batches"):
+            batches = iter(edges.collect_batches(maintain_order=True))
+            first = next(batches, None)
+            # Without rows, only the whole result has columns.
+            return edges.collect() if first is None else chain([first], batches)
+        return edges.collect()
+    if "pyarrow" in packages and not hasattr(edges, "__arrow_c_stream__"):
+        scanner = edges.scanner() if hasattr(edges, "scanner") else edges
+        return scanner.to_reader() if hasattr(scanner, "to_reader") else edges
+    return edges
+
+
+def _typed(frame: Any) -> Any:
+    """Return a data frame without rows whose first columns are names: without rows, they have no type of their own."""
+    objects = [name for name, kind in frame.dtypes.items() if kind.kind == "O"]
+    return frame.astype(dict.fromkeys(objects or frame.columns[:2], "string"))
 
 
 def _unusable(edges: object) -> BaseException:
@@ -322,13 +352,62 @@ def _are_integers(names: Sequence[Any]) -> bool:
     return bool(min(names) >= -(1 << 63) and max(names) < 1 << 63)
 
 
+def _is_list_of_edges(array: Any, columns: str | Sequence[str | int] | None) -> bool:
+    """Return whether an array has a row for each edge, and not for each node.
+
+    The caller has said so by `columns`, or the rows are two or three whole numbers; other numbers may be coordinates.
+    """
+    if array.ndim != 2:
+        return False
+    rows, width = array.shape
+    return columns is not None or (width in (2, 3) and rows != width and array.dtype.kind in "iu" and rows > 0)
+
+
+def _array_batches(
+    array: Any, columns: str | Sequence[str | int] | None
+) -> Iterator[tuple[bytes, bytes, bytes | None]]:
+    """Yield the rows of an array of edges in batches."""
+    import numpy as np
+
+    width = array.shape[1]
+    if isinstance(columns, str):
+        columns = columns.split(",")
+    numbers = (
+        list(range(1, width + 1)) if columns is None else [int(one) if str(one).isdigit() else 0 for one in columns]
+    )
+    if len(numbers) not in (2, 3) or not all(1 <= number <= width for number in numbers):
+        raise _made(
+            {
+                "kind": "usage",
+                "message": f"`columns={columns!r}` does not select columns of an array of {width}",
+                "hint": "use the numbers of the source, the target and optionally the weight, from 1: `columns=(1, 2)`",
+            }
+        )
+    if not len(array):
+        raise _refused("the input holds no edges", "an edge is a row with two names and an optional weight")
+    for at in range(0, len(array), BATCH_EDGES):
+        parts = [array[at : at + BATCH_EDGES, number - 1] for number in numbers]
+        ends = []
+        for part in parts[:2]:
+            with np.errstate(invalid="ignore"):
+                names = part.astype(np.int64) if part.dtype.kind in "biuf" else None
+            if names is None or (names != part).any():
+                raise _refused(
+                    f"the array holds names that are not whole numbers of 64 bits: `{array.dtype}`",
+                    "pass a table or an iterable of tuples, whose names may be text",
+                )
+            ends.append(names.tobytes())
+        yield ends[0], ends[1], parts[2].astype(np.float64).tobytes() if len(parts) == 3 else None
+
+
 def _rows_of(matrix: Any, *, two_mode: bool) -> Any:
     """Return a matrix in compressed sparse row format, square unless its rows and columns are nodes of two kinds."""
     if getattr(matrix, "ndim", 0) != 2:
         raise _unusable(matrix)
     rows, columns = matrix.shape
     if rows != columns and not two_mode:
-        pairs = "; `map(tuple, matrix)` passes its rows as edges" if columns in (2, 3) else ""
+        numbers = ", ".join(map(str, range(1, columns + 1)))
+        pairs = f"; `columns=({numbers})` if its rows are edges" if columns in (2, 3) else ""
         raise _made(
             {
                 "kind": "usage",

@@ -5,6 +5,7 @@ Every exception is an :class:`Error` or, for an interruption, an :class:`Interru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -43,6 +44,28 @@ def as_keywords(text: Text) -> str:
         return f"{name}={value}" if is_number else f'{name}="{value}"'
 
     return _spelled(text, lambda options: ", ".join(keyword(*option) for option in options))
+
+
+#: Options of the command in a text, as in `--memory 4GiB`.
+_OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
+
+
+def with_keywords(text: str) -> str:
+    """Return a text of the command, such as a warning, with its options as keywords."""
+
+    def spelled(found: re.Match[str]) -> str:
+        options: list[tuple[str, str | None]] = []
+        for word in found[1].split():
+            if word.startswith("--"):
+                name, _, value = word[2:].partition("=")
+                options.append((name, value or None))
+            elif options[-1][1] is None:
+                options[-1] = options[-1][0], word
+            else:
+                return found[0]
+        return as_keywords([options])
+
+    return _OPTIONS.sub(spelled, text)
 
 
 def as_arguments(text: Text) -> str:

@@ -88,6 +88,7 @@ FINDS: dict[str, tuple[Callable[[], Any], str]] = {
         NUMBERED,
     ),
     "polars": (lambda: pl.DataFrame({"source": SOURCES, "target": TARGETS}), FOUND),
+    "query of polars": (lambda: pl.LazyFrame({"source": SOURCES, "target": TARGETS}), FOUND),
     "table": (lambda: table(weight=WEIGHTS), FOUND),
     "table with zeros in a name": (lambda: pa.table({"source": ["a\0"], "target": ["b"]}), "a\0 b"),
     "tuples": (lambda: PAIRS, FOUND),
@@ -169,7 +170,7 @@ REFUSES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "is a table of nodes",
     ),
     "column of a data frame": (lambda: pd.Series(SOURCES), UsageError, USAGE),
-    "lazy frame": (lambda: pl.LazyFrame({"source": SOURCES}), UsageError, USAGE),
+    "query of one column": (lambda: pl.LazyFrame({"source": SOURCES}), InputError, "1 columns"),
     "polars with a null": (
         lambda: pl.DataFrame({"source": ["a", None], "target": ["b", "c"]}),
         InputError,

@@ -143,3 +143,24 @@ def test_the_command_comes_with_the_package(karate: Path) -> None:
     if os.name == "posix":
         # Background jobs of a shell start with SIGINT ignored.
         assert signal.getsignal(signal.SIGINT) is not signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a larger `--resolution` gives smaller ones", "a larger `resolution` gives smaller ones"),
+        ("`--method map-equation` does not", '`method="map-equation"` does not'),
+        ("use `--trials 5` or `--max-size=10`", "use `trials=5` or `max_size=10`"),
+        ("use `--format lines --header yes`", 'use `format="lines", header="yes"`'),
+        ("`--rejects bad file.tsv` has more words", "`--rejects bad file.tsv` has more words"),
+        ("the file `a--b` and `outcore build`", "the file `a--b` and `outcore build`"),
+    ],
+)
+def test_warnings_have_the_keywords_of_python(text: str, expected: str) -> None:
+    assert outcore.errors.with_keywords(text) == expected
+
+
+def test_a_warning_names_a_keyword(own_directory: Path) -> None:
+    star = [("hub", f"node {at}") for at in range(20)]
+    with pytest.warns(outcore.OutcoreWarning, match='`method="map-equation"` does not .* `max_size` sets a limit'):
+        outcore.cluster(star, method="label-propagation")

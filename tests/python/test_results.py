@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 from pathlib import Path
 
+import igraph
 import numpy as np
 import outcore
 import polars as pl
@@ -308,3 +311,52 @@ def test_a_plan_is_compared_with_a_cluster(karate: Path) -> None:
     for wrong in ({"workers": 0}, {"cores": -1}, {"memory": "much"}, {"memory": 0}):
         with pytest.raises(outcore.UsageError):
             outcore.spark.plan(local, **{"workers": 4, "cores": 8, "memory": "32GiB", **wrong})
+
+
+def test_a_result_is_pickled_with_its_temporary_files(karate: Path, own_directory: Path) -> None:
+    found = outcore.cluster(karate, method="modularity", summary=True, stability=True)
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), copy.copy(found)):
+        assert copied.path != found.path and dict(copied) == dict(found)
+        assert copied["33"] == found["33"] and copied.report["communities"]["modularity"] == found._found["modularity"]
+        assert copied.stability.tolist() == found.stability.tolist()
+        assert copied.summary().equals(found.summary())
+    state = pickle.dumps(found)
+    del found
+    gc.collect()
+    again = pickle.loads(state)
+    assert len(again) == 34 and len(again.members(0)) == 12
+    directory = Path(again.path).parent
+    del again
+    gc.collect()
+    assert not directory.exists()
+    matrix = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+    of_matrix = outcore.cluster(matrix, method="components")
+    assert pickle.loads(pickle.dumps(of_matrix)).labels.tolist() == [0, 1, 0]
+
+
+def test_a_result_in_a_file_is_pickled_by_its_path(karate: Path, own_directory: Path) -> None:
+    found = outcore.cluster(karate, output="found.tsv", summary="summary.tsv")
+    opened = outcore.Communities("found.tsv")
+    state, of_opened = pickle.dumps(found), pickle.dumps(opened)
+    assert len(state) < 20_000 and str(own_directory / "found.tsv").encode() in state
+    for one in (state, of_opened):
+        assert dict(pickle.loads(one)) == dict(found)
+    assert pickle.loads(of_opened).node_count == 34
+    Path("found.tsv").unlink()
+    for one in (state, of_opened):
+        with pytest.raises(outcore.FileError, match=r"found\.tsv"):
+            dict(pickle.loads(one))
+
+
+def test_communities_are_lists_and_clusterings(karate: Path, own_directory: Path) -> None:
+    found = outcore.cluster(karate, method="modularity", levels=True)
+    lists = found.to_lists()
+    assert [len(nodes) for nodes in lists] == found.sizes().tolist()
+    assert lists[0] == found.members(0)
+    assert sorted(node for nodes in found.to_lists(level=1) for node in nodes) == sorted(dict(found))
+    club = igraph.Graph.Famous("Zachary")
+    large = outcore.cluster(club, method="modularity", min_size=6)
+    with pytest.raises(ValueError, match=r"has no community.*small=\"singletons\""):
+        large.to_igraph(club)
+    small = outcore.cluster(club, method="modularity", min_size=6, small="singletons").to_igraph(club)
+    assert len(small) == 3 + 5

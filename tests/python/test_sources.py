@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import igraph
 import networkx
 import numpy as np
@@ -14,6 +15,7 @@ import outcore
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
@@ -80,6 +82,11 @@ SOURCES: dict[str, Callable[[list[Edge]], Any]] = {
     "pandas": lambda edges: table_of(edges).to_pandas(),
     "pandas integers": lambda edges: integers_of(edges).to_pandas(),
     "polars": lambda edges: pl.DataFrame(table_of(edges)),
+    "polars query": lambda edges: pl.DataFrame(table_of(edges)).lazy().with_columns(pl.col("weight") * 1),
+    "polars query of a file": lambda edges: pl.scan_parquet(parquet(edges)),
+    "pyarrow dataset": lambda edges: pa.dataset.dataset(parquet(edges)),
+    "pyarrow scanner": lambda edges: pa.dataset.dataset(parquet(edges)).scanner(batch_size=999),
+    "DuckDB": lambda edges: duckdb.sql(f"select * from '{parquet(edges)}'"),
     "tuples": iter,
 }
 
@@ -112,6 +119,66 @@ def matrix(edges: list[Edge], kind: str, symmetric: bool) -> Any:
     rows, columns, weights = zip(*((int(a), int(b), w) for a, b, w in edges), strict=True)
     upper = scipy.sparse.coo_array((weights, (rows, columns)), shape=(2000, 2000))
     return (upper + upper.T if symmetric else upper).asformat(kind)
+
+
+def test_arrays_of_edges_are_recognized_if_nothing_else_is_meant(edges: list[Edge]) -> None:
+    table = np.array([(int(a), int(b), w) for a, b, w in edges])
+    expected = outcore.cluster(write_text(edges, Path("expected.tsv")))
+    for columns in ((1, 2, 3), "1,2,3", ("1", "2", "3")):
+        found = outcore.cluster(table, columns=columns)
+        assert Path(found.path).read_bytes() == Path(expected.path).read_bytes()
+    swapped = outcore.cluster(table[:, [2, 1, 0]], columns=(3, 2, 1))
+    assert Path(swapped.path).read_bytes() == Path(expected.path).read_bytes()
+    assert {type(node) for node, _ in found} == {int}
+    pairs = table[:, :2].astype(np.int32)
+    without = outcore.cluster(write_text([(a, b, 1.0) for a, b, _ in edges], Path("pairs.tsv")))
+    assert Path(outcore.cluster(pairs).path).read_bytes() == Path(without.path).read_bytes()
+    triples = np.array([[1, 2, 5], [2, 3, 1], [7, 8, 2], [8, 9, 1]])
+    assert dict(outcore.cluster(triples, method="components")) == {1: 0, 2: 0, 3: 0, 7: 1, 8: 1, 9: 1}
+    # Two rows of two are a matrix, unless columns are named.
+    square = np.array([[0, 1], [1, 2]])
+    assert len(outcore.cluster(square, method="components")) == 2
+    assert len(outcore.cluster(square, method="components", columns=(1, 2))) == 3
+
+
+@pytest.mark.parametrize(
+    ("array", "columns", "message"),
+    [
+        (np.ones((5, 3)), None, r"matrix of 5 x 3.*\n.*`columns=\(1, 2, 3\)` if its rows are edges"),
+        (np.array([[0.5, 1]] * 3), (1, 2), "not whole numbers"),
+        (np.array([[np.nan, 1]] * 3), (1, 2), "not whole numbers"),
+        (np.array([[1 << 63, 1]] * 3, dtype=np.uint64), (1, 2), "not whole numbers of 64 bits"),
+        (np.array([["a", "b"]] * 3), (1, 2), "not whole numbers"),
+        (np.ones((5, 3)), (1, 4), r"`columns=\(1, 4\)` does not select"),
+        (np.ones((5, 3)), ("a", "b"), "does not select"),
+        (np.ones((5, 3)), (1,), "does not select"),
+        (np.ones((0, 2)), (1, 2), "holds no edges"),
+        (np.array([[0, 1, -1]] * 4), None, "weight is negative"),
+    ],
+)
+def test_other_arrays_are_refused(array: Any, columns: Any, message: str, own_directory: Path) -> None:
+    with pytest.raises(outcore.Error, match=message):
+        outcore.cluster(array, columns=columns)
+    assert not list(own_directory.iterdir())
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        pd.DataFrame({"source": [], "target": []}),
+        pd.DataFrame({"a": [1], "b": [2]}).iloc[:0],
+        pd.DataFrame({"source": ["a"], "target": ["b"], "weight": [1.0]}).iloc[:0],
+        pl.DataFrame({"source": ["a"], "target": ["b"]}).clear(),
+        pl.LazyFrame({"source": ["a"], "target": ["b"]}).filter(pl.col("source") == "c"),
+        pa.table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())}),
+        pa.dataset.dataset(pa.table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())})),
+    ],
+    ids=lambda nothing: f"{type(nothing).__name__} of {getattr(nothing, 'shape', '')}",
+)
+def test_tables_without_rows_hold_no_edges(nothing: Any, own_directory: Path) -> None:
+    with pytest.raises(outcore.InputError, match="the input holds no edges"):
+        outcore.cluster(nothing)
+    assert not list(own_directory.iterdir())
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
