@@ -20,9 +20,10 @@ respelled <- function(text) {
   found <- gregexpr("`--[a-z][a-z-]*([ =][^`]*)?`", text)
   regmatches(text, found) <- lapply(regmatches(text, found), function(options) {
     vapply(options, function(option) {
-      words <- substring(option, 4L, nchar(option) - 1L)
+      words <- strsplit(substring(option, 4L, nchar(option) - 1L), " --", fixed = TRUE)[[1L]]
       value <- sub("^[a-z-]+[ =]?", "", words)
-      paste0("`", as_argument(sub("[ =].*", "", words), if (nzchar(value)) value), "`")
+      arguments <- Map(as_argument, sub("[ =].*", "", words), ifelse(nzchar(value), value, list(NULL)))
+      paste0("`", paste(arguments, collapse = ", "), "`")
     }, "")
   })
   text

@@ -58,10 +58,10 @@ mod sample;
 mod sink;
 mod source;
 mod stream;
-#[cfg(feature = "tables")]
+#[cfg(feature = "streams")]
 mod table;
-#[cfg(not(feature = "tables"))]
-#[path = "table/absent.rs"]
+#[cfg(not(feature = "streams"))]
+#[path = "table/none.rs"]
 mod table;
 #[cfg(test)]
 mod tests;

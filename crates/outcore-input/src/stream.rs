@@ -1,15 +1,15 @@
 //! Table of the caller, which may take the place of a file.
 
-#[cfg(feature = "tables")]
-pub use with_tables::TableStream;
+#[cfg(feature = "streams")]
+pub use with_streams::TableStream;
 
-/// Table that the caller has in memory; impossible without the feature `tables`.
-#[cfg(not(feature = "tables"))]
+/// Table that the caller has in memory; impossible without the feature `streams`.
+#[cfg(not(feature = "streams"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableStream {}
 
-#[cfg(feature = "tables")]
-mod with_tables {
+#[cfg(feature = "streams")]
+mod with_streams {
     use arrow_array::RecordBatchReader;
     use arrow_schema::Schema;
     use std::fmt;

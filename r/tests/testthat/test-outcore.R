@@ -70,6 +70,12 @@ test_that("errors are conditions with their place and a hint in the words of R",
   expect_error(outcore(karate, initial = data.frame(1)), "write a data frame to a file first")
 })
 
+test_that("options in sentences are spelled as arguments", {
+  spelled <- outcore:::respelled("use `--duplicates max --normalize self-score` or `--min-weight=2`, not `a`")
+  expect_identical(spelled, "use `duplicates = \"max\", normalize = \"self-score\"` or `min_weight = 2`, not `a`")
+  expect_identical(outcore:::respelled("a larger `--resolution`"), "a larger `resolution`")
+})
+
 test_that("warnings are warnings of R, and may become errors", {
   edges <- data.frame(from = c("a", "b", "c", "x"), to = c("b", "c", "a", "y"))
   expect_warning(outcore(edges, method = "modularity"), "a larger `resolution`", class = "outcore_warning")

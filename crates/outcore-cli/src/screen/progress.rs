@@ -52,6 +52,7 @@ impl Terminal {
         }
     }
 
+    #[cfg(feature = "lab")]
     /// Returns whether the user asked for everything.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose

@@ -1,21 +1,23 @@
-//! Replacement of `table` for an engine without the feature `tables`: recognizes tables, and refuses them.
+//! Replacement of `files` for an engine without the feature `tables`: recognizes tables, and refuses them.
 
-use super::decompress::Input;
-use super::fault::bad_input;
-use super::options::InputOptions;
-use super::sink::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC};
-use super::source::EdgeSource;
-use super::stream::TableStream;
+use crate::decompress::Input;
+use crate::fault::bad_input;
+use crate::options::InputOptions;
+use crate::sink::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC};
+use crate::source::EdgeSource;
 use outcore_io::Files;
 use outcore_io::error::Result;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "streams")]
+pub(super) use no_file::FileTable;
+
 /// Refuses `path`, whose first bytes are those of a table.
 ///
 /// # Errors
 /// `BadInput`.
-pub(super) fn detect(
+pub(crate) fn detect(
     _: &Files,
     path: &Path,
     input: &mut Input,
@@ -28,9 +30,50 @@ pub(super) fn detect(
         .hint("build it with `--features tables`, or write the table as text first"))
 }
 
-pub(super) fn of_stream(stream: &TableStream, _: &InputOptions) -> Result<Arc<dyn EdgeSource>> {
-    match *stream {}
-}
+#[cfg(feature = "streams")]
+mod no_file {
+    use super::super::TableReader;
+    use crate::decompress::Input;
+    use crate::sink::{Progress, Sink};
+    use arrow_schema::Schema;
+    use outcore_io::Files;
+    use outcore_io::error::Result;
+    use std::path::Path;
+    use std::sync::Arc;
 
-/// Does nothing, as there are no decoders of tables.
-pub fn silence_decoders() {}
+    /// Rows of a file; there are none.
+    #[derive(Clone)]
+    pub(in crate::table) enum FileTable {}
+
+    impl FileTable {
+        pub(in crate::table) fn name(&self) -> &'static str {
+            match *self {}
+        }
+
+        pub(in crate::table) fn held_bytes(&self) -> u64 {
+            match *self {}
+        }
+
+        pub(in crate::table) fn row_count(&self) -> Option<u64> {
+            match *self {}
+        }
+
+        pub(in crate::table) fn schema(
+            &self,
+            _: &Files,
+            _: &Path,
+            _: &mut Input,
+        ) -> Result<Arc<Schema>> {
+            match *self {}
+        }
+
+        pub(in crate::table) fn read(
+            &self,
+            _: &TableReader<'_>,
+            _: Option<Input>,
+            _: Sink<'_>,
+        ) -> Progress {
+            match *self {}
+        }
+    }
+}

@@ -12,9 +12,18 @@
 //! of two short names and a weight.
 
 mod columns;
+#[cfg(feature = "tables")]
+mod files;
+#[cfg(not(feature = "tables"))]
+#[path = "absent.rs"]
+mod files;
+#[cfg(feature = "tables")]
 mod ipc;
+#[cfg(feature = "tables")]
 mod parquet;
 mod values;
+
+pub(crate) use files::detect;
 
 use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use super::decompress::Input;
@@ -26,15 +35,13 @@ use super::format::understood::{self, Roles};
 use super::format::{check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
-use super::sink::{
-    ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink,
-    is_whole,
-};
+use super::sink::{Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink, is_whole};
 use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use super::stream::TableStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
 use columns::Columns;
+use files::FileTable;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::Files;
 use outcore_io::error::opt::{IGNORE_WEIGHTS, ON_BAD_LINE};
@@ -47,8 +54,7 @@ use std::sync::Arc;
 /// Where the rows of a table are.
 #[derive(Clone)]
 enum TableKind {
-    Parquet { plan: parquet::DecodePlan, row_count: u64 },
-    ArrowIpc { held_bytes: u64 },
+    File(FileTable),
     Stream(TableStream),
 }
 
@@ -65,39 +71,6 @@ struct TableFormat {
     roles: String,
     transform: WeightTransform,
     rows: Rows,
-}
-
-/// Detects the format of `path`, whose first bytes are those of a table.
-///
-/// # Errors
-/// `BadInput` for a damaged file, or if its columns cannot be used.
-pub(crate) fn detect(
-    files: &Files,
-    path: &Path,
-    input: &mut Input,
-    options: &InputOptions,
-    room: DecodeRoom,
-) -> Result<Arc<dyn EdgeSource>> {
-    let is_compressed = input.is_compressed();
-    if !input.peek(ARROW_MAGIC.len())?.0.starts_with(PARQUET_MAGIC) {
-        let beginning = ipc::Beginning::peek(input, path)?;
-        let schema = beginning.schema(input, path)?;
-        let kind = || {
-            let held_bytes = ipc::held_bytes(files, path, input, &beginning)?;
-            Ok(TableKind::ArrowIpc { held_bytes })
-        };
-        return TableFormat::of(&schema, path, options, |_| kind());
-    }
-    if is_compressed || !files.is_regular(path) {
-        let message =
-            "is Parquet, which is read from its end: it must be a file, not compressed as a whole";
-        return Err(bad_input(path, message).hint("write it to a file, or unpack it, first"));
-    }
-    let opened = parquet::ParquetFile::open(files, path)?;
-    TableFormat::of(&opened.schema(), path, options, |projection| {
-        let plan = opened.plan(projection, room.workers, room.bytes)?;
-        Ok(TableKind::Parquet { plan, row_count: opened.row_count() })
-    })
 }
 
 /// Returns the source of a stream.
@@ -147,8 +120,8 @@ impl TableFormat {
     /// Returns the number of rows, if the file declares it.
     fn row_count(&self) -> Option<u64> {
         match self.kind {
-            TableKind::Parquet { row_count, .. } => Some(row_count),
-            _ => None,
+            TableKind::File(ref file) => file.row_count(),
+            TableKind::Stream(_) => None,
         }
     }
 }
@@ -161,8 +134,7 @@ fn projection(columns: &[(usize, String)]) -> Vec<usize> {
 impl EdgeSource for TableFormat {
     fn facts(&self) -> SourceFacts {
         let (name, held_bytes) = match &self.kind {
-            TableKind::Parquet { plan, .. } => ("Parquet", plan.held_bytes),
-            TableKind::ArrowIpc { held_bytes } => ("Arrow IPC", *held_bytes),
+            TableKind::File(file) => (file.name(), file.held_bytes()),
             TableKind::Stream(_) => ("Arrow", 0),
         };
         let is_of_nodes = self.rows == Rows::Nodes;
@@ -190,10 +162,8 @@ impl EdgeSource for TableFormat {
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Vec<ColumnUse>> {
-        let schema = match self.kind {
-            TableKind::Parquet { .. } => parquet::ParquetFile::open(files, path)?.schema(),
-            _ => Arc::new(ipc::Beginning::peek(input, path)?.schema(input, path)?),
-        };
+        let TableKind::File(file) = &self.kind else { return Ok(Vec::new()) };
+        let schema = file.schema(files, path, input)?;
         with_view(&schema, options, |view| {
             let known = view.choice.chosen();
             let weight = self.columns.get(2).map(|(at, _)| *at);
@@ -212,13 +182,7 @@ impl EdgeSource for TableFormat {
         let projection = projection(&self.columns);
         let reader = TableReader { format: self, task, projection, bytes };
         match &self.kind {
-            TableKind::Parquet { plan, .. } => parquet::read(&reader, *plan, sink)?,
-            TableKind::ArrowIpc { held_bytes } => {
-                let (input, projection) = (task.opened(input)?, reader.projection.clone());
-                let batches =
-                    ipc::IpcReader::new(task.files, input, task.path, projection, *held_bytes)?;
-                reader.read_batches(batches, sink)?;
-            }
+            TableKind::File(file) => file.read(&reader, input, sink)?,
             TableKind::Stream(stream) => {
                 let batches = stream.take().expect("its format was detected");
                 let batches = StreamBatches { batches, projection: reader.projection.clone() };

@@ -15,10 +15,13 @@ use super::piece::{Piece, Position, Segment, Side, cut, for_each_segment, lone_c
 use super::weight::shortest_weight;
 use crate::error::Result;
 use crate::graph::{ArcScratch, Graph};
-use crate::io::Files;
-use crate::output::{OutputColumn, TableWriter, Value, ValueKind};
 use crate::progress::{Event, Observer, notify};
 use crate::weight::Weight;
+#[cfg(feature = "tables")]
+use crate::{
+    io::Files,
+    output::{OutputColumn, TableWriter, Value, ValueKind},
+};
 use crossbeam_channel::bounded;
 use rayon::prelude::*;
 use std::cell::Cell;
