@@ -13,7 +13,7 @@ UNOPTIMIZED = $(ENGINE:%=--config profile.dev.package.%.opt-level=0)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: dist test-dist container publish-crates publish-python publish-files
-.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-long python docs bench ci build clean
+.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-r test-long python r docs bench ci build clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -38,7 +38,7 @@ check: tools ## Format, lints, documentation, structure of the sources, public i
 audit: tools ## Known vulnerabilities in dependencies, as of today
 	$(CARGO) deny --locked check advisories
 
-test: check test-rust test-python test-spark ## Everything: the checks and all tests
+test: check test-rust test-python test-r test-spark ## Everything: the checks and all tests
 
 test-rust: tools ## The tests in Rust
 	$(CARGO) nextest run --workspace --tests $(TESTED)
@@ -52,6 +52,9 @@ test-python: python ## The tests in Python, except those of Spark
 test-spark: python ## The tests of outcore.spark
 	$(VENV)/bin/python -m pytest tests/python/test_spark*.py
 
+test-r: r ## The tests in R, and the R code of the documentation
+	R_LIBS=$(VENV)/r Rscript tests/r/run.R docs/guides/r.md
+
 tools: $(VENV)/tools
 
 $(VENV)/tools: Makefile
@@ -61,6 +64,10 @@ $(VENV)/tools: Makefile
 
 python: tools ## Build the Python package into .venv, with what its tests need
 	. $(VENV)/bin/activate && PIP_QUIET=1 maturin develop $(TESTED) --profile dev --extras test,docs
+
+r: tools ## Build the R package into .venv/r
+	mkdir -p $(VENV)/r
+	OUTCORE_R_CARGO_ARGS='$(TESTED)' R CMD INSTALL --library=$(VENV)/r r
 
 docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
@@ -94,4 +101,4 @@ publish-crates publish-python publish-files: publish-%:
 
 clean: ## Remove everything built
 	$(CARGO) clean
-	rm -rf demo dist docs/_build $(VENV) python/outcore/*.so
+	rm -rf demo dist docs/_build $(VENV) python/outcore/*.so r/src/Makevars r/src/*.o r/src/*.so

@@ -72,11 +72,30 @@ step_crates() {
   say 'crates'
   local changed=() crate
   [[ -z $(git status --porcelain) ]] || { echo 'note: the working tree has uncommitted changes'; changed=(--allow-dirty); }
-  cargo package --workspace --exclude xtask --exclude outcore-py --no-verify --locked "${changed[@]}" \
+  cargo package --workspace --exclude xtask --exclude=outcore-{bind,py,r} --no-verify --locked "${changed[@]}" \
     --target-dir "$target/packaging"
   for crate in outcore-{io,sort,graph,input,cluster} outcore outcore-{page,lab,remote,cli}; do
     cp "$target/packaging/package/$crate-$version.crate" "$dist"
   done
+}
+
+# The source package of R, with the crates that it needs, and vignettes if what they need is installed.
+step_r() {
+  say 'source package of R'
+  if ! command -v R >/dev/null; then
+    echo 'note: R is not installed, so its package is left out'
+    return
+  fi
+  local stage=$target/packaging/stage/r/outcore file args=()
+  rm -rf "$stage"
+  while read -r file; do
+    install -D -m "$([[ -x $file ]] && echo 755 || echo 644)" "$file" "$stage/${file#r/}"
+  done < <(git ls-files r)
+  cp LICENSE-APACHE "$stage/inst/"
+  "$tools/python" packaging/r_engine.py "$stage/src/rust"
+  Rscript -e 'quit(status = !all(sapply(c("knitr", "rmarkdown", "Matrix"), requireNamespace, quietly = TRUE)))' ||
+    args=(--no-build-vignettes)
+  (cd "$dist" && R CMD build "${args[@]}" "$stage")
 }
 
 step_sbom() {
@@ -99,7 +118,7 @@ install_tools >&2
 mkdir -p "$dist"
 if (($# == 0)); then
   rm -rf "${dist:?}"/*
-  set -- archive wheel sdist crates sbom sums
+  set -- archive wheel sdist crates r sbom sums
 fi
 for step in "$@"; do
   "step_$step"

@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
 case ${1:-} in
 crates) # Cargo publishes in dependency order; the packages equal those of `dist`, because the sources are the same.
-  cargo publish --workspace --exclude xtask --exclude outcore-py --locked ;;
+  cargo publish --workspace --exclude xtask --exclude=outcore-{bind,py,r} --locked ;;
 python)
   install_tools
   "$tools/twine" upload --non-interactive "$dist"/*.whl "$dist/outcore-$version.tar.gz" ;;

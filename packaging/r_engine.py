@@ -41,8 +41,7 @@ def without_unused(manifest: str, used: set[str]) -> str:
     for name in set(optional) - used:
         manifest = re.sub(rf"(?m)^{name} = \{{.*\n", "", manifest)
         manifest = re.sub(rf'"(dep:)?{name}(\?/|/)?[\w-]*"(, )?', "", manifest)
-    # What is left of their features would not compile.
-    return re.sub(r"(?m)^(tests|tables|remote|client) = .*\n", "", manifest)
+    return manifest
 
 
 def workspace(crates: list[str]) -> str:
@@ -75,7 +74,11 @@ def copy_crate(crate: str, used: set[str], to: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, path)
     manifest = to / "crates" / crate / "Cargo.toml"
-    manifest.write_text(without_unused(manifest.read_text(), used))
+    text = without_unused(manifest.read_text(), used)
+    if crate == "outcore-r":
+        # They need crates that have been left out.
+        text = re.sub(r"(?m)^(tests|tables|remote) = .*\n", "", text)
+    manifest.write_text(text)
 
 
 def reduce(crate: Path) -> None:

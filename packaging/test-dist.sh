@@ -167,13 +167,25 @@ test_sdist() {
 test_crates() {
   say 'crates'
   # Compiles each crate from its package, with the packages of the others.
-  cargo package --workspace --exclude xtask --exclude outcore-py --locked
+  cargo package --workspace --exclude xtask --exclude=outcore-{bind,py,r} --locked
   for crate in outcore-{io,sort,graph,input,cluster} outcore outcore-{page,lab,remote,cli}; do
     for file in README.md LICENSE-MIT LICENSE-APACHE; do
       tar -tzf "$dist/$crate-$version.crate" "$crate-$version/$file" >/dev/null || failed "$crate: $file is missing"
     done
   done
   ok 'crates compile from their packages'
+}
+
+test_r() {
+  say 'source package of R'
+  local package=$dist/outcore_$version.tar.gz
+  if ! command -v R >/dev/null; then
+    not_checked 'the package of R, which is not installed'
+    return
+  fi
+  (cd "$work" && _R_CHECK_FORCE_SUGGESTS_=false R CMD check --as-cran --no-manual "$package") || failed 'R CMD check'
+  ! grep -Eq 'WARNING|ERROR' "$work/outcore.Rcheck/00check.log" || failed 'R CMD check has warnings'
+  ok "R CMD check: $(tail -n 2 "$work/outcore.Rcheck/00check.log" | head -n 1)"
 }
 
 test_sbom() {
@@ -208,7 +220,7 @@ target=${CARGO_TARGET_DIR:-$work/clone/target}
 dist=$work/clone/dist
 tools=$target/packaging-tools/bin
 make dist
-for step in ${*:-sums archive least wheel sdist crates sbom recipes container}; do
+for step in ${*:-sums archive least wheel sdist crates r sbom recipes container}; do
   "test_$step"
 done
 say 'release files'

@@ -8,6 +8,8 @@ test_that("results hold their nodes, or leave them in a file", {
   expect_identical(stored$path, normalizePath(path))
   expect_output(print(stored), "34 nodes in 4 communities, modularity 0.42")
   expect_output(print(summary(held)), "largest +12 11")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
   expect_silent(plot(held))
   expect_identical(sort(unname(held$membership)), sort(as.data.frame(held)$community + 1))
   copied <- unserialize(serialize(held, NULL))

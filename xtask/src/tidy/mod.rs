@@ -173,13 +173,17 @@ fn links(root: &Path, shown: &str, path: &Path, text: &str, found: &mut Vec<Stri
 /// Checks that other files have the version in `Cargo.toml`.
 fn versions(root: &Path, found: &mut Vec<String>) {
     let manifest = read(&root.join("Cargo.toml"));
-    let version = manifest
-        .lines()
-        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
-        .unwrap_or_default();
-    for (file, line) in
-        [("CITATION.cff", format!("version: {version}")), ("CHANGELOG.md", format!("## {version}"))]
-    {
+    let of = |start: &str| {
+        let end = manifest.lines().find_map(|line| line.strip_prefix(start));
+        end.and_then(|end| end.strip_suffix('"')).unwrap_or_default()
+    };
+    let (version, compiler) = (of("version = \""), of("rust-version = \""));
+    for (file, line) in [
+        ("CITATION.cff", format!("version: {version}")),
+        ("CHANGELOG.md", format!("## {version}")),
+        ("r/DESCRIPTION", format!("Version: {version}")),
+        ("r/configure", format!("needed={compiler}")),
+    ] {
         let text = read(&root.join(file));
         if !text.lines().any(|found| found.starts_with(&line)) {
             found.push(format!("{file}: has no line `{line}`"));
