@@ -124,8 +124,9 @@ def main(to: Path) -> None:
     # Forgets the crates that only tests need.
     subprocess.run(["cargo", "metadata", "--format-version", "1"], cwd=to, stdout=subprocess.DEVNULL, check=True)
     done = subprocess.run(["cargo", "vendor", "--locked", "vendor"], cwd=to, capture_output=True, text=True, check=True)
-    (to / ".cargo").mkdir()
-    (to / ".cargo/config.toml").write_text(done.stdout)
+    # Cargo takes paths in it from the folder above, as for `.cargo`, which CRAN does not want.
+    (to / "config").mkdir()
+    (to / "config/vendor.toml").write_text(done.stdout)
     for crate in sorted((to / "vendor").iterdir()):
         reduce(crate)
     pack(to / "vendor", to / "vendor.tar.xz")

@@ -70,9 +70,11 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
     num_vertices = graph$report$graph$node_count,
     num_edges = graph$report$input$edge_count * if (mode == "directed") 1 else 2
   )
+  limit <- max(5, floor(sqrt(graph$report$graph$max_degree)))
   results <- lapply(seq_len(count), function(at) {
     parameters <- unlist(values[at, ])
     run_exolabel(graph, outfile[[at]], parameters, sep, memory, isTRUE(as.logical(verbose)))
+    if (parameters[["iterations"]] == 0) parameters[["iterations"]] <- limit
     table <- if (return_table) {
       utils::read.table(outfile[[at]],
         sep = sep, quote = "", comment.char = "", col.names = c("Vertex", "Cluster"),

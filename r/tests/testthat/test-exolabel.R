@@ -6,7 +6,7 @@ quietly <- function(expression) withCallingHandlers(expression, outcore_warning 
 test_that("the result has the form of SynExtend's", {
   one <- quietly(ExoLabel(edges))
   expect_named(one, c("parameters", "graph_stats", "results"))
-  expect_identical(one$parameters, c(add_self_loops = 0, attenuation = 1, iterations = 0))
+  expect_identical(one$parameters, c(add_self_loops = 0, attenuation = 1, iterations = 5))
   expect_equal(one$graph_stats, c(num_vertices = 5, num_edges = 8))
   clusters <- read.delim(one$results, header = FALSE)
   expect_identical(clusters$V1, c("a", "b", "c", "x", "y"))
