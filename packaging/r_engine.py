@@ -22,7 +22,7 @@ FOREIGN = re.compile(r"^(windows|winapi|wasm|js-sys|web-sys|wasi|wit-|r-efi|herm
 #: Sections of manifests that only tests and Rust's users need.
 UNUSED = re.compile(r"^(\[dev-dependencies|\[target\..*dev-dependencies|\[\[(test|bench|example)\]\])")
 #: Folders of crates of others that no build needs.
-UNBUILT = ("tests", "benches", "examples", "doc", "docs", "fuzz", "ci", ".github", "test-data", "testdata", "test_data")
+UNBUILT = ("tests", "benches", "fuzz", "ci", ".github", "test-data", "testdata", "test_data")
 
 
 def compiled() -> dict[str, bool]:

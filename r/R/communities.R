@@ -14,37 +14,36 @@ new_communities <- function(report, path, source, owned) {
 
 # Reads a file of communities as a data frame: in the order of the nodes of a matrix or of a graph of igraph.
 read_frame <- function(result, path) {
-  kind <- result$source$kind
+  # Nodes of two kinds have the names of their kinds before their own.
+  kind <- if (is.null(result$report$graph$kinds)) result$source$kind else "text"
   read <- described(.Call(c_read_nodes, enc2utf8(path), "node", kind))
   nodes <- result$source$nodes
-  if (!is.null(nodes)) {
-    found <- match(nodes, read$node)
-    read <- list(node = nodes, community = read$community[found])
-  } else {
-    found <- NULL
-  }
-  frame <- data.frame(node = read$node, community = read$community, stringsAsFactors = FALSE)
+  found <- if (!is.null(nodes)) match(nodes, read$node)
+  in_order <- function(values) if (is.null(found)) values else values[found]
+  frame <- data.frame(
+    node = if (is.null(nodes)) read$node else nodes, community = in_order(read$community), stringsAsFactors = FALSE
+  )
+  for (name in c("weight", "flow")) frame[[name]] <- in_order(column_of(path, name))
   shares <- described(.Call(c_read_stability, enc2utf8(path)))
-  if (length(shares)) {
-    frame$stability <- if (is.null(found)) shares else shares[found]
-  }
-  levels <- length(result$report$communities$levels)
-  if (levels > 1L) {
-    frame <- with_groups(frame, path, levels - 1L, found)
+  if (length(shares)) frame$stability <- in_order(shares)
+  levels <- length(result$report$communities$group_counts)
+  groups <- if (levels) described(.Call(c_read_groups, enc2utf8(path), as.numeric(levels)))
+  for (level in seq_len(length(groups) / max(1L, nrow(frame)))) {
+    frame[[paste0("group", level)]] <- in_order(groups[seq.int(level, length(groups), levels)])
   }
   frame
 }
 
-with_groups <- function(frame, path, count, found) {
-  groups <- described(.Call(c_read_groups, enc2utf8(path), count))
-  if (length(groups)) {
-    groups <- matrix(groups, nrow = count)
-    for (level in seq_len(count)) {
-      group <- groups[level, ]
-      frame[[paste0("group", level)]] <- if (is.null(found)) group else group[found]
-    }
+# Returns a column of numbers of a file of text whose first line names its columns; NULL if it has none of this name.
+column_of <- function(path, name) {
+  sep <- if (grepl("\\.csv$", path)) "," else "\t"
+  header <- strsplit(readLines(path, 1L, warn = FALSE), sep, fixed = TRUE)[[1L]]
+  if (!identical(header[1L], "node") || !name %in% header) {
+    return(NULL)
   }
-  frame
+  classes <- ifelse(header == name, "numeric", "NULL")
+  quote <- if (sep == ",") "\"" else ""
+  utils::read.table(path, header = TRUE, sep = sep, quote = quote, comment.char = "", colClasses = classes)[[1L]]
 }
 
 # Returns the file of a result, writing one if it has none.
@@ -69,7 +68,9 @@ file_of <- function(result) {
 #' @param x,object,communities A result of [outcore()].
 #' @param row.names,optional,... As for the generic functions.
 #' @return `as.data.frame()` returns a data frame with a row for each node and the columns `node` and `community`; with
-#'   `stability = TRUE` also `stability`, and with `levels = TRUE` also `group1` and so on. Rows have the order of the file;
+#'   `stability = TRUE` also `stability`, with `levels = TRUE` `group1` and so on, with `flow = TRUE` `flow`, and with
+#'   `member_weights = TRUE` `weight`; of a text file with `output`, the last two only with `output_header = TRUE`. Rows have
+#'   the order of the file;
 #'   for a matrix or a graph of igraph, that of its nodes, and the community is NA where `min_size` left out the node.
 #'   `summary()` returns a list of class `summary.outcore_communities` with the numbers that it prints.
 #' @examples

@@ -27,6 +27,7 @@ as_value <- function(name, value) {
       "write a data frame to a file first, and pass its path"
     )
   }
+  if (is.factor(value)) value <- as.character(value)
   if (is.numeric(value)) {
     value <- format_number(value)
   } else if (is.character(value)) {
@@ -73,14 +74,14 @@ run_job <- function(args, edges, display, call) {
     }
     event$kind
   }
-  repeat {
-    # The job saves its progress before it ends.
-    kind <- tryCatch(step(), interrupt = function(interrupt) {
+  # Interrupts arrive within a step and nowhere else. The job then saves its progress, and still sends events.
+  suspendInterrupts(repeat {
+    kind <- tryCatch(allowInterrupts(step()), interrupt = function(interrupt) {
       .Call(c_job_stop, job)
       "stopped"
     })
     if (kind == "ended") break
-  }
+  })
   is_done <- TRUE
   .Call(c_job_finish, job)
 }

@@ -38,12 +38,17 @@ outcore <- function(edges, output = NULL, method = "map-equation", resolution = 
 
 find_communities <- function(edges, output, options, progress, call) {
   source <- source_of(edges, options, call)
+  # A list of nodes may have other names than the edges.
+  if (!is.null(options$nodes)) source$kind <- "text"
   owned <- is.null(output)
   if (owned) {
     output <- file.path(own_directory(source, options), "communities.tsv")
     dir.create(dirname(output), showWarnings = FALSE, recursive = TRUE)
-    # Others read the file: more than two columns need names.
-    options$output_header <- isTRUE(options$stability) || isTRUE(options$levels) || isTRUE(options$flow)
+    # Further columns are found by their names.
+    further <- c("stability", "levels", "flow", "member_weights")
+    options$output_header <- any(vapply(options[further], isTRUE, NA))
+    # Without saved progress, the directory is empty after an error.
+    on.exit(if (!length(list.files(dirname(output), all.files = TRUE, no.. = TRUE))) unlink(dirname(output), TRUE))
   }
   if (isTRUE(options$levels)) options$levels <- "columns"
   output <- path.expand(output)

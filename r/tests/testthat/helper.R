@@ -21,6 +21,11 @@ planted <- function(groups = 5L, size = 20L, seed = 1L) {
   list(pairs = pairs[kept, ], names = names, of = c(of, groups + 1L, groups + 2L))
 }
 
+planted_frame <- function() {
+  made <- planted(groups = 12L, size = 15L)
+  data.frame(from = made$names[made$pairs[, 1L]], to = made$names[made$pairs[, 2L]])
+}
+
 # Whether two vectors of labels are the same partition.
 same_partition <- function(a, b) {
   pairs <- unique(data.frame(a, b))

@@ -29,6 +29,15 @@ test_that("further columns come along", {
   found <- as.data.frame(outcore(karate, method = "modularity", stability = TRUE))
   expect_named(found, c("node", "community", "stability"))
   expect_true(all(found$stability >= 0 & found$stability <= 1))
+  flow <- as.data.frame(outcore(karate, flow = TRUE, member_weights = TRUE))
+  expect_named(flow, c("node", "community", "weight", "flow"))
+  expect_equal(sum(flow$flow), 1)
+  football <- outcore(planted_frame(), method = "modularity", levels = TRUE)
+  levels <- as.data.frame(football)
+  expect_named(levels, c("node", "community", paste0("group", seq_along(football$report$communities$group_counts))))
+  expect_true(all(tapply(levels$community, levels$group1, function(found) length(unique(found))) == 1))
+  path <- tempfile(fileext = ".csv")
+  expect_named(as.data.frame(outcore(karate, path, flow = TRUE)), c("node", "community", "flow"))
 })
 
 test_that("graphs are built once, scored and clustered", {
@@ -93,7 +102,7 @@ test_that("a function sees the progress, and its error ends the job", {
   expect_true("cluster" %in% stages)
   expect_error(outcore(karate, progress = function(event) stop("enough")), "enough")
   shown <- capture.output(found <- outcore(karate, progress = TRUE), type = "message")
-  expect_match(paste(shown, collapse = " "), "read: 78 edges")
+  expect_match(paste(shown, collapse = " "), "cluster: 3 communities")
 })
 
 test_that("an interrupt keeps the work, and the same call resumes", {

@@ -66,6 +66,26 @@ test_that("columns are found by name and type, or given", {
   expect_identical(as.data.frame(outcore(frame, method = "components", columns = c(2, 3))), as.data.frame(swapped))
 })
 
+test_that("nodes of two kinds, and lists of nodes, are text", {
+  pairs <- data.frame(user_id = c(1L, 1L, 2L), item_id = c(1L, 2L, 1L))
+  found <- as.data.frame(outcore(pairs, method = "components", two_mode = TRUE))
+  expect_setequal(found$node, c("user_id:1", "user_id:2", "item_id:1", "item_id:2"))
+  list <- tempfile()
+  writeLines(c("1", "other"), list)
+  found <- as.data.frame(outcore(data.frame(from = 1L, to = 2L), method = "components", nodes = list))
+  expect_identical(found$node, c("1", "2", "other"))
+})
+
+test_that("a failed call leaves no directory behind", {
+  directory <- tempfile()
+  dir.create(directory)
+  expect_error(outcore("missing.tsv", work_dir = directory))
+  expect_error(outcore(data.frame(a = c("x", NA), b = c("y", "z")), work_dir = directory))
+  expect_length(list.files(directory, all.files = TRUE, no.. = TRUE), 0L)
+  outcore(karate, work_dir = directory)
+  expect_length(list.files(directory, all.files = TRUE, no.. = TRUE), 0L)
+})
+
 test_that("graphs of igraph have the order of their nodes, whatever their names", {
   skip_if_not_installed("igraph")
   made <- planted()
