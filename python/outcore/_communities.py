@@ -259,14 +259,13 @@ class Communities:
         """Community of every node, 8 bytes per node.
 
         For a matrix or for cells, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number
-        `i`. A label
-        is -1 where `min_size` left out the node. A graph on disk that was made of such a source records that its names
-        are row numbers. For other sources, labels have the order of the file.
+        `i`. A label is -1 where `min_size` left out the node. A graph on disk that was made of such a source records
+        that its names are row numbers. For other sources, labels have the order of the file.
 
         Raises
         ------
         outcore.UsageError
-            If the graph was made of a graph of another library with names, whose order it does not record.
+            If the graph was made of cells, or of a graph of another library with names, whose order it does not record.
         """
         import numpy as np
 

@@ -63,7 +63,7 @@ class Listener:
         """Handle one event."""
         if event == "warning":
             if self._warn:
-                warnings.warn(with_keywords(text), OutcoreWarning, stacklevel=5)
+                warnings.warn(with_keywords(text), OutcoreWarning, stacklevel=_of_caller())
             return
         if self._state.is_done and event != "begin":
             # Ignore work between two stages.
@@ -81,6 +81,14 @@ class Listener:
             self._state = replace(self._state, detail=text, is_done=True)
         if self._notify:
             self._notify(self._state)
+
+
+def _of_caller() -> int:
+    """Return the level of the call into this package, for a warning of the function that calls this one."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "outcore":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def listen(progress: ProgressOption) -> tuple[list[str], Listener]:

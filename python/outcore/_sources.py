@@ -78,7 +78,8 @@ def recorded_rows(names: object) -> range | None:
             "message": "the graph does not record the order that its nodes had before: it was made of a graph with "
             "names, or edges with other names were added to it",
             "hint": "use `communities[name]`, `dict(communities)` or `communities.to_pandas()`; of a graph in memory "
-            "`communities.to_networkx(graph)` or `communities.to_igraph(graph)`",
+            "`communities.to_networkx(graph)` or `communities.to_igraph(graph)`; of cells "
+            "`adata.obs_names.map(dict(communities))`",
         }
     )
 

@@ -35,9 +35,10 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 RUN = {"sh", "console", "python", "pycon"}
-SHOWN = {"text", "json", "{toctree}", "{outcore-help}", "{eval-rst}"}
+#: Blocks of R are run by `make test-r`.
+SHOWN = {"text", "json", "r", "{toctree}", "{outcore-help}", "{eval-rst}"}
 #: Number of blocks that are not run, and of pictures that are not drawn; a new one must be counted here.
-NOT_RUN = 8
+NOT_RUN = 10
 NOT_DRAWN = 2
 #: What finds communities.
 CLUSTERS = re.compile(r"outcore(?:\.spark)?[. ]cluster\b")
