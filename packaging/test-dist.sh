@@ -197,10 +197,12 @@ test_sbom() {
 test_recipes() {
   say 'workflows and recipes'
   "$tools/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
-  "$tools/python" -c 'import sys, ruamel.yaml as yaml; assert yaml.YAML(typ="safe").load(open(sys.argv[1]))["about"]["license"]' \
-    packaging/conda/recipe.yaml
-  ok 'workflows are valid, the conda recipe is YAML'
-  not_checked 'building the conda recipe, which needs conda'
+  local recipe
+  for recipe in packaging/conda*/recipe.yaml; do
+    "$tools/python" -c 'import sys, ruamel.yaml as yaml; assert yaml.YAML(typ="safe").load(open(sys.argv[1]))["about"]["license"]' "$recipe"
+  done
+  ok 'workflows are valid, the conda recipes are YAML'
+  not_checked 'building the conda recipes, which needs conda'
 }
 
 test_container() {

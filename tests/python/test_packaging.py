@@ -48,7 +48,9 @@ def test_targets_can_be_made() -> None:
 
 def test_recipes_have_this_version() -> None:
     assert VERSION
-    assert f'version: "{VERSION[1]}"\n' in (ROOT / "packaging/conda/recipe.yaml").read_text()
+    recipes = list(ROOT.glob("packaging/conda*/recipe.yaml"))
+    assert len(recipes) == 2
+    assert all(f'version: "{VERSION[1]}"\n' in recipe.read_text() for recipe in recipes)
 
 
 def test_scripts_are_bash_and_executable() -> None:
@@ -67,8 +69,8 @@ def compiled(package: str) -> set[str]:
 def test_the_module_reuses_crates_compiled_for_the_command() -> None:
     beyond = compiled("outcore-py") - compiled("outcore-cli")
     assert {line.split()[0] for line in beyond} == {
-        "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros", "pyo3-macros-backend",
-        "target-lexicon",
+        "outcore-bind", "outcore-parts", "outcore-py", "pyo3", "pyo3-build-config", "pyo3-ffi", "pyo3-macros",
+        "pyo3-macros-backend", "target-lexicon",
     }, "features differ: see once_cell and syn in crates/outcore-cli/Cargo.toml"  # fmt: skip
 
 
