@@ -146,8 +146,8 @@ class Communities:
         *,
         rows: Literal["node", "community", "pair"] = "node",
     ) -> None:
-        self.path = os.fspath(path)
-        self.report = report or Report({})
+        self.path: str = os.fspath(path)
+        self.report: Report = report or Report({})
         self._nodes = nodes or Nodes()
         self._form = rows
         self._lookup = _outcore.Lookup(self.path, rows)
@@ -432,7 +432,7 @@ class Communities:
         for depth in range(1, len(columns) + 1):
             groups = frame.groupby(columns[:depth], sort=False).size()
             for key, size in groups.items():
-                whole = key if isinstance(key, tuple) else (key,)
+                whole: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
                 parent = whole[:-1]
                 sizes[whole] = int(size)
                 if sizes[parent] == size:

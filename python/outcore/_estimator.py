@@ -218,9 +218,11 @@ restart, progress
         if not is_matrix or _anndata.is_anndata(matrix):
             return matrix
         if not isinstance(self, _Alone):
-            from sklearn.utils.validation import validate_data
+            from sklearn.utils import validation
 
-            matrix = validate_data(self, matrix, accept_sparse="csr", dtype="numeric")
+            # Its annotations do not say what it takes.
+            checks: Any = validation
+            matrix = checks.validate_data(self, matrix, accept_sparse="csr", dtype="numeric")
         shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if len(shape) == 2 and shape[0] != shape[1]:
             message = f"`Clusterer` takes a square matrix of weights, not one of {shape[0]} x {shape[1]}"

@@ -71,8 +71,8 @@ class Graph:
     """
 
     def __init__(self, path: StrPath, report: Report | None = None) -> None:
-        self.path = os.fspath(path)
-        self.report = report
+        self.path: str = os.fspath(path)
+        self.report: Report | None = report
         self._file = _outcore.GraphFile(self.path)
 
     def __fspath__(self) -> str:
@@ -209,7 +209,7 @@ class Graph:
             return names, [source, target, weight]
         return [str(row) for row in range(len(rows))], [rows[source], rows[target], weight]
 
-    def to_networkx(self) -> nx.Graph | nx.DiGraph:
+    def to_networkx(self) -> nx.Graph[str] | nx.DiGraph[str]:
         """Return the graph as one of networkx, with the weights of edges as ``weight``.
 
         Nodes are the names as text, in the order of the rows that the graph was made of; otherwise that of

@@ -544,8 +544,8 @@ def _two_mode_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
         alone = np.flatnonzero(~seen).astype(np.int64)
         for at in range(0, len(alone), BATCH_EDGES):
             nodes = alone[at : at + BATCH_EDGES].tobytes()
-            ends = (nodes, bytes(len(nodes)))
-            yield *(ends if axis == 0 else ends[::-1]), bytes(len(nodes))
+            none = bytes(len(nodes))
+            yield (nodes, none, none) if axis == 0 else (none, nodes, none)
 
 
 def _graph_batches(
