@@ -222,7 +222,11 @@ restart, progress
 
             # Its annotations do not say what it takes.
             checks: Any = validation
-            matrix = checks.validate_data(self, matrix, accept_sparse="csr", dtype="numeric")
+            if hasattr(checks, "validate_data"):
+                matrix = checks.validate_data(self, matrix, accept_sparse="csr", dtype="numeric")
+            else:
+                # Before 1.6, what this adds were methods of another form.
+                matrix = checks.check_array(matrix, accept_sparse="csr", dtype="numeric")
         shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if len(shape) == 2 and shape[0] != shape[1]:
             message = f"`Clusterer` takes a square matrix of weights, not one of {shape[0]} x {shape[1]}"

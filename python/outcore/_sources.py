@@ -136,7 +136,7 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
             return Edges([path])
         edges = Cells(path)
     if isinstance(edges, Cells) or _anndata.is_anndata(edges) or _anndata.is_stored(edges):
-        return _of_cells(edges, two_mode=two_mode)
+        return _of_cells(edges, columns, two_mode=two_mode)
     # Views of AnnData, and other classes of users, are subclasses of those of the libraries.
     packages = [one.__module__.partition(".")[0] for one in type(edges).__mro__]
     package = next((one for one in packages if one in _LIBRARIES), "")
@@ -482,16 +482,15 @@ def _is_symmetric(rows: Any) -> bool:
     return bool(abs(rows - other).nnz == 0)
 
 
-def _of_cells(source: Any, *, two_mode: bool) -> Edges:
+def _of_cells(source: Any, columns: object, *, two_mode: bool) -> Edges:
     """Convert the connectivities of cells; a path of a file has been checked."""
+    message = None
     if two_mode:
-        raise _made(
-            {
-                "kind": "usage",
-                "message": "`two_mode=True` is for nodes of two kinds, but rows and columns are the same cells",
-                "hint": "leave it out",
-            }
-        )
+        message = "`two_mode=True` is for nodes of two kinds, but rows and columns are the same cells"
+    elif columns is not None:
+        message = "`columns` are those of a table of edges, but cells have a matrix"
+    if message is not None:
+        raise _made({"kind": "usage", "message": message, "hint": "leave it out"})
     if _anndata.is_stored(source):
         rows = _anndata.stored(source)
         return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))

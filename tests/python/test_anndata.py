@@ -332,6 +332,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a file of results": (lambda: outcore.tl.leiden(cells(), output="x.tsv"), "`output`", "outcore.cluster"),
     "a matrix": (lambda: outcore.tl.leiden(symmetric()), "not an object of type", "outcore.cluster"),
     "no file": (lambda: outcore.tl.leiden("nowhere.h5ad"), "does not exist", ".h5ad"),
+    "columns": (lambda: outcore.cluster(cells(), columns=(1, 2)), "`columns`", "leave it out"),
     "nodes of two kinds": (lambda: outcore.cluster(cells(), two_mode=True), "two_mode", "leave it out"),
     "values of another option": (
         lambda: outcore.tl.communities(cells(), "label-propagation", attenuation=[0.1, 0.2]),
