@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -192,9 +193,9 @@ def communities(
         if key_added == _KEY:
             key_added += _RESTRICTED
         cells = _part(cells, chosen)
-    if chosen is not None or not any(options.get(name) is not None for name in _NAMED):
+    if not any(options.get(name) is not None for name in _NAMED):
         # Numbers of rows take less time than names, and names may repeat.
-        cells = Cells(cells.adata, cells.neighbors_key, cells.obsp, cells.adjacency, is_named=False)
+        cells = replace(cells, is_named=False)
     settings = {
         "method": method,
         "random_state": int(random_state),
@@ -209,7 +210,7 @@ def communities(
     for value in [resolution] if values is None else values:
         one: Any = value
         found = cluster(cells, method=method, resolution=one, seed=int(random_state), stability=stability, **options)
-        results[key_added if values is None else f"{key_added}_{one:g}"] = one, found
+        results[key_added if values is None else f"{key_added}_{_number(one)}"] = one, found
     columns: dict[str, Any] = {}
     for name, (_, result) in results.items():
         columns[name] = _column(result.labels, whole, restrict_to, chosen)
@@ -284,7 +285,7 @@ def _part(cells: Cells, chosen: npt.NDArray[np.bool_]) -> Cells:
         matrix = _anndata.chosen(cells.adata, cells.neighbors_key, cells.obsp)
     if hasattr(matrix, "tocsr"):
         matrix = matrix.tocsr()
-    return Cells(cells.adata, adjacency=matrix[chosen, :][:, chosen])
+    return Cells(cells.adata[chosen], adjacency=matrix[chosen, :][:, chosen])
 
 
 def _spread(values: Any, chosen: npt.NDArray[np.bool_] | None) -> Any:
@@ -327,6 +328,11 @@ def _natural(name: str) -> list[Any]:
     """Return the key of a name by which `2` is before `10`."""
     parts = re.split(r"(\d+)", name)
     return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+
+
+def _number(value: float) -> str:
+    """Return a number as text, which is short if that is exact."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _frame(columns: Mapping[str, Any], path: str) -> pd.DataFrame:

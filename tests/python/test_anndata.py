@@ -207,7 +207,8 @@ def test_several_resolutions_have_a_column_each() -> None:
         found = outcore.cluster(adata, method="modularity", resolution=value)
         assert labels(copied, name) == found.labels.tolist()
         assert copied.uns[name]["params"]["resolution"] == value
-    outcore.tl.leiden(adata, [0.5, 1], stability=True)
+    outcore.tl.leiden(adata, [0.5, 1, 1.00000001], stability=True)
+    assert "outcore_1.00000001" in adata.obs
     assert {"outcore_0.5_stability", "outcore_1_stability"} <= set(adata.obs)
 
 
@@ -281,6 +282,11 @@ def test_numbers_of_an_earlier_result_are_kept() -> None:
         outcore.tl.leiden(adata, match=match)
         expected = outcore.cluster(adata, **MODULARITY, match="before.tsv").labels.tolist()
         assert labels(adata) == expected
+    adata.obs["part"] = pd.Categorical(["a", "b"] * (CELLS // 2))
+    outcore.tl.leiden(adata, match="before.tsv", restrict_to=("part", ["b"]))
+    part = adata[adata.obs["part"] == "b"]
+    expected = outcore.cluster(part, **MODULARITY, match="before.tsv").labels.tolist()
+    assert adata.obs["outcore_R"][1::2].tolist() == [f"b,{number}" for number in expected]
 
 
 def without(adata: Any) -> Any:
