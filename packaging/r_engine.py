@@ -93,6 +93,10 @@ def reduce(crate: Path) -> None:
         (crate / "build.rs").write_text("fn main() {}\n")
     for name in UNBUILT:
         shutil.rmtree(crate / name, ignore_errors=True)
+    # R would take these for its own.
+    for pattern in ("**/[Mm]akefile*", "CITATION*"):
+        for path in crate.glob(pattern):
+            path.unlink()
     checksums = crate / ".cargo-checksum.json"
     listed = json.loads(checksums.read_text())
     files = sorted(path for path in crate.rglob("*") if path.is_file() and path != checksums)

@@ -65,7 +65,7 @@ file_of <- function(result) {
 #' Communities are numbered from 0 with the largest first, as in files and reports of outcore. `x$membership`,
 #' [igraph::membership()] and [as_communities()] number from 1, as igraph does.
 #'
-#' @param x,object,communities A result of [outcore()].
+#' @param x,object A result of [outcore()].
 #' @param row.names,optional,... As for the generic functions.
 #' @return `as.data.frame()` returns a data frame with a row for each node and the columns `node` and `community`; with
 #'   `stability = TRUE` also `stability`, with `levels = TRUE` `group1` and so on, with `flow = TRUE` `flow`, and with

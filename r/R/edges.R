@@ -83,7 +83,7 @@ of_frame <- function(frame, columns) {
       return(list())
     }
     at <- seq.int(first, min(rows, first + PART_ROWS - 1L))
-    part_of(frame, form, at, first)
+    part_of(frame, form, at)
   }
   c(form[c("names", "types", "kind")], list(paths = "-", part = part))
 }
@@ -107,32 +107,46 @@ form_of <- function(frame, columns) {
   list(names = enc2utf8(names(frame)), types = types, kind = kind)
 }
 
-# Returns rows of a table for the engine, whose first has number `first`.
-part_of <- function(frame, form, rows, first) {
+# Returns rows of a table for the engine.
+part_of <- function(frame, form, rows) {
   lapply(seq_along(form$types), function(at) {
     type <- form$types[[at]]
     if (type == "none") {
       return(logical(length(rows)))
     }
     values <- frame[[at]][rows]
-    if (type == "text") as_text(values, names(frame)[[at]], first) else values
+    if (type == "text") as_text(values) else values
   })
 }
 
-as_text <- function(values, name, first) {
+# Returns names as text in UTF-8. Text that is neither marked as another encoding nor UTF-8 stays as it is: `check_text()`.
+as_text <- function(values) {
   values <- if (is.factor(values)) levels(values)[values] else as.character(values)
-  # Text without a declared encoding is UTF-8, except where the system has another.
-  encoding <- Encoding(values)
-  native <- encoding == "unknown" & !l10n_info()[["Latin-1"]]
-  wrong <- encoding == "bytes" | (native & !validUTF8(values))
-  if (any(wrong)) {
-    refuse(
-      sprintf("row %.0f: column `%s` has text that is not UTF-8", first + which(wrong)[[1L]] - 1, name),
-      "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
-      kind = "bad-input"
-    )
+  converted <- enc2utf8(values)
+  # Usually nothing was to convert, and both are one object, which takes no time to compare.
+  if (identical(converted, values)) {
+    return(converted)
   }
-  enc2utf8(values)
+  # It has turned bytes that are no text into text.
+  encoding <- Encoding(values)
+  latin <- encoding == "latin1"
+  if (l10n_info()[["Latin-1"]]) latin <- latin | encoding == "unknown"
+  if (any(latin)) values[latin] <- enc2utf8(values[latin])
+  values
+}
+
+# Refuses text that is not UTF-8, which arrives empty.
+check_text <- function(part, names, first) {
+  for (at in seq_along(part)) {
+    wrong <- if (is.character(part[[at]])) which(!validUTF8(part[[at]]))
+    if (length(wrong)) {
+      refuse(
+        sprintf("row %.0f: column `%s` has text that is not UTF-8", first + wrong[[1L]] - 1, names[[at]]),
+        "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
+        kind = "bad-input"
+      )
+    }
+  }
 }
 
 of_arrow <- function(table, columns) {
@@ -164,7 +178,7 @@ of_frames <- function(read, columns) {
     }
     rows <- seq.int(done + 1, min(nrow(frame), done + PART_ROWS))
     done <<- done + length(rows)
-    part_of(frame, form, rows, first)
+    part_of(frame, form, rows)
   }
   c(form[c("names", "types", "kind")], list(paths = "-", part = part))
 }

@@ -65,7 +65,8 @@ run_job <- function(args, edges, display, call) {
     event <- .Call(c_job_wait, job)
     if (event$kind == "want") {
       part <- edges$part(next_row)
-      described(.Call(c_job_feed, job, part, next_row), call)
+      has_empty <- described(.Call(c_job_feed, job, part, next_row), call)
+      if (has_empty) check_text(part, edges$names, next_row)
       next_row <<- next_row + if (length(part)) length(part[[1L]]) else 0
     } else if (event$kind == "warning") {
       warning(warning_of(event$text, call))

@@ -14,8 +14,9 @@
 #' can, and the same call resumes.
 #'
 #' @useDynLib outcore, .registration = TRUE, .fixes = "c_"
+#' @name outcore-package
 #' @keywords internal
-"_PACKAGE"
+NULL
 
 .onLoad <- function(libname, pkgname) {
   .Call(c_prepare)

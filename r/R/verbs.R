@@ -59,18 +59,18 @@ paths_of <- function(edges, what, call = sys.call(-1L)) {
 
 #' Measure the quality of communities
 #'
-#' @param graph Paths of files of edges, or a graph of [outcore_build()].
+#' @param graph A graph of [outcore_build()], or its path.
 #' @param communities A result of [outcore()], or the path of a file of communities.
 #' @param ... Options of `outcore score`, such as `against = "truth.tsv"`: see [outcore_options()].
 #' @return A list of class `outcore_score`, with the modularity, the code length of the map equation and others: its fields
 #'   are those of `outcore score --json`.
 #' @examples
 #' edges <- system.file("extdata", "karate.tsv", package = "outcore")
-#' found <- outcore(edges, method = "modularity")
-#' outcore_score(edges, found)
+#' graph <- outcore_build(edges, tempfile(fileext = ".graph"))
+#' outcore_score(graph, outcore(graph, method = "modularity"))
 #' @export
 outcore_score <- function(graph, communities, ...) {
-  source <- paths_of(graph, "a score")
+  source <- paths_of(graph, "a score", sys.call())
   if (!inherits(communities, "outcore_communities") && !is.character(communities)) {
     refuse("`communities` is neither a result nor the path of a file")
   }

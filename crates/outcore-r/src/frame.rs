@@ -1,9 +1,9 @@
 //! Data frames of R as batches for the engine, a part at a time: R copies some rows of its vectors on its own thread
 //! whenever the engine has taken others, so that only a few parts are in memory twice.
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, Float64Array, Int32Array, Int64Array, NullArray, RecordBatch, RecordBatchReader,
-    StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outcore::{Error, ErrorKind};
@@ -18,6 +18,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Parts that are asked for before the first is used.
 const AHEAD: usize = 4;
+/// Usual number of bytes of a name, for the first buffer.
+const TEXT_BYTES: usize = 16;
 /// NA of `integer64`.
 const INTEGER64_NA: i64 = i64::MIN;
 /// Largest number up to which all integers are doubles.
@@ -80,20 +82,34 @@ impl Columns {
         self.kinds.is_empty()
     }
 
-    /// Copies some rows, of which the first has number `first`.
-    pub(crate) fn batch(&self, columns: &ListSexp, first: u64) -> savvy::Result<RecordBatch> {
+    /// Copies some rows, of which the first has number `first`. Sets `has_empty` if a text is empty.
+    pub(crate) fn batch(
+        &self,
+        columns: &ListSexp,
+        first: u64,
+        has_empty: &mut bool,
+    ) -> savvy::Result<RecordBatch> {
         let rows = columns.values_iter().zip(&self.kinds);
-        let rows = rows.map(|(column, &kind)| array(column.into_typed(), kind, first));
+        let rows = rows.map(|(column, &kind)| array(column.into_typed(), kind, first, has_empty));
         let arrays = rows.collect::<savvy::Result<Vec<ArrayRef>>>()?;
         RecordBatch::try_new(self.schema.clone(), arrays).map_err(|error| savvy_err!("{error}"))
     }
 }
 
-fn array(column: TypedSexp, kind: Kind, first: u64) -> savvy::Result<ArrayRef> {
+fn array(
+    column: TypedSexp,
+    kind: Kind,
+    first: u64,
+    has_empty: &mut bool,
+) -> savvy::Result<ArrayRef> {
     Ok(match (column, kind) {
         (TypedSexp::String(texts), Kind::Text) => {
-            let texts = texts.iter().map(|text| (!text.is_na()).then_some(text));
-            Arc::new(texts.collect::<StringArray>())
+            let mut array = StringBuilder::with_capacity(texts.len(), texts.len() * TEXT_BYTES);
+            for text in texts.iter() {
+                *has_empty |= text.is_empty();
+                array.append_option((!text.is_na()).then_some(text));
+            }
+            Arc::new(array.finish())
         }
         (TypedSexp::Integer(numbers), Kind::Int32) => {
             let numbers = numbers.as_slice().iter();

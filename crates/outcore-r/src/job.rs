@@ -6,7 +6,8 @@ use outcore_bind::facts::Facts;
 use outcore_bind::relay::{Events, Next, relay};
 use outcore_cli::surface::{Table, call};
 use savvy::{
-    ListSexp, OwnedListSexp, OwnedRealSexp, OwnedStringSexp, Sexp, StringSexp, savvy, savvy_err,
+    ListSexp, OwnedListSexp, OwnedLogicalSexp, OwnedRealSexp, OwnedStringSexp, Sexp, StringSexp,
+    savvy, savvy_err,
 };
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -72,18 +73,20 @@ impl Job {
     }
 
     /// Hands the next rows of the data frame to the job, which asked for them by the event `want`; `first` is the number
-    /// of the first of them. Without columns there are no more rows.
-    fn feed(&mut self, columns: ListSexp, first: f64) -> savvy::Result<()> {
+    /// of the first of them. Without columns there are no more rows. Returns whether a text is empty, as is one that is
+    /// not UTF-8.
+    fn feed(&mut self, columns: ListSexp, first: f64) -> savvy::Result<Sexp> {
+        let mut has_empty = false;
         if columns.is_empty() {
             self.rows = None;
-            return Ok(());
+        } else {
+            let batch = self.columns.batch(&columns, first as u64, &mut has_empty)?;
+            if let Some(rows) = &self.rows {
+                // There is no receiver after the job has ended.
+                drop(rows.send(batch));
+            }
         }
-        let batch = self.columns.batch(&columns, first as u64)?;
-        if let Some(rows) = &self.rows {
-            // There is no receiver after the job has ended.
-            drop(rows.send(batch));
-        }
-        Ok(())
+        OwnedLogicalSexp::try_from_scalar(has_empty)?.into()
     }
 
     /// Asks the job to stop; it keeps what it can, and still sends events until it has ended.
