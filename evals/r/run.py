@@ -47,7 +47,8 @@ def once(what: str, path: Path, output: Path, name: str, work: Path) -> Command:
 
 
 def modularity(path: Path, communities: Path) -> float:
-    argv = [str(subject.outcore()), "score", str(path), str(communities), "--json", "--quiet"]
+    """Return the modularity of communities in the graph that was built beside the edges."""
+    argv = [str(subject.outcore()), "score", str(path.with_suffix(".graph")), str(communities), "--json", "--quiet"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout)["quality"]["modularity"])
 
@@ -63,6 +64,8 @@ def differential(result: results.Result, count: int, work: Path) -> None:
         argv = [str(subject.outcore()), "generate", "planted", "--nodes", str(nodes), "--weights", "--quiet"]
         argv += ["--edges", str(nodes * degree // 2), "--mixing", str(mixing), "--community-max", str(nodes // 10)]
         subprocess.run([*argv, "--truth", str(truth), "-o", str(path), "--seed", str(seed)], check=True)
+        argv = [str(subject.outcore()), "build", str(path), "-o", str(path.with_suffix(".graph")), "--quiet"]
+        subprocess.run(argv, check=True)
         planted = inputs.read_communities(truth)
         row: dict[str, object] = {"nodes": nodes, "mixing": mixing, "degree": degree, "seed": seed}
         for what in found:
@@ -106,7 +109,7 @@ def frame(result: results.Result, edges: int, repeats: int, work: Path, *, judge
     commands = [command, once("frame", path, work / "frame.tsv", "data frame", work)]
     commands.append(once("file", path, work / "file.tsv", "file from R", work))
     result.measure(commands, repeats)
-    base = statistics.median(sample.seconds for sample in result.samples["command"])
+    base = statistics.median(sample.wall_seconds for sample in result.samples["command"])
     held, read = (medians(result, command) for command in commands[1:])
     same = (work / "command.tsv").read_bytes() == (work / "frame.tsv").read_bytes()
     result.check("data frame and command have other bytes", int(not same), 0)

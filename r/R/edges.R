@@ -7,8 +7,8 @@ NULL
 # Rows of a part of a data frame.
 PART_ROWS <- 65536L
 
-# A source has `paths`, and for data of R also the `names` and `types` of columns, `part(first)`, which returns the columns
-# of the next rows from number `first` on, or an empty list at the end; `kind`, the type of the nodes in results, and
+# A source has `paths`, and for data of R also the `names` and `types` of columns, `part(first)`, which returns the next rows
+# from number `first` on as `part_of()` has them, or NULL at the end; `kind`, the type of the nodes in results, and
 # `nodes`, their names in the order of the source if that differs from the order in which edges name them.
 source_of <- function(edges, options, call = sys.call(-1L)) {
   if (inherits(edges, "outcore_graph")) {
@@ -78,13 +78,7 @@ chosen_columns <- function(frame, columns) {
 of_frame <- function(frame, columns) {
   rows <- nrow(frame)
   form <- form_of(frame, columns)
-  part <- function(first) {
-    if (first > rows) {
-      return(list())
-    }
-    at <- seq.int(first, min(rows, first + PART_ROWS - 1L))
-    part_of(frame, form, at)
-  }
+  part <- function(first) if (first <= rows) part_of(frame, form, first - 1, min(PART_ROWS, rows - first + 1), first)
   c(form[c("names", "types", "kind")], list(paths = "-", part = part))
 }
 
@@ -107,46 +101,50 @@ form_of <- function(frame, columns) {
   list(names = enc2utf8(names(frame)), types = types, kind = kind)
 }
 
-# Returns rows of a table for the engine.
-part_of <- function(frame, form, rows) {
-  lapply(seq_along(form$types), function(at) {
-    type <- form$types[[at]]
-    if (type == "none") {
-      return(logical(length(rows)))
-    }
-    values <- frame[[at]][rows]
-    if (type == "text") as_text(values) else values
-  })
+# Returns `count` rows of a table after the first `from`: `count`, and a function that returns their columns for the engine.
+# `first` is the number of the first of them in the source. If the function is told that text is not UTF-8, it converts
+# text that is marked as another encoding, and refuses the rest.
+part_of <- function(frame, form, from, count, first) {
+  columns <- function(is_text) {
+    lapply(seq_along(form$types), function(at) {
+      values <- frame[[at]]
+      rows <- seq.int(from + 1, length.out = count)
+      switch(form$types[[at]],
+        none = logical(count),
+        text = if (is_text) texts_of(values, from, count) else converted(values[rows], form$names[[at]], first),
+        values[rows]
+      )
+    })
+  }
+  list(count = count, columns = columns)
 }
 
-# Returns names as text in UTF-8. Text that is neither marked as another encoding nor UTF-8 stays as it is: `check_text()`.
-as_text <- function(values) {
-  values <- if (is.factor(values)) levels(values)[values] else as.character(values)
-  converted <- enc2utf8(values)
-  # Usually nothing was to convert, and both are one object, which takes no time to compare.
-  if (identical(converted, values)) {
-    return(converted)
+# Returns texts as their bytes and their ends; NULL if one of them is marked as another encoding.
+texts_of <- function(values, from, count) {
+  if (is.factor(values)) {
+    return(.Call(c_texts, levels(values), values, from, count))
   }
-  # It has turned bytes that are no text into text.
+  if (is.character(values)) {
+    return(.Call(c_texts, values, NULL, from, count))
+  }
+  .Call(c_texts, as.character(values[seq.int(from + 1, length.out = count)]), NULL, 0, count)
+}
+
+converted <- function(values, name, first) {
+  values <- as.character(values)
   encoding <- Encoding(values)
   latin <- encoding == "latin1"
   if (l10n_info()[["Latin-1"]]) latin <- latin | encoding == "unknown"
-  if (any(latin)) values[latin] <- enc2utf8(values[latin])
-  values
-}
-
-# Refuses text that is not UTF-8, which arrives empty.
-check_text <- function(part, names, first) {
-  for (at in seq_along(part)) {
-    wrong <- if (is.character(part[[at]])) which(!validUTF8(part[[at]]))
-    if (length(wrong)) {
-      refuse(
-        sprintf("row %.0f: column `%s` has text that is not UTF-8", first + wrong[[1L]] - 1, names[[at]]),
-        "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
-        kind = "bad-input"
-      )
-    }
+  values[latin] <- enc2utf8(values[latin])
+  wrong <- which(!validUTF8(values))
+  if (length(wrong)) {
+    refuse(
+      sprintf("row %.0f: column `%s` has text that is not UTF-8", first + wrong[[1L]] - 1, name),
+      "say how it is encoded: `Encoding(x) <- \"latin1\"`, or convert it with `iconv()`",
+      kind = "bad-input"
+    )
   }
+  texts_of(values, 0, length(values))
 }
 
 of_arrow <- function(table, columns) {
@@ -173,12 +171,11 @@ of_frames <- function(read, columns) {
       frame <<- checked_frame(read(), form)
       done <<- 0
     }
-    if (is.null(frame)) {
-      return(list())
+    if (!is.null(frame)) {
+      from <- done
+      done <<- min(nrow(frame), from + PART_ROWS)
+      part_of(frame, form, from, done - from, first)
     }
-    rows <- seq.int(done + 1, min(nrow(frame), done + PART_ROWS))
-    done <<- done + length(rows)
-    part_of(frame, form, rows)
   }
   c(form[c("names", "types", "kind")], list(paths = "-", part = part))
 }
@@ -199,23 +196,23 @@ checked_frame <- function(frame, form = NULL) {
 # Returns the source of edges between nodes that are numbered from 1. `weight` may be NULL. Nodes without edges get a loop
 # of weight 0, so that they are not lost.
 of_numbers <- function(source, target, weight, nodes) {
-  count <- length(source)
+  edges <- data.frame(source = source, target = target)
+  edges$weight <- if (is.null(weight)) rep(1, nrow(edges)) else weight
   alone <- which(tabulate(c(source, target), length(nodes)) == 0L)
+  loops <- data.frame(source = alone, target = alone, weight = numeric(length(alone)))
   is_text <- is.character(nodes)
-  named <- function(numbers) if (is_text) nodes[numbers] else numbers
-  part <- function(first) {
-    if (first <= count) {
-      at <- seq.int(first, min(count, first + PART_ROWS - 1L))
-      return(list(named(source[at]), named(target[at]), if (is.null(weight)) rep(1, length(at)) else weight[at]))
-    }
-    at <- seq.int(first - count, length.out = max(0, min(PART_ROWS, length(alone) - (first - count) + 1)))
-    if (length(at)) list(named(alone[at]), named(alone[at]), numeric(length(at))) else list()
-  }
-  type <- if (is_text) "text" else "int32"
-  list(
-    paths = "-", names = c("source", "target", "weight"), types = c(type, type, "float64"), part = part, kind = type,
-    nodes = nodes
-  )
+  named <- function(numbers) if (is_text) structure(numbers, levels = nodes, class = "factor") else numbers
+  frames <- lapply(list(edges, loops), function(frame) {
+    frame[1:2] <- lapply(frame[1:2], named)
+    frame
+  })
+  source <- of_frames(function() {
+    frame <- if (length(frames)) frames[[1L]]
+    frames <<- frames[-1L]
+    frame
+  }, c("source", "target", "weight"))
+  source$nodes <- nodes
+  source
 }
 
 of_igraph <- function(graph) {

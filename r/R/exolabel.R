@@ -16,7 +16,8 @@
 #' @param add_self_loops Cutoff: a node takes a label only if the weights of its votes sum to at least this. TRUE is 1.
 #' @param attenuation Exponent of the attenuation; TRUE is 1, FALSE is none.
 #' @param ignore_weights Whether every edge has weight 1.
-#' @param iterations Maximum number of visits to a node; 0 is the square root of the largest degree, but at least 5.
+#' @param iterations Maximum number of visits to a node; 0 is twice the square root of the largest degree, but at least 10:
+#'   here, groups of nodes are decided together, which takes more visits.
 #' @param return_table Whether `results` is a data frame instead of the path of the file.
 #' @param use_fast_sort Without effect: the memory limit decides how edges are sorted.
 #' @param verbose Whether to show the progress.
@@ -70,11 +71,12 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
     num_vertices = graph$report$graph$node_count,
     num_edges = graph$report$input$edge_count * if (mode == "directed") 1 else 2
   )
-  limit <- max(5, floor(sqrt(graph$report$graph$max_degree)))
+  # Twice the limit of ExoLabel, which decides nodes one by one; here, groups of nodes are decided from one state.
+  limit <- 2 * max(5, floor(sqrt(graph$report$graph$max_degree)))
   results <- lapply(seq_len(count), function(at) {
     parameters <- unlist(values[at, ])
-    run_exolabel(graph, outfile[[at]], parameters, sep, memory, isTRUE(as.logical(verbose)))
     if (parameters[["iterations"]] == 0) parameters[["iterations"]] <- limit
+    run_exolabel(graph, outfile[[at]], parameters, sep, memory, isTRUE(as.logical(verbose)))
     table <- if (return_table) {
       utils::read.table(outfile[[at]],
         sep = sep, quote = "", comment.char = "", col.names = c("Vertex", "Cluster"),
@@ -91,10 +93,9 @@ run_exolabel <- function(graph, output, parameters, sep, memory, verbose) {
   dir.create(dirname(output), showWarnings = FALSE, recursive = TRUE)
   found <- tempfile("communities", dirname(graph$path), fileext = ".tsv")
   on.exit(unlink(found))
-  visits <- parameters[["iterations"]]
   outcore(graph, found,
     method = "label-propagation", like = "exolabel", attenuation = parameters[["attenuation"]],
-    label_cutoff = parameters[["add_self_loops"]], max_visits = if (visits > 0) visits, memory = memory,
+    label_cutoff = parameters[["add_self_loops"]], max_visits = parameters[["iterations"]], memory = memory,
     progress = verbose
   )
   described(.Call(c_write_clusters, enc2utf8(found), enc2utf8(normalizePath(output, mustWork = FALSE)), sep))

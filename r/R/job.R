@@ -65,9 +65,15 @@ run_job <- function(args, edges, display, call) {
     event <- .Call(c_job_wait, job)
     if (event$kind == "want") {
       part <- edges$part(next_row)
-      has_empty <- described(.Call(c_job_feed, job, part, next_row), call)
-      if (has_empty) check_text(part, edges$names, next_row)
-      next_row <<- next_row + if (length(part)) length(part[[1L]]) else 0
+      feed <- function(columns) described(.Call(c_job_feed, job, columns, next_row), call)
+      if (is.null(part)) {
+        feed(list())
+      } else {
+        columns <- part$columns(TRUE)
+        is_text <- !any(vapply(columns, is.null, NA)) && feed(columns)
+        if (!is_text) feed(part$columns(FALSE))
+        next_row <<- next_row + part$count
+      }
     } else if (event$kind == "warning") {
       warning(warning_of(event$text, call))
     } else {

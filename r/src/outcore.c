@@ -1,7 +1,9 @@
 // Entry points of the package: passes calls on to the functions in Rust, and turns their errors into errors of R. Savvy
 // marks an error by the lowest bit of the pointer that it returns (<https://github.com/yutannihilation/savvy>).
 
+#include <limits.h>
 #include <stdint.h>
+#include <string.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
 
@@ -60,7 +62,52 @@ static SEXP job_stop(SEXP a) { return checked(savvy_Job_stop__ffi(a)); }
 SEXP savvy_Job_finish__ffi(SEXP a);
 static SEXP job_finish(SEXP a) { return checked(savvy_Job_finish__ffi(a)); }
 
+// Returns texts as one vector of bytes and one of their ends, NA for a missing text: Rust reads both as they are, and R's
+// objects are visited only here. The texts are those of `vector` from `from` on, or at the places `codes` in it, from 1.
+// Returns NULL if one of them is not UTF-8.
+static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count) {
+  R_xlen_t begin = (R_xlen_t)Rf_asReal(from);
+  int rows = (int)Rf_asReal(count);
+  SEXP found = PROTECT(Rf_allocVector(VECSXP, 2));
+  SEXP ends = Rf_allocVector(INTSXP, rows);
+  SET_VECTOR_ELT(found, 1, ends);
+  const int *code = codes == R_NilValue ? NULL : INTEGER_RO(codes) + begin;
+  const SEXP *of = STRING_PTR_RO(vector) + (code ? 0 : begin);
+  int *end = INTEGER(ends);
+  R_xlen_t total = 0;
+  // The lengths first: the processor loads many texts at a time, wherever they lie.
+  for (int row = 0; row < rows; row++) {
+    SEXP text = code ? (code[row] == NA_INTEGER ? NA_STRING : of[code[row] - 1]) : of[row];
+    if (text != NA_STRING) total += LENGTH(text);
+    if (total > INT_MAX) Rf_error("the names of %d rows take more than 2 GiB", rows);
+    end[row] = text == NA_STRING ? NA_INTEGER : (int)total;
+  }
+  SEXP bytes = Rf_allocVector(RAWSXP, total);
+  SET_VECTOR_ELT(found, 0, bytes);
+  Rbyte *at = RAW(bytes);
+  unsigned char high = 0;
+  for (int row = 0; row < rows; row++) {
+    if (end[row] == NA_INTEGER) continue;
+    SEXP text = code ? of[code[row] - 1] : of[row];
+    int length = LENGTH(text);
+    memcpy(at, CHAR(text), length);
+    at += length;
+  }
+  for (R_xlen_t byte = 0; byte < total; byte++) high |= RAW(bytes)[byte];
+  for (int row = 0; high > 127 && row < rows; row++) {
+    if (end[row] == NA_INTEGER) continue;
+    cetype_t encoding = Rf_getCharCE(code ? of[code[row] - 1] : of[row]);
+    if (encoding != CE_UTF8 && encoding != CE_NATIVE) {
+      found = R_NilValue;
+      break;
+    }
+  }
+  UNPROTECT(1);
+  return found;
+}
+
 static const R_CallMethodDef entries[] = {
+    {"texts", (DL_FUNC)&texts, 4},
     {"prepare", (DL_FUNC)&prepare, 0},
     {"run", (DL_FUNC)&run, 1},
     {"options", (DL_FUNC)&options, 1},

@@ -18,8 +18,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Parts that are asked for before the first is used.
 const AHEAD: usize = 4;
-/// Usual number of bytes of a name, for the first buffer.
-const TEXT_BYTES: usize = 16;
 /// NA of `integer64`.
 const INTEGER64_NA: i64 = i64::MIN;
 /// Largest number up to which all integers are doubles.
@@ -28,7 +26,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Kind of the vectors of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// `character`.
+    /// `character`, as a list of the bytes and of the ends of its texts.
     Text,
     /// `integer`.
     Int32,
@@ -82,35 +80,31 @@ impl Columns {
         self.kinds.is_empty()
     }
 
-    /// Copies some rows, of which the first has number `first`. Sets `has_empty` if a text is empty.
+    /// Copies some rows, of which the first has number `first`; `None` if a text is not UTF-8.
     pub(crate) fn batch(
         &self,
         columns: &ListSexp,
         first: u64,
-        has_empty: &mut bool,
-    ) -> savvy::Result<RecordBatch> {
-        let rows = columns.values_iter().zip(&self.kinds);
-        let rows = rows.map(|(column, &kind)| array(column.into_typed(), kind, first, has_empty));
-        let arrays = rows.collect::<savvy::Result<Vec<ArrayRef>>>()?;
-        RecordBatch::try_new(self.schema.clone(), arrays).map_err(|error| savvy_err!("{error}"))
+    ) -> savvy::Result<Option<RecordBatch>> {
+        let mut arrays = Vec::with_capacity(self.kinds.len());
+        for (column, &kind) in columns.values_iter().zip(&self.kinds) {
+            match array(column.into_typed(), kind, first)? {
+                Some(array) => arrays.push(array),
+                None => return Ok(None),
+            }
+        }
+        let batch = RecordBatch::try_new(self.schema.clone(), arrays);
+        batch.map(Some).map_err(|error| savvy_err!("{error}"))
     }
 }
 
-fn array(
-    column: TypedSexp,
-    kind: Kind,
-    first: u64,
-    has_empty: &mut bool,
-) -> savvy::Result<ArrayRef> {
-    Ok(match (column, kind) {
-        (TypedSexp::String(texts), Kind::Text) => {
-            let mut array = StringBuilder::with_capacity(texts.len(), texts.len() * TEXT_BYTES);
-            for text in texts.iter() {
-                *has_empty |= text.is_empty();
-                array.append_option((!text.is_na()).then_some(text));
-            }
-            Arc::new(array.finish())
-        }
+/// Converts rows of a column; `None` if a text is not UTF-8.
+fn array(column: TypedSexp, kind: Kind, first: u64) -> savvy::Result<Option<ArrayRef>> {
+    Ok(Some(match (column, kind) {
+        (TypedSexp::List(texts), Kind::Text) => match texts_of(&texts)? {
+            Some(array) => array,
+            None => return Ok(None),
+        },
         (TypedSexp::Integer(numbers), Kind::Int32) => {
             let numbers = numbers.as_slice().iter();
             Arc::new(
@@ -133,7 +127,32 @@ fn array(
         (TypedSexp::Real(numbers), Kind::Int64) => Arc::new(integers(numbers.as_slice(), first)?),
         (column, Kind::None) => Arc::new(NullArray::new(len(&column))),
         _ => return Err(savvy_err!("a column has another type than its first rows")),
-    })
+    }))
+}
+
+/// Converts texts that are their bytes one after the other, and their ends.
+fn texts_of(parts: &ListSexp) -> savvy::Result<Option<ArrayRef>> {
+    let part = |at| parts.get_by_index(at).map(Sexp::into_typed);
+    let (Some(TypedSexp::Raw(bytes)), Some(TypedSexp::Integer(ends))) = (part(0), part(1)) else {
+        return Err(savvy_err!("texts are bytes and ends"));
+    };
+    let Ok(texts) = std::str::from_utf8(bytes.as_slice()) else { return Ok(None) };
+    let mut array = StringBuilder::with_capacity(ends.len(), texts.len());
+    let mut begin = 0;
+    for end in ends.as_slice() {
+        if end.is_na() {
+            array.append_null();
+            continue;
+        }
+        let end = *end as usize;
+        match texts.get(begin..end) {
+            Some(text) => array.append_value(text),
+            // Only together they are UTF-8.
+            None => return Ok(None),
+        }
+        begin = end;
+    }
+    Ok(Some(Arc::new(array.finish())))
 }
 
 /// Converts names that are doubles.

@@ -73,20 +73,21 @@ impl Job {
     }
 
     /// Hands the next rows of the data frame to the job, which asked for them by the event `want`; `first` is the number
-    /// of the first of them. Without columns there are no more rows. Returns whether a text is empty, as is one that is
-    /// not UTF-8.
+    /// of the first of them. Without columns there are no more rows. Returns whether all texts are UTF-8; otherwise, the
+    /// job gets nothing.
     fn feed(&mut self, columns: ListSexp, first: f64) -> savvy::Result<Sexp> {
-        let mut has_empty = false;
+        let mut is_text = true;
         if columns.is_empty() {
             self.rows = None;
         } else {
-            let batch = self.columns.batch(&columns, first as u64, &mut has_empty)?;
-            if let Some(rows) = &self.rows {
+            let batch = self.columns.batch(&columns, first as u64)?;
+            is_text = batch.is_some();
+            if let (Some(rows), Some(batch)) = (&self.rows, batch) {
                 // There is no receiver after the job has ended.
                 drop(rows.send(batch));
             }
         }
-        OwnedLogicalSexp::try_from_scalar(has_empty)?.into()
+        OwnedLogicalSexp::try_from_scalar(is_text)?.into()
     }
 
     /// Asks the job to stop; it keeps what it can, and still sends events until it has ended.

@@ -6,7 +6,7 @@ quietly <- function(expression) withCallingHandlers(expression, outcore_warning 
 test_that("the result has the form of SynExtend's", {
   one <- quietly(ExoLabel(edges))
   expect_named(one, c("parameters", "graph_stats", "results"))
-  expect_identical(one$parameters, c(add_self_loops = 0, attenuation = 1, iterations = 5))
+  expect_identical(one$parameters, c(add_self_loops = 0, attenuation = 1, iterations = 10))
   expect_equal(one$graph_stats, c(num_vertices = 5, num_edges = 8))
   clusters <- read.delim(one$results, header = FALSE)
   expect_identical(clusters$V1, c("a", "b", "c", "x", "y"))
@@ -16,7 +16,7 @@ test_that("the result has the form of SynExtend's", {
 })
 
 test_that("it is the preset of the command", {
-  found <- outcore(karate, method = "label-propagation", like = "exolabel")
+  found <- outcore(karate, method = "label-propagation", like = "exolabel", max_visits = 10)
   one <- ExoLabel(karate, return_table = TRUE)
   expect_identical(one$results$Cluster, as.data.frame(found)$community + 1L)
 })
