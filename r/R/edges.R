@@ -98,36 +98,42 @@ form_of <- function(frame, columns) {
   } else {
     "float64"
   }
-  list(names = enc2utf8(names(frame)), types = types, kind = kind)
+  list(names = enc2utf8(names(frame)), types = types, kind = kind, room = new.env())
 }
 
-# Returns `count` rows of a table after the first `from`: `count`, and a function that returns their columns for the engine.
-# `first` is the number of the first of them in the source. If the function is told that text is not UTF-8, it converts
-# text that is marked as another encoding, and refuses the rest.
+# Returns `count` rows of a table after the first `from`: with a function that returns their columns for the engine, numbers
+# as whole columns. `first` is the number of the first of the rows in the source. If the function is told that text is not
+# UTF-8, it converts text that is marked as another encoding, and refuses the rest.
 part_of <- function(frame, form, from, count, first) {
   columns <- function(is_text) {
     lapply(seq_along(form$types), function(at) {
       values <- frame[[at]]
-      rows <- seq.int(from + 1, length.out = count)
-      switch(form$types[[at]],
-        none = logical(count),
-        text = if (is_text) texts_of(values, from, count) else converted(values[rows], form$names[[at]], first),
-        values[rows]
-      )
+      if (form$types[[at]] != "text") {
+        return(if (form$types[[at]] == "none") list() else values)
+      }
+      texts <- if (is_text) {
+        texts_of(values, from, count, form$room[[as.character(at)]])
+      } else {
+        converted(values[seq.int(from + 1, length.out = count)], form$names[[at]], first)
+      }
+      # The next part takes the same vectors.
+      assign(as.character(at), texts, form$room)
+      texts
     })
   }
-  list(count = count, columns = columns)
+  list(from = from, count = count, columns = columns)
 }
 
 # Returns texts as their bytes and their ends; NULL if one of them is marked as another encoding.
-texts_of <- function(values, from, count) {
+texts_of <- function(values, from, count, room = NULL) {
   if (is.factor(values)) {
-    return(.Call(c_texts, levels(values), values, from, count))
+    return(.Call(c_texts, levels(values), values, from, count, room))
   }
-  if (is.character(values)) {
-    return(.Call(c_texts, values, NULL, from, count))
+  if (!is.character(values)) {
+    values <- as.character(values[seq.int(from + 1, length.out = count)])
+    from <- 0
   }
-  .Call(c_texts, as.character(values[seq.int(from + 1, length.out = count)]), NULL, 0, count)
+  .Call(c_texts, values, NULL, from, count, room)
 }
 
 converted <- function(values, name, first) {

@@ -65,9 +65,11 @@ run_job <- function(args, edges, display, call) {
     event <- .Call(c_job_wait, job)
     if (event$kind == "want") {
       part <- edges$part(next_row)
-      feed <- function(columns) described(.Call(c_job_feed, job, columns, next_row), call)
+      feed <- function(columns) {
+        described(.Call(c_job_feed, job, columns, next_row, part$from, part$count), call)
+      }
       if (is.null(part)) {
-        feed(list())
+        .Call(c_job_feed, job, list(), next_row, 0, 0)
       } else {
         columns <- part$columns(TRUE)
         is_text <- !any(vapply(columns, is.null, NA)) && feed(columns)
@@ -96,7 +98,7 @@ run_job <- function(args, edges, display, call) {
 # Stops a job after an error of R, and waits for it to remove its files.
 abandon <- function(job) {
   .Call(c_job_stop, job)
-  .Call(c_job_feed, job, list(), 0)
+  .Call(c_job_feed, job, list(), 0, 0, 0)
   while (.Call(c_job_wait, job)$kind != "ended") NULL
   .Call(c_job_finish, job)
 }

@@ -53,8 +53,8 @@ static SEXP job_start(SEXP a, SEXP b, SEXP c, SEXP d) { return checked(savvy_Job
 SEXP savvy_Job_wait__ffi(SEXP a);
 static SEXP job_wait(SEXP a) { return checked(savvy_Job_wait__ffi(a)); }
 
-SEXP savvy_Job_feed__ffi(SEXP a, SEXP b, SEXP c);
-static SEXP job_feed(SEXP a, SEXP b, SEXP c) { return checked(savvy_Job_feed__ffi(a, b, c)); }
+SEXP savvy_Job_feed__ffi(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e);
+static SEXP job_feed(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e) { return checked(savvy_Job_feed__ffi(a, b, c, d, e)); }
 
 SEXP savvy_Job_stop__ffi(SEXP a);
 static SEXP job_stop(SEXP a) { return checked(savvy_Job_stop__ffi(a)); }
@@ -63,13 +63,16 @@ SEXP savvy_Job_finish__ffi(SEXP a);
 static SEXP job_finish(SEXP a) { return checked(savvy_Job_finish__ffi(a)); }
 
 // Returns texts as one vector of bytes and one of their ends, NA for a missing text: Rust reads both as they are, and R's
-// objects are visited only here. The texts are those of `vector` from `from` on, or at the places `codes` in it, from 1.
-// Returns NULL if one of them is not UTF-8.
-static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count) {
+// objects are visited only here. The texts are those of `vector` after the first `from`, or at the places `codes` in it,
+// from 1. Both vectors are those of `room`, an earlier result, if they are long enough: garbage of this size would make R
+// collect, which takes as long as reading. Returns NULL if a text is marked as another encoding than UTF-8.
+static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count, SEXP room) {
   R_xlen_t begin = (R_xlen_t)Rf_asReal(from);
   int rows = (int)Rf_asReal(count);
   SEXP found = PROTECT(Rf_allocVector(VECSXP, 2));
-  SEXP ends = Rf_allocVector(INTSXP, rows);
+  int has_room = room != R_NilValue;
+  SEXP ends = has_room ? VECTOR_ELT(room, 1) : R_NilValue;
+  if (!has_room || XLENGTH(ends) < rows) ends = Rf_allocVector(INTSXP, rows);
   SET_VECTOR_ELT(found, 1, ends);
   const int *code = codes == R_NilValue ? NULL : INTEGER_RO(codes) + begin;
   const SEXP *of = STRING_PTR_RO(vector) + (code ? 0 : begin);
@@ -82,18 +85,20 @@ static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count) {
     if (total > INT_MAX) Rf_error("the names of %d rows take more than 2 GiB", rows);
     end[row] = text == NA_STRING ? NA_INTEGER : (int)total;
   }
-  SEXP bytes = Rf_allocVector(RAWSXP, total);
+  // Some more than now, so that the next texts fit, too.
+  SEXP bytes = has_room ? VECTOR_ELT(room, 0) : R_NilValue;
+  if (!has_room || XLENGTH(bytes) < total) bytes = Rf_allocVector(RAWSXP, total + total / 4);
   SET_VECTOR_ELT(found, 0, bytes);
-  Rbyte *at = RAW(bytes);
-  unsigned char high = 0;
+  Rbyte *first = RAW(bytes), *at = first;
   for (int row = 0; row < rows; row++) {
     if (end[row] == NA_INTEGER) continue;
     SEXP text = code ? of[code[row] - 1] : of[row];
     int length = LENGTH(text);
-    memcpy(at, CHAR(text), length);
+    if (length) memcpy(at, CHAR(text), length);
     at += length;
   }
-  for (R_xlen_t byte = 0; byte < total; byte++) high |= RAW(bytes)[byte];
+  unsigned char high = 0;
+  for (const Rbyte *byte = first; byte < at; byte++) high |= *byte;
   for (int row = 0; high > 127 && row < rows; row++) {
     if (end[row] == NA_INTEGER) continue;
     cetype_t encoding = Rf_getCharCE(code ? of[code[row] - 1] : of[row]);
@@ -107,7 +112,7 @@ static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count) {
 }
 
 static const R_CallMethodDef entries[] = {
-    {"texts", (DL_FUNC)&texts, 4},
+    {"texts", (DL_FUNC)&texts, 5},
     {"prepare", (DL_FUNC)&prepare, 0},
     {"run", (DL_FUNC)&run, 1},
     {"options", (DL_FUNC)&options, 1},
@@ -120,7 +125,7 @@ static const R_CallMethodDef entries[] = {
     {"choose_columns", (DL_FUNC)&choose_columns, 2},
     {"job_start", (DL_FUNC)&job_start, 4},
     {"job_wait", (DL_FUNC)&job_wait, 1},
-    {"job_feed", (DL_FUNC)&job_feed, 3},
+    {"job_feed", (DL_FUNC)&job_feed, 5},
     {"job_stop", (DL_FUNC)&job_stop, 1},
     {"job_finish", (DL_FUNC)&job_finish, 1},
     {NULL, NULL, 0},

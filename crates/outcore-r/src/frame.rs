@@ -13,6 +13,7 @@ use savvy::{
     ListSexp, LogicalSexp, NotAvailableValue, OwnedIntegerSexp, Sexp, StringSexp, TypedSexp, savvy,
     savvy_err,
 };
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -80,15 +81,18 @@ impl Columns {
         self.kinds.is_empty()
     }
 
-    /// Copies some rows, of which the first has number `first`; `None` if a text is not UTF-8.
+    /// Copies `count` rows, of which the first has number `first`: numbers after the first `from`, and the first texts;
+    /// `None` if a text is not UTF-8.
     pub(crate) fn batch(
         &self,
         columns: &ListSexp,
         first: u64,
+        from: usize,
+        count: usize,
     ) -> savvy::Result<Option<RecordBatch>> {
         let mut arrays = Vec::with_capacity(self.kinds.len());
         for (column, &kind) in columns.values_iter().zip(&self.kinds) {
-            match array(column.into_typed(), kind, first)? {
+            match array(column.into_typed(), kind, first, from..from + count)? {
                 Some(array) => arrays.push(array),
                 None => return Ok(None),
             }
@@ -99,20 +103,26 @@ impl Columns {
 }
 
 /// Converts rows of a column; `None` if a text is not UTF-8.
-fn array(column: TypedSexp, kind: Kind, first: u64) -> savvy::Result<Option<ArrayRef>> {
+fn array(
+    column: TypedSexp,
+    kind: Kind,
+    first: u64,
+    rows: Range<usize>,
+) -> savvy::Result<Option<ArrayRef>> {
+    let short = || savvy_err!("a column is shorter than the first one");
     Ok(Some(match (column, kind) {
-        (TypedSexp::List(texts), Kind::Text) => match texts_of(&texts)? {
+        (TypedSexp::List(texts), Kind::Text) => match texts_of(&texts, rows.len())? {
             Some(array) => array,
             None => return Ok(None),
         },
         (TypedSexp::Integer(numbers), Kind::Int32) => {
-            let numbers = numbers.as_slice().iter();
+            let numbers = numbers.as_slice().get(rows).ok_or_else(short)?.iter();
             Arc::new(
                 numbers.map(|number| (!number.is_na()).then_some(*number)).collect::<Int32Array>(),
             )
         }
         (TypedSexp::Real(numbers), Kind::Float64) => {
-            let numbers = numbers.as_slice().iter();
+            let numbers = numbers.as_slice().get(rows).ok_or_else(short)?.iter();
             Arc::new(
                 numbers
                     .map(|number| (!number.is_na()).then_some(*number))
@@ -120,26 +130,32 @@ fn array(column: TypedSexp, kind: Kind, first: u64) -> savvy::Result<Option<Arra
             )
         }
         (TypedSexp::Real(numbers), Kind::Integer64) => {
-            let numbers = numbers.as_slice().iter().map(|number| number.to_bits() as i64);
+            let numbers = numbers.as_slice().get(rows).ok_or_else(short)?.iter();
+            let numbers = numbers.map(|number| number.to_bits() as i64);
             let number = |number| (number != INTEGER64_NA).then_some(number);
             Arc::new(numbers.map(number).collect::<Int64Array>())
         }
-        (TypedSexp::Real(numbers), Kind::Int64) => Arc::new(integers(numbers.as_slice(), first)?),
-        (column, Kind::None) => Arc::new(NullArray::new(len(&column))),
+        (TypedSexp::Real(numbers), Kind::Int64) => {
+            let numbers = numbers.as_slice().get(rows).ok_or_else(short)?;
+            Arc::new(integers(numbers, first)?)
+        }
+        (_, Kind::None) => Arc::new(NullArray::new(rows.len())),
         _ => return Err(savvy_err!("a column has another type than its first rows")),
     }))
 }
 
-/// Converts texts that are their bytes one after the other, and their ends.
-fn texts_of(parts: &ListSexp) -> savvy::Result<Option<ArrayRef>> {
+/// Converts `count` texts that are their bytes one after the other, and their ends; both may be longer.
+fn texts_of(parts: &ListSexp, count: usize) -> savvy::Result<Option<ArrayRef>> {
     let part = |at| parts.get_by_index(at).map(Sexp::into_typed);
     let (Some(TypedSexp::Raw(bytes)), Some(TypedSexp::Integer(ends))) = (part(0), part(1)) else {
         return Err(savvy_err!("texts are bytes and ends"));
     };
-    let Ok(texts) = std::str::from_utf8(bytes.as_slice()) else { return Ok(None) };
-    let mut array = StringBuilder::with_capacity(ends.len(), texts.len());
+    let ends = ends.as_slice().get(..count).ok_or_else(|| savvy_err!("there are fewer texts"))?;
+    let used = ends.iter().rfind(|end| !end.is_na()).map_or(0, |&end| end as usize);
+    let Ok(texts) = std::str::from_utf8(&bytes.as_slice()[..used]) else { return Ok(None) };
+    let mut array = StringBuilder::with_capacity(count, used);
     let mut begin = 0;
-    for end in ends.as_slice() {
+    for end in ends {
         if end.is_na() {
             array.append_null();
             continue;
@@ -171,17 +187,6 @@ fn integers(numbers: &[f64], first: u64) -> savvy::Result<Int64Array> {
         }
     };
     numbers.iter().enumerate().map(whole).collect()
-}
-
-fn len(column: &TypedSexp) -> usize {
-    match column {
-        TypedSexp::Logical(vector) => vector.len(),
-        TypedSexp::Integer(vector) => vector.len(),
-        TypedSexp::Real(vector) => vector.len(),
-        TypedSexp::String(vector) => vector.len(),
-        TypedSexp::List(vector) => vector.len(),
-        _ => 0,
-    }
 }
 
 /// Returns the columns of source, target and weight that the engine chooses among columns with these names, from 1; nothing

@@ -73,14 +73,22 @@ impl Job {
     }
 
     /// Hands the next rows of the data frame to the job, which asked for them by the event `want`; `first` is the number
-    /// of the first of them. Without columns there are no more rows. Returns whether all texts are UTF-8; otherwise, the
+    /// of the first of them. They are `count` rows of numbers after the first `from`, and the first texts. Without columns
+    /// there are no more rows. Returns whether all texts are UTF-8; otherwise, the
     /// job gets nothing.
-    fn feed(&mut self, columns: ListSexp, first: f64) -> savvy::Result<Sexp> {
+    fn feed(
+        &mut self,
+        columns: ListSexp,
+        first: f64,
+        from: f64,
+        count: f64,
+    ) -> savvy::Result<Sexp> {
         let mut is_text = true;
         if columns.is_empty() {
             self.rows = None;
         } else {
-            let batch = self.columns.batch(&columns, first as u64)?;
+            let batch =
+                self.columns.batch(&columns, first as u64, from as usize, count as usize)?;
             is_text = batch.is_some();
             if let (Some(rows), Some(batch)) = (&self.rows, batch) {
                 // There is no receiver after the job has ended.
