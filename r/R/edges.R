@@ -4,8 +4,8 @@
 #' @importFrom stats setNames
 NULL
 
-# Rows of a part of a data frame.
-PART_ROWS <- 65536L
+# Rows of a part of a data frame: many, because each part leaves some garbage, and R visits all texts to collect it.
+PART_ROWS <- 262144L
 
 # A source has `paths`, and for data of R also the `names` and `types` of columns, `part(first)`, which returns the next rows
 # from number `first` on as `part_of()` has them, or NULL at the end; `kind`, the type of the nodes in results, and

@@ -62,6 +62,20 @@ static SEXP job_stop(SEXP a) { return checked(savvy_Job_stop__ffi(a)); }
 SEXP savvy_Job_finish__ffi(SEXP a);
 static SEXP job_finish(SEXP a) { return checked(savvy_Job_finish__ffi(a)); }
 
+// Number of rows by which texts are fetched ahead.
+#define AHEAD 24
+#if defined(__GNUC__)
+#define FETCH(place) __builtin_prefetch(place)
+#else
+#define FETCH(place) ((void)(place))
+#endif
+
+// Returns a text of a vector, or that of a code of a factor.
+static SEXP text_at(const SEXP *of, const int *code, int row) {
+  if (!code) return of[row];
+  return code[row] == NA_INTEGER ? NA_STRING : of[code[row] - 1];
+}
+
 // Returns texts as one vector of bytes and one of their ends, NA for a missing text: Rust reads both as they are, and R's
 // objects are visited only here. The texts are those of `vector` after the first `from`, or at the places `codes` in it,
 // from 1. Both vectors are those of `room`, an earlier result, if they are long enough: garbage of this size would make R
@@ -74,34 +88,43 @@ static SEXP texts(SEXP vector, SEXP codes, SEXP from, SEXP count, SEXP room) {
   SEXP ends = has_room ? VECTOR_ELT(room, 1) : R_NilValue;
   if (!has_room || XLENGTH(ends) < rows) ends = Rf_allocVector(INTSXP, rows);
   SET_VECTOR_ELT(found, 1, ends);
+  SEXP bytes = has_room ? VECTOR_ELT(room, 0) : Rf_allocVector(RAWSXP, 16 * (R_xlen_t)rows);
+  SET_VECTOR_ELT(found, 0, bytes);
   const int *code = codes == R_NilValue ? NULL : INTEGER_RO(codes) + begin;
   const SEXP *of = STRING_PTR_RO(vector) + (code ? 0 : begin);
   int *end = INTEGER(ends);
-  R_xlen_t total = 0;
-  // The lengths first: the processor loads many texts at a time, wherever they lie.
+  Rbyte *first = RAW(bytes);
+  R_xlen_t used = 0, most = XLENGTH(bytes);
   for (int row = 0; row < rows; row++) {
-    SEXP text = code ? (code[row] == NA_INTEGER ? NA_STRING : of[code[row] - 1]) : of[row];
-    if (text != NA_STRING) total += LENGTH(text);
-    if (total > INT_MAX) Rf_error("the names of %d rows take more than 2 GiB", rows);
-    end[row] = text == NA_STRING ? NA_INTEGER : (int)total;
-  }
-  // Some more than now, so that the next texts fit, too.
-  SEXP bytes = has_room ? VECTOR_ELT(room, 0) : R_NilValue;
-  if (!has_room || XLENGTH(bytes) < total) bytes = Rf_allocVector(RAWSXP, total + total / 4);
-  SET_VECTOR_ELT(found, 0, bytes);
-  Rbyte *first = RAW(bytes), *at = first;
-  for (int row = 0; row < rows; row++) {
-    if (end[row] == NA_INTEGER) continue;
-    SEXP text = code ? of[code[row] - 1] : of[row];
+    // Texts lie anywhere in memory, so they are fetched some rows ahead: their length, and what follows it.
+    if (row + AHEAD < rows) {
+      const char *later = (const char *)text_at(of, code, row + AHEAD);
+      FETCH(later + 32);
+      FETCH(later + 64);
+    }
+    SEXP text = text_at(of, code, row);
+    if (text == NA_STRING) {
+      end[row] = NA_INTEGER;
+      continue;
+    }
     int length = LENGTH(text);
-    if (length) memcpy(at, CHAR(text), length);
-    at += length;
+    if (used + length > most) {
+      most = 2 * (used + length);
+      if (most / 2 > INT_MAX) Rf_error("the names of %d rows take more than 2 GiB", rows);
+      SEXP larger = Rf_allocVector(RAWSXP, most);
+      if (used) memcpy(RAW(larger), first, used);
+      SET_VECTOR_ELT(found, 0, larger);
+      first = RAW(larger);
+    }
+    if (length) memcpy(first + used, CHAR(text), length);
+    used += length;
+    end[row] = (int)used;
   }
   unsigned char high = 0;
-  for (const Rbyte *byte = first; byte < at; byte++) high |= *byte;
+  for (R_xlen_t byte = 0; byte < used; byte++) high |= first[byte];
   for (int row = 0; high > 127 && row < rows; row++) {
     if (end[row] == NA_INTEGER) continue;
-    cetype_t encoding = Rf_getCharCE(code ? of[code[row] - 1] : of[row]);
+    cetype_t encoding = Rf_getCharCE(text_at(of, code, row));
     if (encoding != CE_UTF8 && encoding != CE_NATIVE) {
       found = R_NilValue;
       break;

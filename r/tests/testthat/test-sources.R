@@ -35,7 +35,7 @@ test_that("numbers of the package bit64 are read exactly", {
 })
 
 test_that("a large data frame is passed on in parts", {
-  count <- 200000L
+  count <- 600000L
   frame <- data.frame(from = seq_len(count), to = seq_len(count) + 1L, weight = 1)
   found <- outcore(frame, method = "components")
   expect_identical(length(found), 1L)
