@@ -38,7 +38,9 @@ check: tools ## Format, lints, documentation, structure of the sources, public i
 audit: tools ## Known vulnerabilities in dependencies, as of today
 	$(CARGO) deny --locked check advisories
 
-test: check test-rust test-python test-r test-spark ## Everything: the checks and all tests
+test: check test-rust test-r ## Everything: the checks and all tests
+	# Spark waits more than it computes.
+	$(MAKE) --jobs=2 --output-sync=target test-python test-spark
 
 test-rust: tools ## The tests in Rust
 	$(CARGO) nextest run --workspace --tests $(TESTED)

@@ -134,6 +134,7 @@ outcore_options <- function(command = "cluster") {
   }
   data.frame(
     name = gsub("-", "_", found$name, fixed = TRUE), default = found$default,
-    values = vapply(found$values, paste, "", collapse = ", "), help = found$help, stringsAsFactors = FALSE
+    values = vapply(found$values, paste, "", collapse = ", "), help = vapply(found$help, respelled, "", USE.NAMES = FALSE),
+    stringsAsFactors = FALSE
   )
 }

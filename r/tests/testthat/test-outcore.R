@@ -62,6 +62,7 @@ test_that("plans and options are data", {
   expect_error(outcore_plan(karate_frame), "use `outcore_build\\(\\)` first")
   options <- outcore_options("cluster")
   expect_true(all(c("min_weight", "directed", "memory") %in% options$name))
+  expect_match(options$help[options$name == "small"], "`min_size`")
   expect_error(outcore_options("bake"), "`bake` is not a command")
 })
 
