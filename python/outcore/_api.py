@@ -362,7 +362,7 @@ def _cluster(
         found = values_of(name, options[name])
         if found is not None:
             values = options[name] = found
-    source = edges_of(edges, options["columns"], two_mode=options["two_mode"])
+    source = edges_of(edges, options["columns"], directed=options["directed"], two_mode=options["two_mode"])
     if isinstance(edges, Graph):
         options = _without_defaults(options)
     owned = None
@@ -567,7 +567,7 @@ restart, progress
     options = {name: value for name, value in locals().items() if name not in _OWN}
     if append is not None:
         options = _without_defaults(options)
-    source = edges_of(edges, columns, two_mode=two_mode)
+    source = edges_of(edges, columns, directed=directed, two_mode=two_mode)
     report = call(["build", f"--output={os.fspath(output)}"], source, options, progress)
     return Graph(output, Report(report))
 

@@ -124,10 +124,17 @@ class Cells:
     is_named: bool = True
 
 
-def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = None, *, two_mode: bool = False) -> Edges:
+def edges_of(
+    source: EdgeSource,
+    columns: str | Sequence[str | int] | None = None,
+    *,
+    directed: bool = False,
+    two_mode: bool = False,
+) -> Edges:
     """Convert a source of edges; `columns` are those of a table that the caller has chosen.
 
-    With `two_mode`, rows and columns of a matrix are nodes of two kinds.
+    With `two_mode`, rows and columns of a matrix are nodes of two kinds. If the edges are `directed`, both entries of a
+    pair count, also in a symmetric matrix.
     """
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
@@ -136,7 +143,7 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
             return Edges([path])
         edges = Cells(path)
     if isinstance(edges, Cells) or _anndata.is_anndata(edges) or _anndata.is_stored(edges):
-        return _of_cells(edges, columns, two_mode=two_mode)
+        return _of_cells(edges, columns, directed=directed, two_mode=two_mode)
     # Views of AnnData, and other classes of users, are subclasses of those of the libraries.
     packages = [one.__module__.partition(".")[0] for one in type(edges).__mro__]
     package = next((one for one in packages if one in _LIBRARIES), "")
@@ -146,7 +153,7 @@ def edges_of(source: EdgeSource, columns: str | Sequence[str | int] | None = Non
         rows = _rows_of(edges, two_mode=two_mode)
         if two_mode:
             return _of_batches(_two_mode_batches(rows), Nodes())
-        return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
+        return _of_batches(_matrix_batches(rows, directed=directed), Nodes("int64", range(rows.shape[0])))
     if package == "networkx":
         nodes = Nodes("int64", _distinct(list(edges)))
         return _of_batches(_networkx_batches(edges, nodes), nodes)
@@ -435,8 +442,10 @@ def _rows_of(matrix: Any, *, two_mode: bool) -> Any:
     return scipy.sparse.csr_array(matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix)
 
 
-def _matrix_batches(rows: Any, names: Sequence[str] | None = None) -> Iterator[tuple[object, object, bytes]]:
-    """Yield the entries of a matrix in batches; of a symmetric one those on and above the diagonal.
+def _matrix_batches(
+    rows: Any, names: Sequence[str] | None = None, *, directed: bool
+) -> Iterator[tuple[object, object, bytes]]:
+    """Yield the entries of a matrix in batches; of a symmetric one whose edges have no direction the upper half.
 
     A node without entries in its row and column gets a loop of weight 0, so that it is not lost. Nodes are numbers of
     rows, unless they have `names`.
@@ -448,7 +457,7 @@ def _matrix_batches(rows: Any, names: Sequence[str] | None = None) -> Iterator[t
     def named(nodes: Any) -> object:
         return nodes.tobytes() if texts is None else texts[nodes].tolist()
 
-    is_symmetric = _is_symmetric(rows)
+    is_symmetric = not directed and _is_symmetric(rows)
     seen = np.zeros(rows.shape[0], dtype=bool)
     for at in range(0, rows.nnz, BATCH_EDGES):
         end = min(at + BATCH_EDGES, rows.nnz)
@@ -482,7 +491,7 @@ def _is_symmetric(rows: Any) -> bool:
     return bool(abs(rows - other).nnz == 0)
 
 
-def _of_cells(source: Any, columns: object, *, two_mode: bool) -> Edges:
+def _of_cells(source: Any, columns: object, *, directed: bool, two_mode: bool) -> Edges:
     """Convert the connectivities of cells; a path of a file has been checked."""
     message = None
     if two_mode:
@@ -493,27 +502,27 @@ def _of_cells(source: Any, columns: object, *, two_mode: bool) -> Edges:
         raise _made({"kind": "usage", "message": message, "hint": "leave it out"})
     if _anndata.is_stored(source):
         rows = _anndata.stored(source)
-        return _of_batches(_matrix_batches(rows), Nodes("int64", range(rows.shape[0])))
+        return _of_batches(_matrix_batches(rows, directed=directed), Nodes("int64", range(rows.shape[0])))
     cells = source if isinstance(source, Cells) else Cells(source)
     nodes = Nodes("text" if cells.is_named else "int64")
-    return _of_batches(_cell_batches(cells, nodes), nodes)
+    return _of_batches(_cell_batches(cells, nodes, directed=directed), nodes)
 
 
-def _cell_batches(cells: Cells, nodes: Nodes) -> Iterator[tuple[object, object, bytes]]:
+def _cell_batches(cells: Cells, nodes: Nodes, *, directed: bool) -> Iterator[tuple[object, object, bytes]]:
     """Yield the connectivities of cells in batches. `nodes` gets their order, before the first batch."""
     if isinstance(cells.adata, str):
         with _anndata.opened(cells.adata) as file:
             rows = _anndata.stored(_anndata.chosen(file, cells.neighbors_key, cells.obsp))
-            yield from _named_batches(rows, file if cells.is_named else None, nodes)
+            yield from _named_batches(rows, file if cells.is_named else None, nodes, directed=directed)
         return
     matrix = cells.adjacency
     if matrix is None:
         matrix = _anndata.chosen(cells.adata, cells.neighbors_key, cells.obsp)
     rows = _anndata.stored(matrix) if _anndata.is_stored(matrix) else _rows_of(matrix, two_mode=False)
-    yield from _named_batches(rows, cells.adata if cells.is_named else None, nodes)
+    yield from _named_batches(rows, cells.adata if cells.is_named else None, nodes, directed=directed)
 
 
-def _named_batches(rows: Any, adata: Any, nodes: Nodes) -> Iterator[tuple[object, object, bytes]]:
+def _named_batches(rows: Any, adata: Any, nodes: Nodes, *, directed: bool) -> Iterator[tuple[object, object, bytes]]:
     count = rows.shape[0]
     names = None if adata is None else _anndata.names_of(adata)
     if names is not None and len(names) != count:
@@ -522,7 +531,7 @@ def _named_batches(rows: Any, adata: Any, nodes: Nodes) -> Iterator[tuple[object
             "pass a matrix with a row and a column for each cell",
         )
     nodes.rows = range(count) if names is None else names
-    return _matrix_batches(rows, names)
+    return _matrix_batches(rows, names, directed=directed)
 
 
 def _two_mode_batches(rows: Any) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -191,6 +191,16 @@ def test_matrices_are_graphs(kind: str, symmetric: bool, edges: list[Edge]) -> N
     assert found.to_arrow().schema.field("node").type == pa.int64()
 
 
+def test_directed_edges_of_a_symmetric_matrix_lead_both_ways(own_directory: Path) -> None:
+    ring = scipy.sparse.csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [1, 2, 0])), shape=(3, 3))
+    both = ring + ring.T
+    counts = [
+        outcore.cluster(rows, method="components", directed=directed).report["graph"]["edge_count"]
+        for rows, directed in ((both, False), (both, True), (ring, True))
+    ]
+    assert counts == [3, 6, 3]
+
+
 def clustered(source: object, **options: Any) -> bytes:
     found = outcore.cluster(source, **options)
     return Path(found.path).read_bytes()
