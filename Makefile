@@ -58,7 +58,7 @@ test-spark: python ## The tests of outcore.spark
 	$(VENV)/bin/python -m pytest tests/python/test_spark*.py
 
 test-r: r ## The tests in R, and the R code of the documentation
-	R_LIBS=$(VENV)/r Rscript tests/r/run.R docs/guides/r.md
+	R_LIBS=$(VENV)/r Rscript tests/r/run.R README.md docs/guides/r.md
 
 tools: $(VENV)/tools
 
