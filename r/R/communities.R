@@ -16,7 +16,7 @@ new_communities <- function(report, path, source, owned) {
 read_frame <- function(result, path) {
   # Nodes of two kinds have the names of their kinds before their own.
   kind <- if (is.null(result$report$graph$kinds)) result$source$kind else "text"
-  read <- described(.Call(c_read_nodes, enc2utf8(path), "node", kind))
+  read <- described(.Call(c_read_nodes, enc2utf8(path), kind))
   nodes <- result$source$nodes
   found <- if (!is.null(nodes)) match(nodes, read$node)
   in_order <- function(values) if (is.null(found)) values else values[found]
@@ -28,7 +28,7 @@ read_frame <- function(result, path) {
   if (length(shares)) frame$stability <- in_order(shares)
   levels <- length(result$report$communities$group_counts)
   groups <- if (levels) described(.Call(c_read_groups, enc2utf8(path), as.numeric(levels)))
-  for (level in seq_len(length(groups) / max(1L, nrow(frame)))) {
+  for (level in seq_len(if (length(groups)) levels else 0L)) {
     frame[[paste0("group", level)]] <- in_order(groups[seq.int(level, length(groups), levels)])
   }
   frame
@@ -70,8 +70,8 @@ file_of <- function(result) {
 #' @return `as.data.frame()` returns a data frame with a row for each node and the columns `node` and `community`; with
 #'   `stability = TRUE` also `stability`, with `levels = TRUE` `group1` and so on, with `flow = TRUE` `flow`, and with
 #'   `member_weights = TRUE` `weight`; of a text file with `output`, the last two only with `output_header = TRUE`. Rows have
-#'   the order of the file;
-#'   for a matrix or a graph of igraph, that of its nodes, and the community is NA where `min_size` left out the node.
+#'   the order of the file; for a matrix or a graph of igraph, that of its nodes, and the community is NA where `min_size`
+#'   left out the node.
 #'   `summary()` returns a list of class `summary.outcore_communities` with the numbers that it prints.
 #' @examples
 #' edges <- data.frame(from = c("a", "b", "c", "x"), to = c("b", "c", "a", "y"))

@@ -57,7 +57,7 @@ run_command <- function(command, options, edges = NULL, progress = FALSE, call =
 
 # Runs a job until it has ended; returns its report and its error, as JSON.
 run_job <- function(args, edges, display, call) {
-  job <- .Call(c_job_start, enc2utf8(args), as.character(edges$names), as.character(edges$types), "")
+  job <- .Call(c_job_start, enc2utf8(args), as.character(edges$names), as.character(edges$types))
   is_done <- FALSE
   on.exit(if (!is_done) abandon(job))
   next_row <- 1

@@ -26,14 +26,8 @@ static SEXP run(SEXP a) { return checked(savvy_run__ffi(a)); }
 SEXP savvy_options__ffi(SEXP a);
 static SEXP options(SEXP a) { return checked(savvy_options__ffi(a)); }
 
-SEXP savvy_version__ffi(void);
-static SEXP version(void) { return checked(savvy_version__ffi()); }
-
-SEXP savvy_read_nodes__ffi(SEXP a, SEXP b, SEXP c);
-static SEXP read_nodes(SEXP a, SEXP b, SEXP c) { return checked(savvy_read_nodes__ffi(a, b, c)); }
-
-SEXP savvy_read_rows__ffi(SEXP a, SEXP b, SEXP c);
-static SEXP read_rows(SEXP a, SEXP b, SEXP c) { return checked(savvy_read_rows__ffi(a, b, c)); }
+SEXP savvy_read_nodes__ffi(SEXP a, SEXP b);
+static SEXP read_nodes(SEXP a, SEXP b) { return checked(savvy_read_nodes__ffi(a, b)); }
 
 SEXP savvy_read_stability__ffi(SEXP a);
 static SEXP read_stability(SEXP a) { return checked(savvy_read_stability__ffi(a)); }
@@ -47,8 +41,8 @@ static SEXP write_clusters(SEXP a, SEXP b, SEXP c) { return checked(savvy_write_
 SEXP savvy_choose_columns__ffi(SEXP a, SEXP b);
 static SEXP choose_columns(SEXP a, SEXP b) { return checked(savvy_choose_columns__ffi(a, b)); }
 
-SEXP savvy_Job_start__ffi(SEXP a, SEXP b, SEXP c, SEXP d);
-static SEXP job_start(SEXP a, SEXP b, SEXP c, SEXP d) { return checked(savvy_Job_start__ffi(a, b, c, d)); }
+SEXP savvy_Job_start__ffi(SEXP a, SEXP b, SEXP c);
+static SEXP job_start(SEXP a, SEXP b, SEXP c) { return checked(savvy_Job_start__ffi(a, b, c)); }
 
 SEXP savvy_Job_wait__ffi(SEXP a);
 static SEXP job_wait(SEXP a) { return checked(savvy_Job_wait__ffi(a)); }
@@ -139,14 +133,12 @@ static const R_CallMethodDef entries[] = {
     {"prepare", (DL_FUNC)&prepare, 0},
     {"run", (DL_FUNC)&run, 1},
     {"options", (DL_FUNC)&options, 1},
-    {"version", (DL_FUNC)&version, 0},
-    {"read_nodes", (DL_FUNC)&read_nodes, 3},
-    {"read_rows", (DL_FUNC)&read_rows, 3},
+    {"read_nodes", (DL_FUNC)&read_nodes, 2},
     {"read_stability", (DL_FUNC)&read_stability, 1},
     {"read_groups", (DL_FUNC)&read_groups, 2},
     {"write_clusters", (DL_FUNC)&write_clusters, 3},
     {"choose_columns", (DL_FUNC)&choose_columns, 2},
-    {"job_start", (DL_FUNC)&job_start, 4},
+    {"job_start", (DL_FUNC)&job_start, 3},
     {"job_wait", (DL_FUNC)&job_wait, 1},
     {"job_feed", (DL_FUNC)&job_feed, 5},
     {"job_stop", (DL_FUNC)&job_stop, 1},

@@ -27,13 +27,8 @@ pub struct Job {
 #[savvy]
 impl Job {
     /// Starts `outcore ARGS`. The input `-` is a data frame whose columns have these names and types: `text`, `int32`,
-    /// `int64`, `integer64`, `float64` or `none`. `order` is the meaning of its names as JSON, as in `graph.json`.
-    fn start(
-        args: StringSexp,
-        names: StringSexp,
-        types: StringSexp,
-        order: &str,
-    ) -> savvy::Result<Self> {
+    /// `int64`, `integer64`, `float64` or `none`.
+    fn start(args: StringSexp, names: StringSexp, types: StringSexp) -> savvy::Result<Self> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let stop = Arc::default();
         let (observer, events) = relay(Arc::clone(&stop));
@@ -41,12 +36,9 @@ impl Job {
         let (table, rows) = match columns.is_empty() {
             true => (None, None),
             false => {
-                let order = Some(order).filter(|order| !order.is_empty());
-                let names = order.map(serde_json::from_str).transpose();
-                let names = names.map_err(|error| savvy_err!("{error}"))?;
                 let (parts, rows) = Parts::new(&columns, events.wants());
                 let stream = outcore::input::TableStream::new(Box::new(parts));
-                (Some(Table { stream, names }), Some(rows))
+                (Some(Table { stream, names: None }), Some(rows))
             }
         };
         let work = move || observer.run(|observer| call(args, table, observer, stop));
@@ -74,8 +66,7 @@ impl Job {
 
     /// Hands the next rows of the data frame to the job, which asked for them by the event `want`; `first` is the number
     /// of the first of them. They are `count` rows of numbers after the first `from`, and the first texts. Without columns
-    /// there are no more rows. Returns whether all texts are UTF-8; otherwise, the
-    /// job gets nothing.
+    /// there are no more rows. Returns whether all texts are UTF-8; otherwise, the job gets nothing.
     fn feed(
         &mut self,
         columns: ListSexp,

@@ -37,9 +37,3 @@ fn options(command: &str) -> savvy::Result<Sexp> {
     let json = json.map_err(|error| savvy_err!("{error}"))?;
     OwnedStringSexp::try_from_scalar(json)?.into()
 }
-
-/// Returns the version of the engine.
-#[savvy]
-fn version() -> savvy::Result<Sexp> {
-    OwnedStringSexp::try_from_scalar(env!("CARGO_PKG_VERSION"))?.into()
-}

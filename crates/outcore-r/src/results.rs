@@ -2,7 +2,7 @@
 
 use outcore::io::{Files, Writer};
 use outcore_bind::facts::Facts;
-use outcore_bind::results::{Communities, TEXT, groups, labels_of_rows, stability};
+use outcore_bind::results::{Communities, TEXT, groups, stability};
 use savvy::{
     OwnedIntegerSexp, OwnedListSexp, OwnedRealSexp, OwnedStringSexp, Sexp, savvy, savvy_err,
 };
@@ -10,14 +10,14 @@ use savvy::{
 /// Buffer of the file that is written.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Returns the nodes and their communities in a file, in its order, as a list of two vectors. `rows` is the content of
-/// its lines: `node`, `community` or `pair`. `names` is the type of the names: `text`, `int32` or `float64`.
+/// Returns the nodes and their communities in a file, in its order, as a list of two vectors. `names` is the type of the
+/// names: `text`, `int32` or `float64`.
 #[savvy]
-fn read_nodes(path: &str, rows: &str, names: &str) -> savvy::Result<Sexp> {
+fn read_nodes(path: &str, names: &str) -> savvy::Result<Sexp> {
     let (mut bytes, mut ends, mut numbers, mut labels) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut read = || -> outcore::Result<()> {
-        let mut reader = Communities::open(path.into(), rows, TEXT)?;
+        let mut reader = Communities::open(path.into(), "node", TEXT)?;
         while reader.advance()? {
             for (name, community) in reader.pairs() {
                 match names {
@@ -53,14 +53,6 @@ fn read_nodes(path: &str, rows: &str, names: &str) -> savvy::Result<Sexp> {
         false => list.set_name_and_value(1, "community", reals(&labels)?)?,
     }
     list.into()
-}
-
-/// Returns the communities of the nodes whose names are the numbers from 0 to `count`, exclusive; -1 if there is none.
-#[savvy]
-fn read_rows(path: &str, rows: &str, count: f64) -> savvy::Result<Sexp> {
-    let labels = labels_of_rows(path.into(), rows, count as usize);
-    let labels = labels.map_err(|error| savvy_err!("{}", Facts::of(&error).json()))?;
-    reals(&labels)?.into()
 }
 
 /// Returns the share of the starts in which each node in a file stays with its community; nothing if the file lacks it.

@@ -148,6 +148,11 @@ test_that("nodes left out have no community", {
   found <- outcore(graph, method = "components", min_size = 2)
   expect_identical(as.data.frame(found)$community, c(0L, 0L, 0L, NA))
   expect_identical(unname(found$membership), c(1, 1, 1, 2))
+  made <- planted(groups = 12L, size = 15L)
+  graph <- igraph::add_edges(igraph::make_empty_graph(length(made$names), directed = FALSE), t(made$pairs))
+  levels <- function(...) as.data.frame(outcore(graph, method = "modularity", levels = TRUE, ...))
+  expect_identical(names(levels(min_size = 2)), names(levels()))
+  expect_true(anyNA(levels(min_size = 2)$group1))
 })
 
 test_that("what is no edge list is refused in words", {
