@@ -1,5 +1,8 @@
 //! Arcs as sortable records, and their encoding in runs: 4 to 5 bytes per arc.
 //!
+//! Sources are dense numbers, so a block is ordered by counting them, and a window by counting sources and then sorting
+//! each row. In runs only sources are in order: that makes them short, and costs half as much as a full order.
+//!
 //! ```text
 //!  block:  weight scheme | group ...                       one group: 128 arcs
 //!  group:  first source (varint, from the last one) | width | source steps, packed
@@ -10,10 +13,12 @@
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
-use outcore_sort::{Record, U96};
+use outcore_sort::{Record, U96, move_sorted};
 
 /// Number of arcs in a group of a run.
 const GROUP_ARCS: usize = 128;
+/// Sources are counted if there are at most this many times as many numbers as arcs.
+const NUMBERS_AN_ARC: usize = 8;
 
 /// Arc to be sorted into the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +43,7 @@ impl ArcRecord {
 /// sum is independent of the boundaries of runs.
 impl Record for ArcRecord {
     type Key = U96;
+    const UNORDERED_BITS: u32 = u32::BITS;
 
     #[inline]
     fn key(&self) -> U96 {
@@ -51,6 +57,14 @@ impl Record for ArcRecord {
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
         decode(bytes, count, |arc| out.push(arc))
     }
+
+    fn arrange(from: &mut [Self], to: &mut [Self]) {
+        order_by_source(from, to);
+    }
+
+    fn sort(from: &mut [Self], to: &mut [Self]) {
+        sort_rows(from, to, |row| row.sort_unstable());
+    }
 }
 
 /// Arc ordered by source and target alone: repeated arcs stay in the order of the input.
@@ -60,6 +74,7 @@ pub struct InputOrder(pub ArcRecord);
 
 impl Record for InputOrder {
     type Key = u64;
+    const UNORDERED_BITS: u32 = u32::BITS;
 
     #[inline]
     fn key(&self) -> u64 {
@@ -74,6 +89,14 @@ impl Record for InputOrder {
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
         decode(bytes, count, |arc| out.push(Self(arc)))
     }
+
+    fn arrange(from: &mut [Self], to: &mut [Self]) {
+        order_by_source(from, to);
+    }
+
+    fn sort(from: &mut [Self], to: &mut [Self]) {
+        sort_rows(from, to, |row| row.sort_by_key(|arc| arc >> 32));
+    }
 }
 
 impl From<ArcRecord> for InputOrder {
@@ -85,6 +108,74 @@ impl From<ArcRecord> for InputOrder {
 impl From<InputOrder> for ArcRecord {
     fn from(record: InputOrder) -> Self {
         record.0
+    }
+}
+
+/// Counts of the sources of some arcs: where the arcs of each begin among those ordered by source.
+struct BySource {
+    least: u32,
+    begins: Vec<u32>,
+}
+
+impl BySource {
+    /// Returns `None` if sources are too far apart to be counted.
+    fn count<R: Copy + Into<ArcRecord>>(arcs: &[R]) -> Option<Self> {
+        let source = |record: &R| -> u32 { (*record).into().source };
+        let (least, largest) = arcs
+            .iter()
+            .map(source)
+            .fold((u32::MAX, 0), |all, source| (all.0.min(source), all.1.max(source)));
+        let numbers = largest.checked_sub(least)? as usize + 1;
+        if numbers > NUMBERS_AN_ARC * arcs.len() || arcs.len() > u32::MAX as usize {
+            return None;
+        }
+        let mut begins = vec![0u32; numbers];
+        arcs.iter().for_each(|record| begins[(source(record) - least) as usize] += 1);
+        let mut sum = 0;
+        for begin in &mut begins {
+            sum += std::mem::replace(begin, sum);
+        }
+        Some(Self { least, begins })
+    }
+
+    /// Returns the next place of an arc of this source.
+    #[inline]
+    fn place(&mut self, source: u32) -> usize {
+        let begin = &mut self.begins[(source - self.least) as usize];
+        *begin += 1;
+        *begin as usize - 1
+    }
+}
+
+/// Moves arcs from `from` to `to`, stably ordered by source.
+fn order_by_source<R: Record + Into<ArcRecord>>(from: &mut [R], to: &mut [R]) {
+    let Some(mut places) = BySource::count(from) else { return move_sorted(from, to) };
+    for record in from {
+        to[places.place((*record).into().source)] = *record;
+    }
+}
+
+/// Moves arcs from `from` to `to`, stably ordered by source; `sort` sorts those of one source, each as its target and then
+/// its weight.
+fn sort_rows<R>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [u64]))
+where
+    R: Record + Into<ArcRecord> + From<ArcRecord>,
+{
+    let Some(mut places) = BySource::count(from) else { return move_sorted(from, to) };
+    let mut rows = vec![0; from.len()];
+    for record in from {
+        let arc: ArcRecord = (*record).into();
+        rows[places.place(arc.source)] = u64::from(arc.target) << 32 | u64::from(arc.weight);
+    }
+    let mut begin = 0;
+    // Every place now is where the next source begins.
+    for (number, end) in places.begins.into_iter().enumerate() {
+        let (source, row) = (places.least + number as u32, begin..end as usize);
+        begin = row.end;
+        sort(&mut rows[row.clone()]);
+        for (record, arc) in to[row.clone()].iter_mut().zip(&rows[row]) {
+            *record = ArcRecord { source, target: (arc >> 32) as u32, weight: *arc as u32 }.into();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ const BATCH_FACTOR: u64 = 16;
 /// Returns the number of chunks of text that are parsed in parallel.
 pub fn batch_chunks(limits: &Limits) -> usize {
     let most = limits.memory_bytes / 8 / (CHUNK_BYTES * BATCH_FACTOR);
-    (4 * limits.threads as u64).min(most).max(2) as usize
+    (2 * limits.threads as u64).min(most).max(2) as usize
 }
 
 /// Returns the memory of a batch in the worst case.
@@ -22,9 +22,9 @@ pub fn batch_memory_bytes(limits: &Limits) -> u64 {
 }
 
 /// Returns the smallest limit that fits `rest` bytes and a batch of text. The batch takes at most an eighth of the
-/// limit, and at most four chunks per thread.
+/// limit, and at most two chunks per thread.
 pub fn with_batch(limits: &Limits, rest: u64) -> u64 {
-    let batch = (4 * limits.threads as u64 * CHUNK_BYTES * BATCH_FACTOR).min(rest.div_ceil(7));
+    let batch = (2 * limits.threads as u64 * CHUNK_BYTES * BATCH_FACTOR).min(rest.div_ceil(7));
     rest + batch.max(2 * CHUNK_BYTES * BATCH_FACTOR)
 }
 

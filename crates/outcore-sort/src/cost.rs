@@ -1,8 +1,8 @@
 //! Prediction of a sort: the runs that it forms, and the passes that merge them.
 
 use super::shape::{
-    FIXED_BYTES, RANGE_READS, RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS,
-    Shape, merges_of_pass, ranges_ahead, run_size,
+    FIXED_BYTES, RUN_BUFFERS, RUN_BYTES, RUNS_OF_A_SIZE, SEGMENT_BYTES, SEGMENTS, Shape,
+    merges_of_pass, run_size, windows_ahead,
 };
 use outcore_io::units::MIB;
 use outcore_io::{Cramped, Tuning};
@@ -42,7 +42,7 @@ pub struct Sorting {
     pub pass_count: u64,
     /// Average number of times that a record is written.
     pub written: f64,
-    /// Average number of times that a record is read; blocks at the ends of ranges are read twice.
+    /// Average number of times that a record is read.
     pub read: f64,
     /// Peak memory of the records during run formation.
     pub forming_bytes: u64,
@@ -62,27 +62,21 @@ impl Sorting {
             let merging_bytes = 2 * bytes;
             return Self { forming_bytes: bytes, merging_bytes, ..Self::default() };
         }
-        let workers = 2 * threads.max(1);
+        let workers = threads.max(1);
         let liked = tuning.merge_read_bytes as u64;
         let shape = Shape::within(merging, records.bytes, workers, liked, &Cramped::NOT, 0);
         let (run_count, size) = runs(bytes, most, |size| records.full_run(size));
         let run_count = run_count.max(1);
         let (passes, moved, runs) = passes(run_count, shape.fan_in(run_count as usize) as u64);
-        // A worker reads from all runs and merges one range at a time.
-        let (block, read_bytes) = (shape.block_bytes(), shape.read_bytes(runs as usize));
-        let ahead = ranges_ahead(workers) as u64;
-        let most = (merging / 2 / ahead).max(block);
-        let range = most.min(runs * RANGE_READS * read_bytes).min(bytes).max(1);
-        let twice = (block * runs) as f64 / range as f64;
-        let ranges = bytes.div_ceil(range).clamp(1, ahead);
-        let lanes = workers as u64 * runs * (block + read_bytes);
+        let windows = (workers + windows_ahead(workers)) as u64;
+        let window = shape.window_records(runs) * records.bytes;
         Self {
             run_count,
             pass_count: passes,
             written: 1.0 + moved,
-            read: (1.0 + moved) * (1.0 + twice.min(1.0)),
-            forming_bytes: (RUN_BUFFERS * size).min(bytes + 2 * size),
-            merging_bytes: (lanes + ranges * range).min(merging),
+            read: 1.0 + moved,
+            forming_bytes: (2 * size).min(bytes),
+            merging_bytes: (2 * shape.load_bytes(runs).min(bytes) + windows * window).min(merging),
         }
     }
 }
@@ -178,7 +172,8 @@ mod tests {
     fn records_that_fit_never_touch_the_disk() {
         let of = |bytes, budget| Sorting::of(records(bytes), [budget; 2], 2, &Tuning::default());
         assert_eq!(of(RUN_BYTES, GIB).written, 0.0);
-        assert_eq!(of(RUN_BYTES, 20 * MIB).pass_count, 2);
+        assert_eq!(of(RUN_BYTES, 20 * MIB).pass_count, 1);
+        assert_eq!(of(8 * RUN_BYTES, 20 * MIB).pass_count, 2);
         let wide = of(4 * RUN_BYTES, GIB);
         assert_eq!((wide.run_count, wide.pass_count, wide.written), (4, 1, 1.0));
         assert!(wide.read < 1.1 && wide.merging_bytes < GIB);

@@ -1,21 +1,18 @@
-//! Run formation in the background: while records are collected in one buffer, those in a second are sorted,
-//! and those in a third encoded and written.
+//! Run formation: the collected records are divided into buckets that fit the cache, and each of these is arranged,
+//! encoded and written, while the next records are collected.
 //!
 //! ```text
-//!  collected --> sorting thread (radix, scratch) --> writing thread (encode, write) --> runs
-//!      ^                                                     |
-//!      `------------------- buffers come back ---------------'
+//!  pieces, ordered by leading bits --> thread: gather a bucket, arrange, encode --> run
+//!      ^                                          |
+//!      `------------- buffers come back ----------'
 //! ```
-//! Memory: [`RUN_BUFFERS`] buffers of a run, including scratch space. They are reused from run to run, since
-//! new pages of memory are expensive.
-//!
-//! Each of the two threads has its own thread pool. With one pool, or with two runs formed concurrently, the stages
-//! fell into step and waited for the disk together.
+//! Records are collected in pieces, which are ordered by a few leading bits of their keys while they are in the cache. So a
+//! bucket is a few long parts of each piece, and a record goes to memory and comes back once. Memory: two buffers of a run,
+//! and two more if all keys are in one bucket. They are reused, since new pages of memory are expensive.
 
-use super::radix;
+use super::radix::{Division, Piece};
 use super::record::Record;
-use super::run::{Run, RunWriter, encode_block};
-use super::shape::RUN_BUFFERS;
+use super::run::{Run, RunWriter, cut, encode_block};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use outcore_io::error::opt::THREADS;
 use outcore_io::error::{Error, ErrorKind, Result};
@@ -24,70 +21,62 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::thread::JoinHandle;
 
-/// Number of records encoded at a time: enough to share between threads, and more than a writer holds.
-const ENCODED_RECORDS: usize = 256 << 10;
-
-/// Sorts `records`; `scratch` grows to their number.
-pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut Vec<R>) {
-    if scratch.capacity() < records.len() {
+/// Returns the first `count` records of `scratch`, which grows to that number.
+pub(crate) fn scratch_of<R: Record>(scratch: &mut Vec<R>, count: usize) -> &mut [R] {
+    if scratch.capacity() < count {
         *scratch = Vec::new();
-        *scratch = reserve_large_pages(records.len());
+        *scratch = reserve_large_pages(count);
     }
-    if scratch.len() < records.len() {
-        scratch.resize(records.len(), R::default());
+    if scratch.len() < count {
+        scratch.resize(count, R::default());
     }
-    radix::sort(records, &mut scratch[..records.len()]);
+    &mut scratch[..count]
 }
 
-/// Collected records and the writer of their run.
-type Collected<R> = (Vec<R>, RunWriter<R>);
+/// Records of a run in pieces, and the writer of the run.
+type Collected<R> = (Vec<R>, Vec<Piece>, RunWriter<R>);
 
-/// Former of runs on threads of its own, in the order of submission.
+/// Former of runs on a thread of its own, in the order of submission.
 pub(crate) struct Former<R: Record> {
     collected: Option<Sender<Collected<R>>>,
     free: Receiver<Vec<R>>,
     formed: Receiver<Result<Run<R>>>,
     at_work: usize,
-    threads: Vec<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl<R: Record> Former<R> {
-    /// Starts the threads; each shares its work with `threads` more.
+    /// Starts the thread, which shares its work with `threads` more.
     pub(crate) fn new(threads: usize, block_records: usize) -> Result<Self> {
-        // A pool each: in a shared one, a few blocks to encode would wait until an entire run is sorted.
-        let (sort_pool, encode_pool) = (pool(threads)?, pool(threads)?);
-        let (collected, to_sort) = unbounded::<Collected<R>>();
-        let (sorted, to_write) = unbounded::<Collected<R>>();
+        let pool = pool(threads)?;
+        let (collected, to_form) = unbounded::<Collected<R>>();
         let (runs, formed) = unbounded();
         let (give_back, free) = unbounded();
-        for _ in 0..RUN_BUFFERS - 2 {
-            give_back.send(Vec::new()).expect("the receiver is here");
-        }
-        let sorting = std::thread::spawn(move || {
-            let mut scratch = Vec::new();
-            for (mut records, writer) in to_sort {
-                sort_pool.install(|| sort(&mut records, &mut scratch));
-                if sorted.send((records, writer)).is_err() {
-                    return;
-                }
-            }
-        });
-        let writing = std::thread::spawn(move || {
-            for (records, writer) in to_write {
-                let run = write(&records, writer, block_records, &encode_pool);
+        give_back.send(Vec::new()).expect("the receiver is here");
+        let thread = std::thread::spawn(move || {
+            let mut buckets = Vec::new();
+            buckets.resize_with(2 * threads, Bucket::default);
+            for (records, pieces, writer) in to_form {
+                let division = Division::new::<R>(&pieces, block_records);
+                let collected = (&records[..], &pieces[..]);
+                let run = write(collected, &division, writer, (&pool, &mut buckets));
                 // The caller may be gone: then neither is needed.
                 let _ = runs.send(run);
                 let _ = give_back.send(records);
             }
         });
-        let threads = vec![sorting, writing];
-        Ok(Self { collected: Some(collected), free, formed, at_work: 0, threads })
+        Ok(Self { collected: Some(collected), free, formed, at_work: 0, thread: Some(thread) })
     }
 
     /// Starts forming a run of `records`; returns a buffer for further records, once there is one.
-    pub(crate) fn start(&mut self, records: Vec<R>, writer: RunWriter<R>) -> Vec<R> {
+    pub(crate) fn start(
+        &mut self,
+        records: Vec<R>,
+        pieces: Vec<Piece>,
+        writer: RunWriter<R>,
+    ) -> Vec<R> {
         let collected = self.collected.as_ref().expect("present until dropped");
-        if collected.send((records, writer)).is_err() {
+        if collected.send((records, pieces, writer)).is_err() {
             self.fail();
         }
         self.at_work += 1;
@@ -104,50 +93,85 @@ impl<R: Record> Former<R> {
         Some(run)
     }
 
-    /// Propagates the panic of a thread to the caller.
+    /// Propagates the panic of the thread to the caller.
     fn fail(&mut self) -> ! {
         self.collected = None;
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            _ => unreachable!("the thread ends when the former is dropped, or by a panic"),
         }
-        unreachable!("the threads end when the former is dropped, or by a panic")
     }
 }
 
 impl<R: Record> Drop for Former<R> {
     fn drop(&mut self) {
         self.collected = None;
-        for thread in self.threads.drain(..) {
-            // Runs that were not taken are dropped with it; files may be removed only when nothing writes
-            // them.
+        if let Some(thread) = self.thread.take() {
+            // Runs that were not taken are dropped with it; files may be removed only when nothing writes them.
             let _ = thread.join();
         }
     }
 }
 
-fn pool(threads: usize) -> Result<ThreadPool> {
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         Error::new(ErrorKind::Io, format!("cannot start {threads} threads: {error}"))
             .hint(format_args!("use {THREADS} with a smaller number"))
     })
 }
 
-/// Writes sorted records as a run: blocks are encoded while the previous ones are written.
+/// Bucket of a run on its way to blocks.
+struct Bucket<R: Record> {
+    records: Vec<R>,
+    scratch: Vec<R>,
+    bytes: Vec<u8>,
+    /// Bytes, first key and record count of each block.
+    blocks: Vec<(usize, R::Key, usize)>,
+}
+
+impl<R: Record> Default for Bucket<R> {
+    fn default() -> Self {
+        Self { records: Vec::new(), scratch: Vec::new(), bytes: Vec::new(), blocks: Vec::new() }
+    }
+}
+
+impl<R: Record> Bucket<R> {
+    /// Gathers and encodes the bucket `number`.
+    fn fill(&mut self, number: usize, collected: (&[R], &[Piece]), division: &Division) {
+        let Self { records, scratch, bytes, blocks } = self;
+        division.gather(number, collected, records);
+        bytes.clear();
+        blocks.clear();
+        for cell in division.arrange(records, scratch) {
+            let is_whole = cell.records.len() <= division.most();
+            for block in cut(cell.records, division.most()) {
+                let begin = bytes.len();
+                let first = if is_whole { cell.least } else { block[0].key() };
+                encode_block(block, bytes);
+                blocks.push((bytes.len() - begin, first, block.len()));
+            }
+        }
+    }
+}
+
+/// Writes a run, one group of buckets after the other.
 fn write<R: Record>(
-    records: &[R],
+    collected: (&[R], &[Piece]),
+    division: &Division,
     mut writer: RunWriter<R>,
-    block_records: usize,
-    pool: &ThreadPool,
+    (pool, buckets): (&ThreadPool, &mut [Bucket<R>]),
 ) -> Result<Run<R>> {
-    let parts = ENCODED_RECORDS.div_ceil(block_records);
-    let mut encoded = vec![Vec::new(); parts];
-    for group in records.chunks(block_records * parts) {
-        let blocks = group.par_chunks(block_records).zip(&mut encoded);
-        pool.install(|| blocks.for_each(|(records, out)| encode_block(records, out)));
-        for (block, records) in encoded.iter().zip(group.chunks(block_records)) {
-            writer.push(block, records[0].key())?;
+    for begin in (0..division.bucket_count()).step_by(buckets.len()) {
+        let numbers = begin..division.bucket_count().min(begin + buckets.len());
+        let group = &mut buckets[..numbers.len()];
+        let fill = |(bucket, number): (&mut Bucket<R>, _)| bucket.fill(number, collected, division);
+        pool.install(|| group.par_iter_mut().zip(numbers).for_each(fill));
+        for Bucket { bytes, blocks, .. } in group {
+            let mut at = 0;
+            for &(len, first, count) in &*blocks {
+                writer.push(&bytes[at..at + len], first, count)?;
+                at += len;
+            }
         }
     }
     writer.finish()

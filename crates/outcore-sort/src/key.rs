@@ -13,6 +13,9 @@ pub trait RadixKey: Ord + Copy + Send + Sync + Into<u128> + TryFrom<u128> + 'sta
 
     /// Returns word `index` of the key, the most significant first; words compare like keys.
     fn word(self, index: usize) -> u64;
+
+    /// Returns the least key with this first word.
+    fn least(first: u64) -> Self;
 }
 
 impl RadixKey for u64 {
@@ -21,6 +24,11 @@ impl RadixKey for u64 {
     #[inline]
     fn word(self, _index: usize) -> u64 {
         self
+    }
+
+    #[inline]
+    fn least(first: u64) -> Self {
+        first
     }
 }
 
@@ -57,6 +65,11 @@ impl RadixKey for U96 {
     fn word(self, index: usize) -> u64 {
         if index == 0 { (self.0 >> 32) as u64 } else { u64::from(self.0 as u32) }
     }
+
+    #[inline]
+    fn least(first: u64) -> Self {
+        Self::new(first, 0)
+    }
 }
 
 impl RadixKey for u128 {
@@ -65,6 +78,11 @@ impl RadixKey for u128 {
     #[inline]
     fn word(self, index: usize) -> u64 {
         if index == 0 { (self >> 64) as u64 } else { self as u64 }
+    }
+
+    #[inline]
+    fn least(first: u64) -> Self {
+        Self::from(first) << 64
     }
 }
 
@@ -79,6 +97,9 @@ mod tests {
         assert_eq!(key(a.into()), Some(a));
         let words = |key: K| (0..K::WORDS).map(|index| key.word(index)).collect::<Vec<_>>();
         assert_eq!(words(a).cmp(&words(b)), a.cmp(&b));
+        let mut least = vec![0; K::WORDS];
+        least[0] = a.word(0);
+        assert_eq!(words(K::least(a.word(0))), least);
     }
 
     proptest! {

@@ -1,10 +1,11 @@
-//! External sort of fixed-size records: run formation, then merging (Knuth, volume 3, 5.4).
+//! External sort of fixed-size records: run formation, then merging (Knuth, volume 3, 5.4), where runs are only in order
+//! as far as the merge needs.
 //!
-//! Records are collected in memory; every 32 MiB of them are radix-sorted on all cores (`radix`) and written
-//! as a compressed run (`run`), while the next ones are collected (`form`). Run sizes grow with the number of
-//! runs, up to what the budget allows (`shape`). One k-way merge (`merge`) then returns the records in order,
-//! after additional passes if there are more runs than the budget can merge at a time. Data that fits in the
-//! first run never touches the disk. The sort is stable.
+//! Records are collected in memory; every 32 MiB of them are divided by key into cells of a few thousand on all cores
+//! (`radix`) and written as a run of compressed blocks (`run`), while the next ones are collected (`form`). Run sizes grow
+//! with the number of runs, up to what the budget allows (`shape`). One merge (`merge`) then gathers the blocks of a range
+//! of keys from all runs and sorts them in the cache, after additional passes if there are more runs than the budget can
+//! merge at a time. Data that fits in the first run never touches the disk. The sort is stable.
 //!
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.
@@ -72,19 +73,23 @@ pub use outcore_io as io;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::size_to_type;
 use outcore_io::{Files, reserve_large_pages};
+use radix::Piece;
+pub use radix::move_sorted;
 use rayon::prelude::*;
 pub use record::{Pair, Record};
 pub use resume::SortState;
-use run::{Run, RunWriter, encode_block};
+use run::{Run, RunWriter, cut, encode_block};
 pub use shape::SORT_BYTES_MIN;
-use shape::{FIXED_BYTES, RANGE_READS, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
+use shape::{FIXED_BYTES, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Number of records that callers collect before they pass them to a sort.
 pub const PUSHED: usize = 4096;
 /// Number of records returned at a time.
 const OUT_RECORDS: usize = 16 << 10;
+/// Minimum number of records in an ordered piece, if they are not added by several threads.
+const PIECE_RECORDS: usize = 16 << 10;
 /// Number of records for which there is room before a whole run is reserved.
 const FEW_RECORDS: usize = 32 << 10;
 
@@ -111,11 +116,14 @@ pub struct Sorter<R: Record> {
     shape: Shape,
     /// Maximum number of records in a block of runs that another process has left.
     saved_block_records: usize,
-    /// Number of merge threads: twice as many as cores, since half of them wait for the disk.
-    workers: usize,
     threads: usize,
     records: Vec<R>,
     filled: usize,
+    /// Ordered pieces of the records; some of the last ones are not in any yet.
+    pieces: Vec<Piece>,
+    in_pieces: usize,
+    /// Space where pieces are filled.
+    spaces: Spaces<R>,
     /// Set when the first run is formed.
     former: Option<Former<R>>,
     runs: Vec<Run<R>>,
@@ -146,12 +154,14 @@ impl<R: Record> Sorter<R> {
             files: files.clone(),
             parent: parent.to_path_buf(),
             directory: None,
-            shape: Shape::new::<R>(budget_bytes, 2 * threads, files, 0),
+            shape: Shape::new::<R>(budget_bytes, threads, files, 0),
             saved_block_records: 0,
-            workers: 2 * threads,
             threads,
             records: Vec::new(),
             filled: 0,
+            pieces: Vec::new(),
+            in_pieces: 0,
+            spaces: Spaces(Mutex::default()),
             former: None,
             runs: Vec::new(),
             next_name: 0,
@@ -180,7 +190,7 @@ impl<R: Record> Sorter<R> {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
         let saved = self.saved_block_records;
-        self.shape = Shape::new::<R>(budget_bytes, self.workers, &self.files, saved);
+        self.shape = Shape::new::<R>(budget_bytes, self.threads, &self.files, saved);
         let capacity = self.shape.capacity;
         if self.filled > capacity {
             self.write_run()?;
@@ -250,6 +260,21 @@ impl<R: Record> Sorter<R> {
         assert!(self.filled + count <= self.records.len(), "no more than there was space for");
         self.filled += count;
         self.summary.record_count += count as u64;
+        if self.filled - self.in_pieces >= PIECE_RECORDS {
+            self.end_piece();
+        }
+    }
+
+    /// Orders the records after the last piece as another one.
+    fn end_piece(&mut self) {
+        let records = &mut self.records[self.in_pieces..self.filled];
+        if !records.is_empty() {
+            let mut space = self.spaces.take(0);
+            space.extend_from_slice(records);
+            self.pieces.extend(Piece::order(&space, records));
+            self.spaces.give_back(space);
+        }
+        self.in_pieces = self.filled;
     }
 
     /// Returns the number of records that fit in the run being formed.
@@ -286,21 +311,33 @@ impl<R: Record> Sorter<R> {
         fill: impl Fn(usize, &mut [R]) -> Result<(usize, T)> + Sync,
     ) -> Result<Vec<T>> {
         let total = lens.iter().sum();
+        self.space(total)?;
+        self.end_piece();
         let mut parts = Vec::with_capacity(lens.len());
-        let mut rest = self.space(total)?;
+        let mut rest = &mut self.records[self.filled..self.filled + total];
         for &len in lens {
             let (part, tail) = rest.split_at_mut(len);
             parts.push(part);
             rest = tail;
         }
-        let filled = parts
-            .into_par_iter()
-            .enumerate()
-            .map(|(part, out)| fill(part, out))
-            .collect::<Result<Vec<_>>>()?;
-        let (counts, found): (Vec<usize>, Vec<T>) = filled.into_iter().unzip();
-        let filled = close_gaps(self.space(total)?, lens, &counts);
-        self.commit(filled);
+        let spaces = &self.spaces;
+        let fill = |(part, out): (usize, &mut [R])| {
+            // It stays in the cache until it is in order.
+            let mut space = spaces.take(out.len());
+            let (count, found) = fill(part, &mut space)?;
+            let piece = Piece::order(&space[..count], &mut out[..count]);
+            spaces.give_back(space);
+            Ok((piece, found))
+        };
+        let filled = parts.into_par_iter().enumerate().map(fill).collect::<Result<Vec<_>>>()?;
+        let (pieces, found): (Vec<Option<Piece>>, Vec<T>) = filled.into_iter().unzip();
+        let count = |piece: &Option<Piece>| piece.as_ref().map_or(0, Piece::count);
+        let counts: Vec<usize> = pieces.iter().map(count).collect();
+        let filled = close_gaps(&mut self.records[self.filled..], lens, &counts);
+        self.pieces.extend(pieces.into_iter().flatten());
+        self.filled += filled;
+        self.in_pieces = self.filled;
+        self.summary.record_count += filled as u64;
         Ok(found)
     }
 
@@ -309,15 +346,17 @@ impl<R: Record> Sorter<R> {
         if self.filled == 0 {
             return Ok(());
         }
+        self.end_piece();
         self.records.truncate(self.filled);
-        self.filled = 0;
+        (self.filled, self.in_pieces) = (0, 0);
         let writer = self.run_writer()?;
-        let records = std::mem::take(&mut self.records);
+        let (records, pieces) =
+            (std::mem::take(&mut self.records), std::mem::take(&mut self.pieces));
         let mut former = match self.former.take() {
             Some(former) => former,
             None => Former::new(self.threads, self.shape.block_records)?,
         };
-        self.records = former.start(records, writer);
+        self.records = former.start(records, pieces, writer);
         self.former = Some(former);
         self.take_formed(false)
     }
@@ -364,7 +403,7 @@ impl<R: Record> Sorter<R> {
         if self.next_name == 0 {
             let mut records = std::mem::take(&mut self.records);
             records.truncate(self.filled);
-            form::sort(&mut records, &mut Vec::new());
+            radix::sort(&mut records, form::scratch_of(&mut Vec::new(), self.filled));
             return Ok(Sorted {
                 source: SortedSource::Memory { records, at: 0 },
                 summary: self.summary,
@@ -379,18 +418,25 @@ impl<R: Record> Sorter<R> {
             self.merge_pass(fan_in)?;
         }
         self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
-        let width = self.width(self.runs.len());
-        let merge = Merge::new(std::mem::take(&mut self.runs), width);
+        let runs = std::mem::take(&mut self.runs);
+        let merge = self.merge(runs)?;
         Ok(Sorted { source: SortedSource::Merge { merge, out: Vec::new() }, summary: self.summary })
     }
 
-    fn width(&self, runs: usize) -> Width {
-        let Shape { range_blocks, block_records, window_records, .. } = self.shape;
-        let read_bytes = self.shape.read_bytes(runs);
-        let reads = runs as u64 * RANGE_READS * read_bytes;
-        let blocks = reads.div_ceil(self.shape.block_bytes());
-        let range_blocks = range_blocks.min(blocks as usize);
-        Width { workers: self.workers, range_blocks, block_records, window_records, read_bytes }
+    /// Starts a merge.
+    fn merge(&self, runs: Vec<Run<R>>) -> Result<Merge<R>> {
+        let (shape, count) = (&self.shape, runs.len() as u64);
+        let window_records = shape.window_records(count) as usize;
+        let run_bytes = runs.iter().map(Run::bytes).sum();
+        let width = Width {
+            workers: self.threads,
+            load_bytes: shape.load_bytes(count).min(run_bytes) as usize,
+            block_records: shape.block_records,
+            window_records,
+            blocks_at_once: (window_records / shape.block_records).max(1),
+        };
+        // Half of the threads wait for the disk.
+        Ok(Merge::new(runs, width, form::pool(2 * self.threads)?))
     }
 
     /// Runs one pass: merges neighboring runs, only as many as needed for one last merge with the full fan-in.
@@ -413,19 +459,35 @@ impl<R: Record> Sorter<R> {
 
     fn merge_runs(&mut self, group: Vec<Run<R>>) -> Result<Run<R>> {
         let mut writer = self.run_writer()?;
-        let width = self.width(group.len());
-        let mut merge = Merge::<R>::new(group, width);
+        let mut merge = self.merge(group)?;
         let (mut records, mut block) = (Vec::new(), Vec::new());
         loop {
             records = merge.next_chunk(records)?;
             if records.is_empty() {
                 return writer.finish();
             }
-            for part in records.chunks(self.shape.block_records) {
+            for part in cut(&records, self.shape.block_records) {
+                block.clear();
                 encode_block(part, &mut block);
-                writer.push(&block, part[0].key())?;
+                writer.push(&block, part[0].key(), part.len())?;
             }
         }
+    }
+}
+
+/// Buffers of threads.
+struct Spaces<R>(Mutex<Vec<Vec<R>>>);
+
+impl<R: Record> Spaces<R> {
+    /// Returns a buffer of `count` records without meaning.
+    fn take(&self, count: usize) -> Vec<R> {
+        let mut space = self.0.lock().expect("nothing panics inside").pop().unwrap_or_default();
+        space.resize(count, R::default());
+        space
+    }
+
+    fn give_back(&self, space: Vec<R>) {
+        self.0.lock().expect("nothing panics inside").push(space);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Sorting in memory: a stable radix sort from the most significant bits down, out of place.
 //!
-//! Each level distributes the records over up to 2,048 buckets of the actual key range, so dense keys (node
-//! indexes) need two levels and a short insertion sort. All cores share the first level, then take buckets.
-//! Memory: a second buffer of the same size. Cost: about three passes over the records. Source: McIlroy,
-//! Bostic, McIlroy, "Engineering Radix Sort" (1993).
+//! Each level distributes the records over buckets of the actual key range, so dense keys (node indexes) need one or two
+//! levels and a short insertion sort. All cores share the first level, then take buckets. The bounds of buckets are
+//! multiples of a power of two, so those of different runs coincide, and a block of a run lies in one window of a merge.
+//! Memory: a second buffer of the same size. Cost: about three passes over the records. Source: McIlroy, Bostic, McIlroy,
+//! "Engineering Radix Sort" (1993).
 
 use super::RadixKey;
 use super::record::Record;
@@ -12,39 +13,175 @@ use std::ops::Range;
 
 /// Fewer records than this are sorted by insertion.
 const SMALL: usize = 24;
-const BUCKET_BITS_MAX: u32 = 11;
+const BUCKET_BITS_MAX: u32 = 12;
+/// Maximum for the cells of a run.
+const CELL_BITS_MAX: u32 = 20;
+/// Bytes of records that are arranged at a time: they, their copy and counters stay in the cache of a core.
+const ARRANGED_BYTES: usize = 384 << 10;
+/// Number of buckets of a piece: few enough to write to all of them alternately at full speed.
+const PIECE_BUCKETS: usize = 64;
 /// Least mean number of records in a bucket; with more, sorting buckets by insertion takes longer than counting.
-const RECORDS_A_BUCKET: usize = 2;
+const RECORDS_A_BUCKET: usize = 4;
 /// Fewer records than this are sorted by one thread.
 const PARALLEL: usize = 1 << 15;
 
-/// Sorts `records` by key, stably; `scratch` has the same length and is overwritten.
+/// Sorts `records` by key, stably, on all cores; `scratch` has the same length and is overwritten.
 pub(crate) fn sort<R: Record>(records: &mut [R], scratch: &mut [R]) {
-    let threads = rayon::current_num_threads();
-    if threads == 1 || records.len() < PARALLEL {
-        return sort_few(records, scratch);
+    distribute(records, scratch, 1, move_sorted);
+}
+
+/// Outline of records that are ordered by the leading bits of their keys.
+pub(crate) struct Piece {
+    bounds: (u64, u64),
+    split: Split,
+    /// Number of records up to the end of each bucket.
+    ends: Vec<u32>,
+}
+
+impl Piece {
+    /// Moves records that fit the cache from `from` to `to`, which is as long, stably ordered by leading bits of their keys.
+    /// Returns `None` without records.
+    pub(crate) fn order<R: Record>(from: &[R], to: &mut [R]) -> Option<Self> {
+        if from.is_empty() {
+            return None;
+        }
+        let bounds = bounds(from, 0);
+        let split = Split::new(bounds, 0, PIECE_BUCKETS, (BUCKET_BITS_MAX, 0));
+        let mut ends = split.histogram(from);
+        sum_before(&mut ends);
+        for record in from {
+            let at = &mut ends[split.bucket(record)];
+            to[*at as usize] = *record;
+            *at += 1;
+        }
+        Some(Self { bounds, split, ends })
     }
-    let Some(split) = Split::new(records, 0) else {
-        return sort_few(records, scratch);
-    };
-    let piece = records.len().div_ceil(threads * 2);
-    let histograms: Vec<Vec<usize>> =
+
+    /// Returns the number of records.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Returns the number of records whose first word is below that of a bucket, which is not smaller than its own buckets.
+    fn count_below(&self, split: &Split, bucket: usize) -> usize {
+        let first = (split.first + bucket as u64) << (split.shift - self.split.shift);
+        let buckets = first.saturating_sub(self.split.first).min(self.ends.len() as u64);
+        buckets.checked_sub(1).map_or(0, |last| self.ends[last as usize] as usize)
+    }
+}
+
+/// Division of a run into buckets, which are arranged one by one, and these into cells, which become blocks.
+pub(crate) struct Division {
+    buckets: Split,
+    cells: Split,
+    /// Maximum number of records in a block.
+    most: usize,
+}
+
+/// Records of a run that are in no order to those next to them; all others are before or after them.
+pub(crate) struct Cell<'a, R: Record> {
+    /// No key is less than this, and all earlier keys are.
+    pub(crate) least: R::Key,
+    pub(crate) records: &'a [R],
+}
+
+impl Division {
+    /// Divides a run of ordered pieces so that most cells have about a third of `most` records.
+    pub(crate) fn new<R: Record>(pieces: &[Piece], most: usize) -> Self {
+        let bounds = pieces.iter().map(|piece| piece.bounds);
+        let bounds = bounds.fold((u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let count = pieces.iter().map(Piece::count).sum::<usize>();
+        let wanted = count.div_ceil(most.div_ceil(3));
+        let cells = Split::new(bounds, 0, wanted, (CELL_BITS_MAX, R::UNORDERED_BITS));
+        let wanted = (count * size_of::<R>()).div_ceil(ARRANGED_BYTES);
+        let finest = pieces.iter().map(|piece| piece.split.shift).fold(cells.shift, u32::max);
+        let buckets = Split::new(bounds, 0, wanted, (BUCKET_BITS_MAX, finest));
+        Self { buckets, cells, most }
+    }
+
+    pub(crate) fn bucket_count(&self) -> usize {
+        self.buckets.bucket_count
+    }
+
+    /// Returns the maximum number of records in a block.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Copies the records of a bucket from those of all pieces to `out`.
+    pub(crate) fn gather<R: Record>(
+        &self,
+        bucket: usize,
+        (mut rest, pieces): (&[R], &[Piece]),
+        out: &mut Vec<R>,
+    ) {
+        out.clear();
+        for piece in pieces {
+            let (records, others) = rest.split_at(piece.count());
+            rest = others;
+            let below = |bucket| piece.count_below(&self.buckets, bucket);
+            out.extend_from_slice(&records[below(bucket)..below(bucket + 1)]);
+        }
+    }
+
+    /// Orders the records of a bucket by cells; `scratch` is overwritten. A cell with too many records for a block is
+    /// sorted, and each other one in the order of [`Record::arrange`].
+    pub(crate) fn arrange<'a, R: Record>(
+        &self,
+        records: &'a mut Vec<R>,
+        scratch: &mut Vec<R>,
+    ) -> Vec<Cell<'a, R>> {
+        scratch.resize(records.len(), R::default());
+        if records.len() * size_of::<R>() <= 4 * ARRANGED_BYTES {
+            R::arrange(records, scratch);
+            std::mem::swap(records, scratch);
+        } else {
+            distribute(records, scratch, ARRANGED_BYTES / size_of::<R>(), R::arrange);
+        }
+        let mut cells = Vec::new();
+        let (mut rest, mut rest_scratch) = (&mut records[..], &mut scratch[..]);
+        while let Some(first) = rest.first() {
+            let number = self.cells.bucket(first);
+            let count = rest.partition_point(|record| self.cells.bucket(record) == number);
+            let (records, others) = std::mem::take(&mut rest).split_at_mut(count);
+            let (scratch, other_scratch) = rest_scratch.split_at_mut(count);
+            (rest, rest_scratch) = (others, other_scratch);
+            if count > self.most {
+                sort_few(records, scratch);
+            }
+            cells.push(Cell { least: R::Key::least(self.cells.least(number)), records });
+        }
+        cells
+    }
+}
+
+/// Distributes `records` over buckets of about `wanted` of them to `scratch`; `put_back` returns each to its place.
+fn distribute<R: Record>(
+    records: &mut [R],
+    scratch: &mut [R],
+    wanted: usize,
+    put_back: impl Fn(&mut [R], &mut [R]) + Sync,
+) {
+    if records.is_empty() {
+        return;
+    }
+    let threads = if records.len() < PARALLEL { 1 } else { rayon::current_num_threads() };
+    let piece = records.len().div_ceil(if threads > 1 { 2 * threads } else { 1 });
+    let bounds = records.par_chunks(piece).map(|part| bounds(part, 0));
+    let bounds = bounds.reduce(|| (u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let split = Split::new(bounds, 0, records.len().div_ceil(wanted), (BUCKET_BITS_MAX, 0));
+    let histograms: Vec<Vec<u32>> =
         records.par_chunks(piece).map(|part| split.histogram(part)).collect();
-    let bounds = scatter(records, scratch, piece, &split, &histograms);
-    let mut work = Vec::with_capacity(bounds.len());
+    let lens = scatter(records, scratch, piece, &histograms, &split);
+    let mut buckets = Vec::with_capacity(lens.len());
     let (mut from, mut to) = (scratch, records);
-    for len in bounds {
+    for len in lens {
         let (bucket, rest) = from.split_at_mut(len);
         let (target, rest_target) = to.split_at_mut(len);
         (from, to) = (rest, rest_target);
-        work.push((bucket, target));
+        buckets.push((bucket, target));
     }
-    work.into_par_iter().for_each(|(bucket, target)| sort_bucket(bucket, target, false, 0));
-}
-
-/// Sorts records that fit the cache by key, stably; `scratch` has the same length and is overwritten.
-pub(crate) fn sort_few<R: Record>(records: &mut [R], scratch: &mut [R]) {
-    sort_bucket(records, scratch, true, 0);
+    buckets.into_par_iter().for_each(|(bucket, target)| put_back(bucket, target));
 }
 
 /// Moves every piece's records to its own part of each bucket, in parallel; returns the bucket lengths.
@@ -52,78 +189,98 @@ fn scatter<R: Record>(
     records: &[R],
     scratch: &mut [R],
     piece: usize,
+    histograms: &[Vec<u32>],
     split: &Split,
-    histograms: &[Vec<usize>],
 ) -> Vec<usize> {
-    let bucket_count = split.bucket_count();
-    let mut targets: Vec<Vec<&mut [R]>> =
-        histograms.iter().map(|_| Vec::with_capacity(bucket_count)).collect();
-    let mut bounds = Vec::with_capacity(bucket_count);
+    let mut targets: Vec<Vec<std::slice::IterMut<'_, R>>> =
+        histograms.iter().map(|counts| Vec::with_capacity(counts.len())).collect();
+    let mut lens = Vec::with_capacity(split.bucket_count);
     let mut rest = scratch;
-    for bucket in 0..bucket_count {
+    for bucket in 0..split.bucket_count {
         let mut len = 0;
-        for (histogram, slices) in histograms.iter().zip(&mut targets) {
-            let (slice, tail) = rest.split_at_mut(histogram[bucket]);
+        for (histogram, slots) in histograms.iter().zip(&mut targets) {
+            let (slice, tail) = rest.split_at_mut(histogram[bucket] as usize);
             rest = tail;
             len += slice.len();
-            slices.push(slice);
+            slots.push(slice.iter_mut());
         }
-        bounds.push(len);
+        lens.push(len);
     }
-    records.par_chunks(piece).zip(targets).for_each(|(part, mut slices)| {
-        let mut filled = vec![0u32; slices.len()];
+    records.par_chunks(piece).zip(targets).for_each(|(part, mut slots)| {
         for record in part {
-            let bucket = split.bucket(record);
-            let at = &mut filled[bucket];
-            slices[bucket][*at as usize] = *record;
-            *at += 1;
+            *slots[split.bucket(record)].next().expect("it has been counted") = *record;
         }
     });
-    bounds
+    lens
 }
 
-/// Bucket function of one level: the bits of one word of the key, relative to its minimum.
+/// Replaces every number by the sum of those before it.
+fn sum_before(numbers: &mut [u32]) {
+    let mut sum = 0;
+    for number in numbers {
+        sum += std::mem::replace(number, sum);
+    }
+}
+
+/// Returns the least and the largest word of the keys.
+fn bounds<R: Record>(records: &[R], word: usize) -> (u64, u64) {
+    records.iter().fold((u64::MAX, 0), |(min, max), record| {
+        let value = record.key().word(word);
+        (min.min(value), max.max(value))
+    })
+}
+
+/// Bucket function of one level: the leading bits of one word of the key.
 struct Split {
     word: usize,
-    min: u64,
     shift: u32,
-    bits: u32,
+    first: u64,
+    bucket_count: usize,
 }
 
 impl Split {
-    /// Returns `None` if all records agree in `word`.
-    fn new<R: Record>(records: &[R], word: usize) -> Option<Self> {
-        let (mut min, mut max) = (u64::MAX, 0);
-        for record in records {
-            let value = record.key().word(word);
-            min = min.min(value);
-            max = max.max(value);
-        }
-        if min >= max {
-            return None;
-        }
+    /// Divides keys between two bounds into about `wanted` buckets, at most 2 to the power of `most`, by other than the
+    /// last `ignored` bits of the word.
+    fn new(
+        (min, max): (u64, u64),
+        word: usize,
+        wanted: usize,
+        (most, ignored): (u32, u32),
+    ) -> Self {
         let range_bits = 64 - (max - min).leading_zeros();
-        let wanted = (records.len() / RECORDS_A_BUCKET).max(2).ilog2() + 1;
-        let bits = wanted.min(BUCKET_BITS_MAX).min(range_bits);
-        Some(Self { word, min, shift: range_bits - bits, bits })
+        let bits = (wanted.max(1).ilog2() + 1).min(most).min(range_bits);
+        let shift = (range_bits - bits).max(ignored).min(63);
+        let first = min >> shift;
+        Self { word, shift, first, bucket_count: ((max >> shift) - first) as usize + 1 }
     }
 
-    fn bucket_count(&self) -> usize {
-        1 << self.bits
+    /// Returns the least word of a bucket.
+    fn least(&self, bucket: usize) -> u64 {
+        (self.first + bucket as u64) << self.shift
     }
 
     #[inline]
     fn bucket<R: Record>(&self, record: &R) -> usize {
-        ((record.key().word(self.word) - self.min) >> self.shift) as usize
+        ((record.key().word(self.word) >> self.shift) - self.first) as usize
     }
 
-    fn histogram<R: Record>(&self, records: &[R]) -> Vec<usize> {
-        let mut counts = vec![0; self.bucket_count()];
+    fn histogram<R: Record>(&self, records: &[R]) -> Vec<u32> {
+        let mut counts = vec![0; self.bucket_count];
         for record in records {
             counts[self.bucket(record)] += 1;
         }
         counts
     }
+}
+
+/// Sorts records that fit the cache by key, stably; `scratch` has the same length and is overwritten.
+fn sort_few<R: Record>(records: &mut [R], scratch: &mut [R]) {
+    sort_bucket(records, scratch, true, 0);
+}
+
+/// Moves records that fit the cache from `from` to `to`, which is as long, stably sorted by key. `from` is overwritten.
+pub fn move_sorted<R: Record>(from: &mut [R], to: &mut [R]) {
+    sort_bucket(from, to, false, 0);
 }
 
 /// Sorts `source`; the result is in `source` if `stay`, otherwise in `other`.
@@ -135,7 +292,8 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
         }
         return;
     }
-    let Some(split) = Split::new(source, word) else {
+    let (min, max) = bounds(source, word);
+    if min == max {
         if word + 1 < R::Key::WORDS {
             return sort_bucket(source, other, stay, word + 1);
         }
@@ -143,22 +301,20 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
             other.copy_from_slice(source);
         }
         return;
-    };
-    let mut ends = split.histogram(source);
-    let mut sum = 0;
-    for end in &mut ends {
-        let count = *end;
-        *end = sum;
-        sum += count;
     }
+    let wanted = source.len() / RECORDS_A_BUCKET;
+    let split = Split::new((min, max), word, wanted, (BUCKET_BITS_MAX, 0));
+    let mut ends = split.histogram(source);
+    sum_before(&mut ends);
     for record in source.iter() {
         let at = &mut ends[split.bucket(record)];
-        other[*at] = *record;
+        other[*at as usize] = *record;
         *at += 1;
     }
     // Small buckets are sorted together with their neighbors: records never cross a bucket's bounds.
     let (mut begin, mut end_of_sorted) = (0, 0);
     for end in ends {
+        let end = end as usize;
         if end - begin > SMALL {
             sort_small(source, other, stay, end_of_sorted..begin);
             sort_bucket(&mut other[begin..end], &mut source[begin..end], !stay, word);

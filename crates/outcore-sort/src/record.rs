@@ -1,18 +1,33 @@
 //! Records that can be sorted.
 
 use super::key::RadixKey;
+use super::radix::move_sorted;
 
 /// Record that can be sorted: a few bytes with an order.
 pub trait Record: Copy + Default + Send + Sync + 'static {
     /// Type of the sort key.
     type Key: RadixKey;
+    /// Number of the last bits of the first word of the key by which [`Record::arrange`] does not order.
+    const UNORDERED_BITS: u32 = 0;
 
     /// Returns the sort key.
     fn key(&self) -> Self::Key;
-    /// Appends sorted records to `out` in a compact encoding.
+    /// Appends records, in the order of [`Record::arrange`] or sorted, to `out` in a compact encoding.
     fn encode(records: &[Self], out: &mut Vec<u8>);
     /// Appends `count` records encoded by [`Record::encode`] to `out`; `None` if `bytes` do not encode them.
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()>;
+
+    /// Moves records that fit the cache from `from` to `to`, which is as long, in an order that can be encoded compactly
+    /// and in which equal keys keep theirs. `from` is overwritten. Sorted, unless the record defines a cheaper order.
+    fn arrange(from: &mut [Self], to: &mut [Self]) {
+        move_sorted(from, to);
+    }
+
+    /// Moves records that fit the cache from `from` to `to`, which is as long, stably sorted by key. `from` is
+    /// overwritten.
+    fn sort(from: &mut [Self], to: &mut [Self]) {
+        move_sorted(from, to);
+    }
 }
 
 /// Simplest record: a key and a value, stored without compression.

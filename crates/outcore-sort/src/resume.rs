@@ -1,5 +1,4 @@
-//! Checkpoints of a sort: the checkpoint needs the files of the runs, and stores the block lengths and first
-//! keys as arrays.
+//! Checkpoints of a sort: the checkpoint needs the files of the runs, and stores the outlines of their blocks as arrays.
 //!
 //! A sort may be saved any number of times; a job that resumes from an earlier checkpoint overwrites the runs
 //! written after it. Blocks have checksums of their own.
@@ -59,8 +58,9 @@ impl<R: Record> Checkpoint for Sorter<R> {
         }
         let mut runs = Vec::with_capacity(self.runs.len());
         for run in &self.runs {
-            to.array(run.lengths_and_keys().map(|(bytes, _)| bytes))?;
-            to.array(run.lengths_and_keys().map(|(_, first)| -> u128 { first.into() }))?;
+            to.array(run.outlines().map(|(bytes, ..)| bytes))?;
+            to.array(run.outlines().map(|(_, count, _)| count))?;
+            to.array(run.outlines().map(|(_, _, first)| -> u128 { first.into() }))?;
             run.segments().for_each(|(path, _, bytes)| to.need(path, bytes));
             let segments = run.segments().map(|(_, end, _)| end).collect();
             runs.push(RunState { number: run.number, segments });
@@ -84,11 +84,13 @@ impl<R: Record> Checkpoint for Sorter<R> {
         }
         let runs = sorter.directory()?.clone();
         for RunState { number, segments } in &state.runs {
-            let (lengths, keys) = (from.numbers::<u32>()?, from.numbers::<u128>()?);
+            let (lengths, counts) = (from.numbers::<u32>()?, from.numbers::<u32>()?);
+            let outlines = lengths.into_iter().zip(counts).zip(from.numbers::<u128>()?);
             let mut run = Run::<R>::new(runs.clone(), *number);
             let mut ends = segments.iter().copied().peekable();
-            for (at, (bytes, key)) in (1..).zip(lengths.into_iter().zip(keys)) {
-                run.add_block(bytes, key.try_into().map_err(|_| from.damaged())?);
+            for (at, ((bytes, count), key)) in (1..).zip(outlines) {
+                let first = key.try_into().map_err(|_| from.damaged())?;
+                run.add_block((bytes, count, first));
                 if ends.next_if_eq(&at).is_some() {
                     run.end_segment();
                 }
@@ -103,7 +105,7 @@ impl<R: Record> Checkpoint for Sorter<R> {
         let (record_count, run_count) = (state.record_count, state.runs.len() as u64);
         sorter.summary = SortSummary { record_count, run_count, ..SortSummary::default() };
         sorter.set_budget(budget_bytes)?;
-        let own = Shape::new::<R>(budget_bytes, sorter.workers, files, 0);
+        let own = Shape::new::<R>(budget_bytes, sorter.threads, files, 0);
         if sorter.shape.block_records > own.block_records && !sorter.shape.has_room_for_two {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to merge runs"));
         }

@@ -1,15 +1,17 @@
-//! A sorted run on disk: blocks of encoded records in a few segment files.
+//! A run on disk: blocks of encoded records in a few segment files. The blocks are in order, the records in them not
+//! necessarily. All keys of a block are less than the first key of the next one, unless that is the same: then the block
+//! holds only records with this key.
 //!
 //! ```text
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
 //! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space,
-//! unless a checkpoint needs the run (`resume`). Memory: the offset and the first key of every block.
+//! unless a checkpoint needs the run (`resume`). Memory: place, size and first key of every block.
 
 use super::directory::RunDirectory;
 use super::record::Record;
 use outcore_io::error::{Error, Result};
-use outcore_io::{ALIGNMENT, Mode, StoredFile, Writer};
+use outcore_io::{ALIGNMENT, Mode, Writer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,32 +35,36 @@ struct RunSegment {
     end: usize,
 }
 
-/// Position of a block in its segment, and its first key.
+/// Position of a block in its segment, the number of its records, and a key that none of them is less than.
 struct RunBlock<R: Record> {
     begin: u64,
     bytes: u32,
+    count: u32,
     first: R::Key,
 }
 
-impl<R: Record> Run<R> {
-    /// Returns the first key of every block.
-    pub(crate) fn first_keys(&self) -> impl Iterator<Item = R::Key> {
-        self.blocks.iter().map(|block| block.first)
-    }
+/// Lengths in bytes and records of a block, and its first key.
+pub(crate) type BlockOutline<K> = (u32, u32, K);
 
+impl<R: Record> Run<R> {
     /// Returns the blocks that may hold keys from `from` on and below `below`.
-    pub(crate) fn blocks_between(
-        &self,
-        from: Option<R::Key>,
-        below: Option<R::Key>,
-    ) -> Range<usize> {
+    pub(crate) fn blocks_between(&self, from: R::Key, below: Option<R::Key>) -> Range<usize> {
         let before = |key: R::Key| self.blocks.partition_point(|block| block.first < key);
-        let begin = from.map_or(0, |from| before(from).saturating_sub(1));
+        let at = before(from);
+        let starts_there = self.blocks.get(at).is_some_and(|block| block.first == from);
+        let begin = if starts_there { at } else { at.saturating_sub(1) };
         begin..below.map_or(self.blocks.len(), before)
     }
 
+    /// Returns whether all keys of a block are in the range from `from` to below `below`.
+    fn is_within(&self, block: usize, from: R::Key, below: Option<R::Key>) -> bool {
+        let next = self.blocks.get(block + 1);
+        let ends_before = |below| next.is_some_and(|next| next.first <= below);
+        self.blocks[block].first >= from && below.is_none_or(ends_before)
+    }
+
     /// Deletes the segments that hold no keys from `from` on.
-    pub(crate) fn delete_before(&self, from: Option<R::Key>) {
+    pub(crate) fn delete_before(&self, from: R::Key) {
         let needed = self.blocks_between(from, None).start;
         self.delete(self.segments.partition_point(|segment| segment.end <= needed));
     }
@@ -70,11 +76,11 @@ impl<R: Record> Run<R> {
     }
 
     /// Appends a block to the last segment that has not ended.
-    pub(crate) fn add_block(&mut self, bytes: u32, first: R::Key) {
+    pub(crate) fn add_block(&mut self, (bytes, count, first): BlockOutline<R::Key>) {
         let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
         let last = self.blocks.last().filter(|_| !is_first);
         let begin = last.map_or(0, |last| last.begin + u64::from(last.bytes));
-        self.blocks.push(RunBlock { begin, bytes, first });
+        self.blocks.push(RunBlock { begin, bytes, count, first });
     }
 
     /// Ends the segment after the last block.
@@ -93,9 +99,9 @@ impl<R: Record> Run<R> {
         })
     }
 
-    /// Returns the length and the first key of every block.
-    pub(crate) fn lengths_and_keys(&self) -> impl ExactSizeIterator<Item = (u32, R::Key)> {
-        self.blocks.iter().map(|block| (block.bytes, block.first))
+    /// Returns the outline of every block.
+    pub(crate) fn outlines(&self) -> impl ExactSizeIterator<Item = BlockOutline<R::Key>> {
+        self.blocks.iter().map(|block| (block.bytes, block.count, block.first))
     }
 
     /// Returns the total length of all blocks.
@@ -131,12 +137,13 @@ impl<R: Record> RunWriter<R> {
         Self { segment_bytes, open: None, done: Run::new(directory, number) }
     }
 
-    /// Appends one encoded block, whose first key is `first`.
-    pub(crate) fn push(&mut self, block: &[u8], first: R::Key) -> Result<()> {
+    /// Appends one encoded block of `count` records, whose first key is `first`.
+    pub(crate) fn push(&mut self, block: &[u8], first: R::Key, count: usize) -> Result<()> {
         let writer = self.writer()?;
         let begin = writer.position();
         writer.write(block)?;
-        self.done.blocks.push(RunBlock { begin, bytes: block.len() as u32, first });
+        let (bytes, count) = (block.len() as u32, count as u32);
+        self.done.blocks.push(RunBlock { begin, bytes, count, first });
         Ok(())
     }
 
@@ -171,11 +178,27 @@ impl<R: Record> RunWriter<R> {
     }
 }
 
-/// Encodes sorted records as a block.
+/// Cuts sorted records into blocks of at most `most`, if possible between different keys.
+pub(crate) fn cut<R: Record>(mut rest: &[R], most: usize) -> impl Iterator<Item = &[R]> {
+    std::iter::from_fn(move || {
+        let mut count = rest.len().min(most);
+        if count < rest.len() {
+            let key = rest[count].key();
+            let before = rest[..count].partition_point(|record| record.key() < key);
+            count = if before > 0 { before } else { count };
+        }
+        let block;
+        (block, rest) = rest.split_at(count);
+        (count > 0).then_some(block)
+    })
+}
+
+/// Appends records to `out` as a block.
 pub(crate) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
-    out.clear();
-    out.resize(BLOCK_HEADER_BYTES, 0);
+    let begin = out.len();
+    out.resize(begin + BLOCK_HEADER_BYTES, 0);
     R::encode(records, out);
+    let out = &mut out[begin..];
     let bytes = (out.len() - BLOCK_HEADER_BYTES) as u32;
     out[8..12].copy_from_slice(&(records.len() as u32).to_le_bytes());
     out[12..16].copy_from_slice(&bytes.to_le_bytes());
@@ -183,7 +206,9 @@ pub(crate) fn encode_block<R: Record>(records: &[R], out: &mut Vec<u8>) {
     out[..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
+/// Appends the records of a block to `into`.
 fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
+    let begin = into.len();
     let header = block.get(..BLOCK_HEADER_BYTES)?;
     let stored = u64::from_le_bytes(header[..8].try_into().ok()?);
     if stored != xxh3_64(&block[8..]) {
@@ -191,104 +216,117 @@ fn decode_block<R: Record>(block: &[u8], into: &mut Vec<R>) -> Option<()> {
     }
     let count = u32::from_le_bytes(header[8..12].try_into().ok()?) as usize;
     R::decode(&block[BLOCK_HEADER_BYTES..], count, into)?;
-    (into.len() == count).then_some(())
+    (into.len() - begin == count).then_some(())
 }
 
-/// Reader of consecutive blocks of a run.
-pub(crate) struct RunReader<R: Record> {
-    run: Arc<Run<R>>,
-    blocks: Range<usize>,
-    /// The open segment, and its blocks that are in memory.
-    file: Option<(usize, StoredFile)>,
-    loaded: Range<usize>,
-    start: usize,
-    /// Maximum bytes per read request, unless a single block has more.
-    read_bytes: u64,
+/// Keys of a window, or some of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keys<K> {
+    pub(crate) from: K,
+    pub(crate) below: Option<K>,
+    pub(crate) part: Part,
 }
 
-impl<R: Record> RunReader<R> {
-    pub(crate) fn new(run: Arc<Run<R>>, read_bytes: u64) -> Self {
-        Self { run, blocks: 0..0, file: None, loaded: 0..0, start: 0, read_bytes }
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    All,
+    /// Only the key `from`.
+    First,
+    /// All but the key `from`.
+    Others,
+}
 
-    /// Returns the buffer size that each call of [`RunReader::next_block`] needs.
-    pub(crate) fn buffer_bytes(&self) -> usize {
-        let largest = self.run.blocks.iter().map(|block| u64::from(block.bytes)).max();
-        let wanted = self.read_bytes.max(largest.unwrap_or(0)) as usize;
-        wanted.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
-    }
-
-    /// Moves to the blocks that may hold keys from `from` on and below `below`.
-    pub(crate) fn go_to(&mut self, from: Option<R::Key>, below: Option<R::Key>) {
-        self.blocks = self.run.blocks_between(from, below);
-        self.loaded = 0..0;
-    }
-
-    /// Returns whether there are no further blocks.
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
-    /// Returns the first key of the next block.
-    #[inline]
-    pub(crate) fn next_first_key(&self) -> Option<R::Key> {
-        let next = self.run.blocks.get(self.blocks.start)?;
-        (!self.is_at_end()).then_some(next.first)
-    }
-
-    /// Decodes the next block; `false` after the last. `buffer` must hold the data that the last call left in
-    /// it, unless [`RunReader::go_to`] was called in between.
-    pub(crate) fn next_block(&mut self, buffer: &mut [u8], into: &mut Vec<R>) -> Result<bool> {
-        into.clear();
-        let Some(number) = self.blocks.next() else {
-            // A deleted segment takes disk space as long as it is open.
-            self.file = None;
-            return Ok(false);
-        };
-        if !self.loaded.contains(&number) {
-            self.load(number, buffer)?;
+impl<K: Ord + Copy> Keys<K> {
+    fn contain(&self, key: K) -> bool {
+        match self.part {
+            Part::All => key >= self.from && self.below.is_none_or(|below| key < below),
+            Part::First => key == self.from,
+            Part::Others => key > self.from && self.below.is_none_or(|below| key < below),
         }
-        let run = &*self.run;
-        let block = &run.blocks[number];
-        let begin = self.start + (block.begin - run.blocks[self.loaded.start].begin) as usize;
-        let bytes = &buffer[begin..begin + block.bytes as usize];
-        decode_block(bytes, into).ok_or_else(|| {
-            let end = block.begin + u64::from(block.bytes);
-            let path = &run.segments[run.segment_of(number)].path;
-            let message = format!("the checksum of bytes {} to {end} is wrong", block.begin);
-            Error::corrupt(path, message)
-        })?;
-        Ok(true)
     }
+}
 
-    /// Reads block `number` and the following ones that will be needed soon.
-    fn load(&mut self, number: usize, buffer: &mut [u8]) -> Result<()> {
-        let run = &*self.run;
-        let segment = run.segment_of(number);
-        if self.file.as_ref().is_none_or(|(open, _)| *open != segment) {
-            let path = &run.segments[segment].path;
-            let files = run.directory.files();
-            let direct = files.tuning().read.direct;
-            let mode = if direct { Mode::ReadDirect } else { Mode::Read };
-            self.file = Some((segment, files.open(path, mode)?));
-        }
-        let begin = run.blocks[number].begin;
-        let last = self.blocks.end.min(run.segments[segment].end);
-        let mut end = number + 1;
-        let stop = |block: &RunBlock<R>| block.begin + u64::from(block.bytes);
-        while end < last && stop(&run.blocks[end]) - begin <= self.read_bytes {
-            end += 1;
-        }
-        let len = (stop(&run.blocks[end - 1]) - begin) as usize;
-        let (_, file) = self.file.as_ref().expect("opened above");
-        self.start = file.load_into(begin, len, buffer)?;
-        self.loaded = number..end;
-        Ok(())
-    }
+/// Consecutive blocks of a run, in a buffer.
+pub(crate) struct Loaded {
+    pub(crate) blocks: Range<usize>,
+    /// For each segment, the first of its blocks, and where in the buffer it begins.
+    pieces: Vec<(usize, usize)>,
+}
+
+/// Returns the bytes of a buffer that `len` bytes of a file take, whose beginning need not be aligned.
+fn room(len: u64) -> usize {
+    (len as usize).next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
 }
 
 impl<R: Record> Run<R> {
     fn segment_of(&self, block: usize) -> usize {
         self.segments.partition_point(|segment| segment.end <= block)
     }
+
+    /// Divides blocks by segment; returns each segment, its blocks, and their bytes.
+    fn pieces(&self, blocks: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>, u64)> {
+        let (mut begin, mut segment) = (blocks.start, self.segment_of(blocks.start));
+        std::iter::from_fn(move || {
+            let piece = begin..self.segments.get(segment)?.end.min(blocks.end);
+            let last = self.blocks[piece.clone()].last()?;
+            let bytes = last.begin + u64::from(last.bytes) - self.blocks[begin].begin;
+            (begin, segment) = (piece.end, segment + 1);
+            Some((segment - 1, piece, bytes))
+        })
+    }
+
+    /// Returns the bytes of a buffer that blocks take.
+    pub(crate) fn room_for(&self, blocks: Range<usize>) -> usize {
+        self.pieces(blocks).map(|(.., bytes)| room(bytes)).sum()
+    }
+
+    /// Reads blocks into a buffer with room for them, which begins at a multiple of [`ALIGNMENT`].
+    pub(crate) fn load(&self, blocks: Range<usize>, buffer: &mut [u8]) -> Result<Loaded> {
+        let files = self.directory.files();
+        let mode = if files.tuning().read.direct { Mode::ReadDirect } else { Mode::Read };
+        let (mut pieces, mut at) = (Vec::new(), 0);
+        for (segment, piece, bytes) in self.pieces(blocks.clone()) {
+            let file = files.open(&self.segments[segment].path, mode)?;
+            let begin = self.blocks[piece.start].begin;
+            let start = file.load_into(begin, bytes as usize, &mut buffer[at..])?;
+            pieces.push((piece.start, at + start));
+            at += room(bytes);
+        }
+        Ok(Loaded { blocks, pieces })
+    }
+
+    /// Appends those records of a block to `out` whose keys are wanted.
+    pub(crate) fn read(
+        &self,
+        number: usize,
+        (loaded, buffer): (&Loaded, &[u8]),
+        keys: &Keys<R::Key>,
+        out: &mut Vec<R>,
+    ) -> Result<()> {
+        let piece = loaded.pieces.partition_point(|(first, _)| *first <= number) - 1;
+        let (first, at) = loaded.pieces[piece];
+        let block = &self.blocks[number];
+        let begin = at + (block.begin - self.blocks[first].begin) as usize;
+        let before = out.len();
+        decode_block(&buffer[begin..begin + block.bytes as usize], out).ok_or_else(|| {
+            let end = block.begin + u64::from(block.bytes);
+            let path = &self.segments[self.segment_of(number)].path;
+            let message = format!("the checksum of bytes {} to {end} is wrong", block.begin);
+            Error::corrupt(path, message)
+        })?;
+        if keys.part != Part::All || !self.is_within(number, keys.from, keys.below) {
+            keep_from(out, before, |key| keys.contain(key));
+        }
+        Ok(())
+    }
+}
+
+/// Removes those records from index `first` on whose keys are not to be kept.
+fn keep_from<R: Record>(records: &mut Vec<R>, first: usize, keep: impl Fn(R::Key) -> bool) {
+    let mut kept = first;
+    for at in first..records.len() {
+        records[kept] = records[at];
+        kept += usize::from(keep(records[kept].key()));
+    }
+    records.truncate(kept);
 }

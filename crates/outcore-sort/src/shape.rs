@@ -3,7 +3,7 @@
 
 use super::record::Record;
 use outcore_io::units::{KIB, MIB};
-use outcore_io::{Cramped, Files};
+use outcore_io::{ALIGNMENT, Cramped, Files};
 use std::ops::Range;
 
 /// Memory of a sort in addition to its records: write buffers, and blocks being encoded.
@@ -15,7 +15,7 @@ pub const SORT_BYTES_MIN: u64 = FIXED_BYTES + 8 * MIB;
 pub(super) const RUN_BYTES: u64 = 32 * MIB;
 /// Number of runs of one size, after which the size doubles, up to what the budget allows.
 pub(super) const RUNS_OF_A_SIZE: u64 = 64;
-/// Buffers per run during run formation: to collect, to sort, as scratch space, and to write.
+/// Buffers per run during run formation: to collect and to form; two more if all keys are in one bucket.
 pub(super) const RUN_BUFFERS: u64 = 4;
 /// Number of files of a run, which are deleted one by one...
 pub(super) const SEGMENTS: u64 = 16;
@@ -23,22 +23,19 @@ pub(super) const SEGMENTS: u64 = 16;
 pub(super) const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Number of records in a block of a run: fewer if the budget is small.
 const BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
-/// Number of records that a merge worker sorts at a time: they and their copy stay in the cache of a core.
-const WINDOW_RECORDS: usize = 4 << 10;
+/// Bytes of records that a merge worker sorts at a time: they and their copy stay in the cache of a core.
+const WINDOW_BYTES: u64 = 768 * KIB;
 /// Minimum bytes per read request of a run, with many runs or little memory...
 const READ_BYTES: u64 = 512 * KIB;
 /// ...and the minimum where a larger size would need another pass.
 const READ_BYTES_MIN: u64 = 64 * KIB;
-/// Reads of each run in a range of the merge: fewer would read more blocks twice, more would take memory.
-pub(super) const RANGE_READS: u64 = 2;
+/// Bytes beside those of a block that reading it may take.
+const UNALIGNED_BYTES: u64 = 3 * ALIGNMENT as u64;
 
 /// Allocation of a budget.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// Memory of a record.
-    pub(super) record_bytes: u64,
-    /// Maximum number of records in a run. Only part of the budget: one run is collected while another is sorted, out
-    /// of place, and a third is written.
+    /// Maximum number of records in a run. Only part of the budget: one run is collected while another is formed.
     pub(super) capacity: usize,
     /// Number of records in each of the first runs.
     pub(super) first_run: usize,
@@ -50,12 +47,10 @@ pub(super) struct Shape {
     pub(super) fan_in: usize,
     /// ...and the maximum with smaller reads, to save a pass.
     pub(super) widest_fan_in: usize,
-    /// Maximum number of blocks in a range of the merge.
-    pub(super) range_blocks: usize,
     /// Minimum size of the files that a run is divided into.
     pub(super) segment_bytes: u64,
-    /// Memory of one merge worker for its input.
-    pub(super) lanes_bytes: u64,
+    /// Memory of each of the two buffers for blocks that a merge reads.
+    pub(super) load_bytes: u64,
     /// Preferred read size of the disk.
     pub(super) merge_read_bytes: u64,
     /// Whether two runs can be merged within that memory.
@@ -90,36 +85,30 @@ impl Shape {
         saved_block_records: usize,
     ) -> Self {
         let capacity = (rest / (RUN_BUFFERS * record_bytes)).min(cramped.sort_records as u64);
+        let capacity = capacity.min(u32::MAX.into());
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         let block_records = block_records.max(saved_block_records as u64);
-        // Half of the budget for the blocks that workers merge from, half for their output.
+        // Half of the budget for what the merge reads, half for windows: those ahead, and one that each worker gathers.
         let block = block_records * record_bytes;
-        let lanes_bytes = rest / 2 / workers.max(1) as u64;
+        let load_bytes = rest / 4;
+        let window_bytes = rest / 2 / (workers + windows_ahead(workers)) as u64;
         let room = |read_bytes: u64| {
-            let lane = block + merge_read_bytes.min(read_bytes).max(block);
-            lanes_bytes / lane
+            let read = merge_read_bytes.min(read_bytes).max(block + UNALIGNED_BYTES);
+            (load_bytes / read).min(window_bytes / block)
         };
         let fan_in = |read_bytes| room(read_bytes).clamp(2, 4096) as usize;
-        let range_blocks = rest / 2 / (ranges_ahead(workers) as u64 * block);
         Self {
-            record_bytes,
             capacity: capacity as usize,
             first_run: cramped.run_records.min((RUN_BYTES / record_bytes) as usize),
             block_records: block_records as usize,
-            window_records: WINDOW_RECORDS,
+            window_records: (WINDOW_BYTES.min(window_bytes) / record_bytes) as usize,
             fan_in: cramped.fan_in.min(fan_in(READ_BYTES)),
             widest_fan_in: cramped.fan_in.min(fan_in(READ_BYTES_MIN)),
-            range_blocks: range_blocks.max(1) as usize,
             segment_bytes: SEGMENT_BYTES,
-            lanes_bytes,
+            load_bytes,
             merge_read_bytes,
             has_room_for_two: room(READ_BYTES_MIN) >= 2,
         }
-    }
-
-    /// Returns the memory of a block of records.
-    pub(super) fn block_bytes(&self) -> u64 {
-        self.block_records as u64 * self.record_bytes
     }
 
     /// Returns the fan-in for `runs` runs: the fewest passes, with the largest reads that these allow.
@@ -130,10 +119,15 @@ impl Shape {
         fan_ins.into_iter().find(|&fan_in| reach(fan_in, passes)).unwrap_or(self.widest_fan_in)
     }
 
-    /// Returns the bytes per read request: the preferred size of the disk, if the memory suffices for `runs` runs.
-    pub(super) fn read_bytes(&self, runs: usize) -> u64 {
-        let most = (self.lanes_bytes / runs.max(1) as u64).saturating_sub(self.block_bytes());
-        self.merge_read_bytes.min(most.max(READ_BYTES_MIN))
+    /// Returns the bytes that a merge of `runs` runs reads at a time: the preferred size of the disk from each of them, if
+    /// the memory suffices.
+    pub(super) fn load_bytes(&self, runs: u64) -> u64 {
+        self.load_bytes.min(runs.saturating_mul(self.merge_read_bytes))
+    }
+
+    /// Returns the maximum number of records in a window of a merge of `runs` runs.
+    pub(super) fn window_records(&self, runs: u64) -> u64 {
+        (self.window_records as u64).max(runs * self.block_records as u64)
     }
 }
 
@@ -156,7 +150,7 @@ pub(super) fn merges_of_pass(run_count: usize, fan_in: usize) -> impl Iterator<I
     })
 }
 
-/// Returns the number of ranges of a merge that may be in memory at a time.
-pub(super) const fn ranges_ahead(workers: usize) -> usize {
+/// Returns the number of windows of a merge that may be in order: being sorted, or waiting for the caller.
+pub(super) const fn windows_ahead(workers: usize) -> usize {
     workers + 2
 }

@@ -51,20 +51,17 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
     let files = Files::new(Arc::new(sim.clone())).with_tuning(tuning);
     let mut sorter = Sorter::new(&files, Path::new("/sort"), 64 * MIB, 2).unwrap();
     let first_run = capacity.div_ceil(8);
-    let range_blocks = 1 + capacity % 5;
     let window_records = 1 + capacity % 97;
-    let (segment_bytes, lanes_bytes) = (2000, 1 << 20);
+    let (segment_bytes, load_bytes) = (2000, 1 << (9 + capacity % 11));
     sorter.shape = Shape {
-        record_bytes: size_of::<R>() as u64,
         capacity,
         first_run,
         block_records,
         window_records,
         fan_in,
         widest_fan_in: fan_in,
-        range_blocks,
         segment_bytes,
-        lanes_bytes,
+        load_bytes,
         merge_read_bytes: 4096,
         has_room_for_two: true,
     };
@@ -314,10 +311,10 @@ impl Record for Brittle {
 #[test]
 fn a_panic_in_a_merge_is_resumed_in_the_caller() {
     for broken in [0, 41_100, 79_999] {
-        for (range_blocks, block_records) in [(1, 100), (200, 1000)] {
+        for (load_bytes, block_records) in [(1, 100), (1 << 24, 1000)] {
             let sim = Sim::new();
             let mut sorter = sorter::<Brittle>(&sim, 10_000, 100, block_records);
-            sorter.shape.range_blocks = range_blocks;
+            sorter.shape.load_bytes = load_bytes;
             let value = |key| if key == broken { Brittle::BROKEN } else { key };
             let pairs = (0..80_000).rev().map(|key| Brittle(Pair { key, value: value(key) }));
             sorter.push(&pairs.collect::<Vec<_>>()).unwrap();

@@ -165,8 +165,11 @@ impl Table {
     }
 
     fn next_homes(&self, homes: usize) -> usize {
-        let next = (homes + homes / 8).max(HOMES_MIN);
-        if homes < self.sparse_homes { next.min(self.sparse_homes) } else { next }
+        if homes < self.sparse_homes {
+            (homes + homes / 4).max(HOMES_MIN).min(self.sparse_homes)
+        } else {
+            (homes + homes / 8).max(HOMES_MIN)
+        }
     }
 
     /// Returns the number of slots with `more` names.
