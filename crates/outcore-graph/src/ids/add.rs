@@ -103,7 +103,7 @@ fn largest(names: &[NameRef]) -> Option<u64> {
 impl Table {
     /// Makes room for `more` names.
     fn reserve(&mut self, more: usize, hasher: &Hasher) {
-        let homes = self.slots_with(more) - OVERFLOW;
+        let homes = self.lines_with(more) - OVERFLOW;
         if homes > self.homes {
             self.grow_to(homes, hasher);
         }

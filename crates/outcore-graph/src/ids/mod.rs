@@ -14,7 +14,7 @@
 //!   3  number       the new names of all shards by place of first appearance
 //!   4  fill in      every chunk's misses, every shard's slots, in parallel
 //! ```
-//! Lookups go in groups whose slots are prefetched together (`table`).
+//! The slots of lookups are prefetched (`table`).
 //!
 //! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names), the
 //! number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
@@ -40,12 +40,14 @@ use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::reserve_large_pages;
 use rayon::prelude::*;
 pub use table::number;
-use table::{Hasher, SPARSE_PART, Slot, Spot, Table, find, fingerprint_of_number, slot};
+use table::{Hasher, Line, SPARSE_PART, Spot, Table, find, fingerprint_of_number, slot};
 
 /// Number of lookups in flight.
-const GROUP: usize = 32;
+const AHEAD: usize = 32;
 /// Prefetch distance of insertions, in names.
 const INSERTS_AHEAD: usize = 16;
+/// Number of names whose slots are prefetched together when they are added in bulk.
+const GROUP: usize = 32;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
 /// Numbers are places while the largest is below this multiple of the number of names...
@@ -115,7 +117,7 @@ impl Shard {
             self.numbers[place as usize] = index;
         } else {
             let at = self.table.position(&slot(name, 0), place);
-            self.table.slots[at][4] = index;
+            self.table.slot_mut(at)[4] = index;
         }
     }
 }
@@ -138,8 +140,8 @@ impl NodeIndex {
         let shard = |number| Shard {
             number,
             table: Table {
-                slots: reserve_large_pages(shard_bytes / size_of::<Slot>()),
-                sparse_homes: max_bytes as usize / count / SPARSE_PART / size_of::<Slot>(),
+                lines: reserve_large_pages(shard_bytes / size_of::<Line>()),
+                sparse_homes: max_bytes as usize / count / SPARSE_PART / size_of::<Line>(),
                 ..Table::default()
             },
             numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),
@@ -157,7 +159,7 @@ impl NodeIndex {
     /// Returns the memory used by the tables.
     pub fn memory_bytes(&self) -> u64 {
         let bytes = self.shards.iter().map(|shard| {
-            shard.table.slots.len() * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
+            shard.table.lines.len() * size_of::<Line>() + shard.numbers.len() * size_of::<u32>()
         });
         bytes.map(|bytes| bytes as u64).sum()
     }
@@ -165,9 +167,9 @@ impl NodeIndex {
     /// Returns the memory that tables with these names need at least, or slightly more.
     pub fn needed_bytes(&self) -> u64 {
         let bytes = self.shards.iter().map(|shard| {
-            let dense = Table { used: shard.table.used, ..Table::default() }.slots_with(0);
-            let slots = dense.min(shard.table.slots.len());
-            slots * size_of::<Slot>() + shard.numbers.len() * size_of::<u32>()
+            let dense = Table { used: shard.table.used, ..Table::default() }.lines_with(0);
+            let lines = dense.min(shard.table.lines.len());
+            lines * size_of::<Line>() + shard.numbers.len() * size_of::<u32>()
         });
         bytes.map(|bytes| bytes as u64).sum()
     }
@@ -266,8 +268,8 @@ impl NodeIndex {
     fn bytes_with(&self, new: usize) -> u64 {
         let mean = new as f64 / self.shards.len() as f64;
         let new = (mean + 6.0 * mean.sqrt()).ceil() as usize;
-        let slots = self.shards.iter().map(|shard| shard.table.slots_with(new));
-        slots.map(|slots| (slots * size_of::<Slot>()) as u64).sum()
+        let lines = self.shards.iter().map(|shard| shard.table.lines_with(new));
+        lines.map(|lines| (lines * size_of::<Line>()) as u64).sum()
     }
 
     /// Moves all numbers to fingerprints.
@@ -314,22 +316,24 @@ impl NodeIndex {
         let mut misses = Vec::new();
         out.clear();
         out.reserve(names.len());
-        let mut group: [(&[Slot], usize); GROUP] = [(&[], 0); GROUP];
-        for (number, part) in names.chunks(GROUP).enumerate() {
-            for (name, place) in part.iter().zip(&mut group) {
-                let spot = self.hasher.hashed_spot(name.fingerprint);
-                let table = &self.shards[spot.shard].table;
-                let home = table.home(spot.place);
-                table.prefetch(home);
-                *place = (&table.slots, home);
-            }
-            for (i, (name, (slots, home))) in part.iter().zip(&group).enumerate() {
-                let index = find(slots, *home, &slot(name.fingerprint, MISS)).unwrap_or(MISS);
-                if index == MISS {
-                    let position = (number * GROUP + i) as u32;
+        // Ring of the names whose slots are on the way to the cache.
+        let mut ring: [(&[Line], usize); AHEAD] = [(&[], 0); AHEAD];
+        for at in 0..names.len() + AHEAD {
+            let spot = &mut ring[at % AHEAD];
+            if let Some(name) = at.checked_sub(AHEAD).map(|before| &names[before]) {
+                let found = find(spot.0, spot.1, &slot(name.fingerprint, MISS));
+                if found.is_none() {
+                    let position = (at - AHEAD) as u32;
                     misses.push(Miss { fingerprint: name.fingerprint, position });
                 }
-                out.push(index);
+                out.push(found.unwrap_or(MISS));
+            }
+            if let Some(name) = names.get(at) {
+                let place = self.hasher.hashed_spot(name.fingerprint);
+                let table = &self.shards[place.shard].table;
+                let home = table.home(place.place);
+                table.prefetch(home);
+                *spot = (&table.lines, home);
             }
         }
         misses

@@ -5,10 +5,10 @@ use super::spill::BUFFER_BYTES;
 use super::table::SPARSE_PART;
 use outcore_sort::SORT_BYTES_MIN;
 
-/// Bytes per name in the index: 20 per slot at 75 to 85 % load...
-const INDEX_BYTES_A_NODE: f64 = 26.5;
-/// ...and at 49 to 55 % load, while that is a small part of the memory.
-const SPARSE_BYTES_A_NODE: f64 = 41.0;
+/// Bytes per name in the index: 64 per three slots at 78 to 87 % load...
+const INDEX_BYTES_A_NODE: f64 = 27.5;
+/// ...and at 51 to 64 % load, while that is a small part of the memory.
+const SPARSE_BYTES_A_NODE: f64 = 41.7;
 
 /// Memory and disk of the names of an input; those that do not fit in memory spill to disk.
 #[derive(Debug, Clone, Copy, PartialEq)]

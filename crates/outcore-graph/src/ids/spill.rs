@@ -20,7 +20,7 @@
 
 use super::name::{EdgeChunk, Fingerprint};
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
-use super::table::{Hasher, LOAD_MAX, OVERFLOW, Slot, Table, slot};
+use super::table::{Hasher, Table, slot};
 use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
 use crate::weight::Weight;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
@@ -77,8 +77,7 @@ impl NameRoom {
 
     /// Returns the maximum number of names of a table.
     fn max_names(self) -> usize {
-        let slots = self.table_bytes as usize / self.threads / size_of::<Slot>();
-        (slots.saturating_sub(OVERFLOW) * LOAD_MAX.0 / LOAD_MAX.1).max(LEAST_NAMES)
+        Table::names_in(self.table_bytes as usize / self.threads).max(LEAST_NAMES)
     }
 
     /// Returns a number of shares such that each is likely to fit, for `name_count` names, if that is known.

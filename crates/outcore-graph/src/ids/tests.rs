@@ -125,7 +125,7 @@ fn a_table_that_is_a_step_ahead_of_the_others_stays_in_its_addresses() {
         // One table is larger than the others by an eighth.
         let largest = most as f64 / (1.0 + (threads as f64 - 1.0) * 8.0 / 9.0);
         for shard in &index.shards {
-            let reserved = (shard.table.slots.capacity() * size_of::<Slot>()) as f64;
+            let reserved = (shard.table.lines.capacity() * size_of::<Line>()) as f64;
             assert!(reserved >= largest, "{threads} tables: {reserved} of {largest} bytes");
         }
     }
