@@ -16,22 +16,9 @@ use super::run::{Run, RunWriter, cut, encode_block};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use outcore_io::error::opt::THREADS;
 use outcore_io::error::{Error, ErrorKind, Result};
-use outcore_io::reserve_large_pages;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::thread::JoinHandle;
-
-/// Returns the first `count` records of `scratch`, which grows to that number.
-pub(crate) fn scratch_of<R: Record>(scratch: &mut Vec<R>, count: usize) -> &mut [R] {
-    if scratch.capacity() < count {
-        *scratch = Vec::new();
-        *scratch = reserve_large_pages(count);
-    }
-    if scratch.len() < count {
-        scratch.resize(count, R::default());
-    }
-    &mut scratch[..count]
-}
 
 /// Records of a run in pieces, and the writer of the run.
 type Collected<R> = (Vec<R>, Vec<Piece>, RunWriter<R>);

@@ -106,7 +106,7 @@ pub struct SortSummary {
     pub fan_in: u64,
 }
 
-/// Sorter that collects records and writes sorted runs.
+/// Sorter that collects records, writes runs and merges them.
 pub struct Sorter<R: Record> {
     files: Files,
     /// Parent of the directory of the runs.
@@ -403,7 +403,9 @@ impl<R: Record> Sorter<R> {
         if self.next_name == 0 {
             let mut records = std::mem::take(&mut self.records);
             records.truncate(self.filled);
-            radix::sort(&mut records, form::scratch_of(&mut Vec::new(), self.filled));
+            let mut scratch = reserve_large_pages(records.len());
+            scratch.resize(records.len(), R::default());
+            radix::sort(&mut records, &mut scratch);
             return Ok(Sorted {
                 source: SortedSource::Memory { records, at: 0 },
                 summary: self.summary,

@@ -7,8 +7,8 @@ use outcore_sort::SORT_BYTES_MIN;
 
 /// Bytes per name in the index: 64 per three slots at 78 to 87 % load...
 const INDEX_BYTES_A_NODE: f64 = 27.5;
-/// ...and at 51 to 64 % load, while that is a small part of the memory.
-const SPARSE_BYTES_A_NODE: f64 = 41.7;
+/// ...and at 44 to 55 % load, while that is a small part of the memory.
+const SPARSE_BYTES_A_NODE: f64 = 48.5;
 
 /// Memory and disk of the names of an input; those that do not fit in memory spill to disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
