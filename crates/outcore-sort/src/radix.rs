@@ -64,8 +64,9 @@ impl Piece {
 
     /// Returns the number of records whose first word is below that of a bucket, which is not smaller than its own buckets.
     fn count_below(&self, split: &Split, bucket: usize) -> usize {
-        let first = (split.first + bucket as u64) << (split.shift - self.split.shift);
-        let buckets = first.saturating_sub(self.split.first).min(self.ends.len() as u64);
+        // What is after the last key may be more than a word holds.
+        let first = (u128::from(split.first) + bucket as u128) << (split.shift - self.split.shift);
+        let buckets = first.saturating_sub(self.split.first.into()).min(self.ends.len() as u128);
         buckets.checked_sub(1).map_or(0, |last| self.ends[last as usize] as usize)
     }
 }

@@ -82,9 +82,10 @@ fn sort_all<R: Record>(sim: &Sim, records: &[R], shape: (usize, usize, usize)) -
     drain(sorter.finish()?)
 }
 
-/// Keys of every kind of skew: all different, few, one, and around a power of two.
+/// Keys of every kind of skew: all different, few, one, around a power of two, and the largest.
 fn wide_records() -> impl Strategy<Value = Vec<Wide>> {
-    let word = prop_oneof![any::<u64>(), 0u64..4, Just(7u64), (1u64 << 32) - 2..(1 << 32) + 2];
+    let around = (1u64 << 32) - 2..(1 << 32) + 2;
+    let word = prop_oneof![any::<u64>(), 0u64..4, Just(7u64), around, u64::MAX - 2..=u64::MAX];
     prop::collection::vec((word.clone(), word), 0..3000).prop_map(|keys| {
         let number = |(value, key)| Wide { key, value: value as u64 };
         keys.into_iter().enumerate().map(number).collect()

@@ -10,6 +10,7 @@
 
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
+use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
@@ -70,7 +71,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     let count_of = |node: usize| holdings.count(node);
     let most = O::most(rule).filter(|_| classes.is_none());
     let mut sizes = leader_sizes(&leads, &labels, most, count_of);
-    let scratch = PerThread::new(ArcScratch::default);
+    let scratch = PerThread::new(RowsAhead::default);
     let mut found = Vec::new();
     source.for_all(|block| {
         tick(block)?;
@@ -79,9 +80,9 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         found.clear();
         found.resize(count, Contribution::default());
         for_chunks(&mut found, piece, |begin, found| {
-            scratch.with(|scratch| {
+            scratch.with(|rows| {
                 for (local, found) in (begin..).zip(found) {
-                    *found = follow::<S>(block, local, stars, &labels, classes, scratch)?;
+                    *found = follow::<S>(block, local, stars, &labels, classes, &mut rows.arcs)?;
                 }
                 Ok(())
             })
@@ -96,12 +97,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         }
         if O::COUNTS_CUTS {
             for_chunks(&mut found, piece, |begin, found| {
-                scratch.with(|scratch| {
-                    for (local, found) in (begin..).zip(found) {
-                        found.earlier = earlier::<S>(block, local, &labels, scratch)?;
-                    }
-                    Ok(())
-                })
+                scratch.with(|rows| earlier::<S>(block, begin, &labels, found, rows))
             })?;
         }
         for (local, node) in found.iter().enumerate() {
@@ -197,7 +193,7 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<(O, f64)> {
     let (mut sums, mut inside) = (O::empty(rule, labels.len()), 0.0);
-    let scratch = PerThread::new(ArcScratch::default);
+    let rows = PerThread::new(RowsAhead::default);
     let mut found = Vec::new();
     source.for_all(|block| {
         tick(block)?;
@@ -206,16 +202,7 @@ pub(crate) fn sums_of<S: Sum, O: Sums>(
         found.clear();
         found.resize(count, Contribution::default());
         for_chunks(&mut found, piece, |begin, found| {
-            scratch.with(|scratch| {
-                for (local, found) in (begin..).zip(found) {
-                    let (of_node, own) = contribution::<S>(block, local, labels, scratch)?;
-                    *found = of_node;
-                    if let Some(doubted) = doubted.filter(|_| 2.0 * own < found.arcs) {
-                        doubted.set(first + local);
-                    }
-                }
-                Ok(())
-            })
+            rows.with(|rows| contributions::<S>(block, begin, labels, doubted, found, rows))
         })?;
         for (local, node) in found.iter().enumerate() {
             fetch_ahead(&sums, &found, local);
@@ -238,26 +225,39 @@ fn fetch_ahead(sums: &impl Sums, found: &[Contribution], local: usize) {
     }
 }
 
-/// Returns the contribution of a node with a label, and the weight of its arcs to nodes of the same community.
-fn contribution<S: Sum>(
+/// Computes the contributions of consecutive nodes with labels. Marks those with more weight to other communities than to
+/// their own, if `doubted` is given.
+fn contributions<S: Sum>(
     block: &Block,
-    local: usize,
+    begin: usize,
     labels: &[AtomicU32],
-    scratch: &mut ArcScratch,
-) -> Result<(Contribution, f64)> {
-    let node = block.first_node() + local as u32;
-    let label = labels[node as usize].load(Relaxed);
+    doubted: Option<&Bits>,
+    found: &mut [Contribution],
+    rows: &mut RowsAhead,
+) -> Result<()> {
+    let fetch = |_, targets: &[u32]| {
+        targets.iter().for_each(|&target| prefetch(labels, target as usize));
+    };
     let (mut arcs, mut own, mut earlier) = (S::default(), S::default(), S::default());
-    block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
+    rows.for_each(block, begin..begin + found.len(), fetch, |part| {
+        let node = block.first_node() + part.local as u32;
+        let label = labels[node as usize].load(Relaxed);
+        S::for_each(part.targets, part.codes, |target, weight| {
             let is_own = labels[target as usize].load(Relaxed) == label;
             arcs += weight;
             own += weight.only_if(is_own);
             earlier += weight.only_if(is_own && target < node);
         });
-    })?;
-    let (arcs, earlier) = (arcs.value(), earlier.value());
-    Ok((Contribution { label, arcs, earlier }, own.value()))
+        if part.ends {
+            let (arcs, own) = (std::mem::take(&mut arcs).value(), std::mem::take(&mut own).value());
+            let earlier = std::mem::take(&mut earlier).value();
+            found[part.local - begin] = Contribution { label, arcs, earlier };
+            if let Some(doubted) = doubted.filter(|_| 2.0 * own < arcs) {
+                doubted.set(node as usize);
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Numbers the leaders; the other nodes remain unlabeled.
@@ -312,23 +312,31 @@ fn follow<S: Sum>(
     Ok(Contribution { label, arcs: arcs.value(), earlier: 0.0 })
 }
 
+/// Computes the weight of the arcs of consecutive nodes to earlier nodes of the same community.
 fn earlier<S: Sum>(
     block: &Block,
-    local: usize,
+    begin: usize,
     labels: &[AtomicU32],
-    scratch: &mut ArcScratch,
-) -> Result<f64> {
-    let node = block.first_node() + local as u32;
-    let label = labels[node as usize].load(Relaxed);
-    let later = block.targets_ahead(local + NODES_AHEAD);
-    let known = later.iter().take_while(|&&target| target < node);
-    known.for_each(|&target| prefetch(labels, target as usize));
+    found: &mut [Contribution],
+    rows: &mut RowsAhead,
+) -> Result<()> {
+    let first = block.first_node();
+    let fetch = |local, targets: &[u32]| {
+        let node = first + local as u32;
+        let known = targets.iter().take_while(|&&target| target < node);
+        known.for_each(|&target| prefetch(labels, target as usize));
+    };
     let mut earlier = S::default();
-    block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
+    rows.for_each(block, begin..begin + found.len(), fetch, |part| {
+        let node = first + part.local as u32;
+        let label = labels[node as usize].load(Relaxed);
+        S::for_each(part.targets, part.codes, |target, weight| {
             let is_inside = target < node && labels[target as usize].load(Relaxed) == label;
             earlier += weight.only_if(is_inside);
         });
-    })?;
-    Ok(earlier.value())
+        if part.ends {
+            found[part.local - begin].earlier = std::mem::take(&mut earlier).value();
+        }
+        Ok(())
+    })
 }
