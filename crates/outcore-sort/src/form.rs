@@ -10,7 +10,7 @@
 //! bucket is a few long parts of each piece, and a record goes to memory and comes back once. Memory: two buffers of a run,
 //! and two more if all keys are in one bucket. They are reused, since new pages of memory are expensive.
 
-use super::radix::{Division, Piece};
+use super::radix::{Division, LARGE_BYTES, Piece};
 use super::record::Record;
 use super::run::{Run, RunWriter, cut, encode_block};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -129,7 +129,12 @@ impl<R: Record> Bucket<R> {
         division.gather(number, collected, records);
         bytes.clear();
         blocks.clear();
-        for cell in division.arrange(records, scratch) {
+        let cells = division.arrange(records, scratch);
+        if scratch.capacity() > most_kept::<R>() {
+            // The encoded blocks take its place.
+            *scratch = Vec::new();
+        }
+        for cell in cells {
             let is_whole = cell.records.len() <= division.most();
             for block in cut(cell.records, division.most()) {
                 let begin = bytes.len();
@@ -139,6 +144,12 @@ impl<R: Record> Bucket<R> {
             }
         }
     }
+}
+
+/// Returns the maximum number of records that a bucket keeps room for: there are many of them, and any one can be as large
+/// as a run.
+const fn most_kept<R>() -> usize {
+    LARGE_BYTES / size_of::<R>()
 }
 
 /// Writes a run, one group of buckets after the other.
@@ -153,11 +164,14 @@ fn write<R: Record>(
         let group = &mut buckets[..numbers.len()];
         let fill = |(bucket, number): (&mut Bucket<R>, _)| bucket.fill(number, collected, division);
         pool.install(|| group.par_iter_mut().zip(numbers).for_each(fill));
-        for Bucket { bytes, blocks, .. } in group {
+        for bucket in group {
             let mut at = 0;
-            for &(len, first, count) in &*blocks {
-                writer.push(&bytes[at..at + len], first, count)?;
+            for &(len, first, count) in &bucket.blocks {
+                writer.push(&bucket.bytes[at..at + len], first, count)?;
                 at += len;
+            }
+            if bucket.records.capacity() > most_kept::<R>() {
+                *bucket = Bucket::default();
             }
         }
     }

@@ -18,6 +18,8 @@ const BUCKET_BITS_MAX: u32 = 12;
 const CELL_BITS_MAX: u32 = 20;
 /// Bytes of records that are arranged at a time: they, their copy and counters stay in the cache of a core.
 const ARRANGED_BYTES: usize = 384 << 10;
+/// More of them are divided once more.
+pub(crate) const LARGE_BYTES: usize = 4 * ARRANGED_BYTES;
 /// Number of buckets of a piece: few enough to write to all of them alternately at full speed.
 const PIECE_BUCKETS: usize = 64;
 /// Least mean number of records in a bucket; with more, sorting buckets by insertion takes longer than counting.
@@ -47,13 +49,7 @@ impl Piece {
         }
         let bounds = bounds(from, 0);
         let split = Split::new(bounds, 0, PIECE_BUCKETS, (BUCKET_BITS_MAX, 0));
-        let mut ends = split.histogram(from);
-        sum_before(&mut ends);
-        for record in from {
-            let at = &mut ends[split.bucket(record)];
-            to[*at as usize] = *record;
-            *at += 1;
-        }
+        let ends = split.spread(from, to);
         Some(Self { bounds, split, ends })
     }
 
@@ -95,8 +91,8 @@ impl Division {
         let wanted = count.div_ceil(most.div_ceil(3));
         let cells = Split::new(bounds, 0, wanted, (CELL_BITS_MAX, R::UNORDERED_BITS));
         let wanted = (count * size_of::<R>()).div_ceil(ARRANGED_BYTES);
-        let finest = pieces.iter().map(|piece| piece.split.shift).fold(cells.shift, u32::max);
-        let buckets = Split::new(bounds, 0, wanted, (BUCKET_BITS_MAX, finest));
+        let coarsest = pieces.iter().map(|piece| piece.split.shift).fold(cells.shift, u32::max);
+        let buckets = Split::new(bounds, 0, wanted, (BUCKET_BITS_MAX, coarsest));
         Self { buckets, cells, most }
     }
 
@@ -133,7 +129,7 @@ impl Division {
         scratch: &mut Vec<R>,
     ) -> Vec<Cell<'a, R>> {
         scratch.resize(records.len(), R::default());
-        if records.len() * size_of::<R>() <= 4 * ARRANGED_BYTES {
+        if records.len() * size_of::<R>() <= LARGE_BYTES {
             R::arrange(records, scratch);
             std::mem::swap(records, scratch);
         } else {
@@ -215,14 +211,6 @@ fn scatter<R: Record>(
     lens
 }
 
-/// Replaces every number by the sum of those before it.
-fn sum_before(numbers: &mut [u32]) {
-    let mut sum = 0;
-    for number in numbers {
-        sum += std::mem::replace(number, sum);
-    }
-}
-
 /// Returns the least and the largest word of the keys.
 fn bounds<R: Record>(records: &[R], word: usize) -> (u64, u64) {
     records.iter().fold((u64::MAX, 0), |(min, max), record| {
@@ -272,6 +260,20 @@ impl Split {
         }
         counts
     }
+
+    /// Copies records from `from` to `to`, bucket after bucket; returns the end of each.
+    fn spread<R: Record>(&self, from: &[R], to: &mut [R]) -> Vec<u32> {
+        let (mut ends, mut sum) = (self.histogram(from), 0);
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        for record in from {
+            let at = &mut ends[self.bucket(record)];
+            to[*at as usize] = *record;
+            *at += 1;
+        }
+        ends
+    }
 }
 
 /// Sorts records that fit the cache by key, stably; `scratch` has the same length and is overwritten.
@@ -305,13 +307,7 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
     }
     let wanted = source.len() / RECORDS_A_BUCKET;
     let split = Split::new((min, max), word, wanted, (BUCKET_BITS_MAX, 0));
-    let mut ends = split.histogram(source);
-    sum_before(&mut ends);
-    for record in source.iter() {
-        let at = &mut ends[split.bucket(record)];
-        other[*at as usize] = *record;
-        *at += 1;
-    }
+    let ends = split.spread(source, other);
     // Small buckets are sorted together with their neighbors: records never cross a bucket's bounds.
     let (mut begin, mut end_of_sorted) = (0, 0);
     for end in ends {

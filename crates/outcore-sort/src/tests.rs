@@ -129,6 +129,20 @@ fn large_sorts_on_many_threads_are_stable_too() {
     assert!(found == expected);
 }
 
+/// Nearly all keys of a run in one bucket, too many for the cache; and the largest keys, in a bucket each.
+#[test]
+fn buckets_of_any_size_are_sorted() {
+    let far = |at: u64| if at == 5 { u64::MAX } else { at * 7919 % 900 };
+    let last = |at: u64| u64::MAX - at % 3;
+    for word in [far as fn(u64) -> u64, last] {
+        let record = |value| Wide { key: (word(value), value % 5), value };
+        let records: Vec<Wide> = (0..250_000).map(record).collect();
+        let mut expected = records.clone();
+        expected.sort_by_key(|record| record.key);
+        assert!(sort_all(&Sim::new(), &records, (800_000, 8, 4096)).unwrap() == expected);
+    }
+}
+
 /// Predictions match the actual sort.
 #[test]
 fn runs_and_passes_are_predicted() {

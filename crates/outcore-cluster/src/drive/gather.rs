@@ -11,9 +11,10 @@
 //! Cost: a random access per node and 10 to 15 ns per arc and core, where the external sort takes about 40 ns. Memory:
 //! 4 bytes per node, 8 per group, and two batches of records.
 //!
-//! Prefetching hides most of the random accesses: the rows of a group are decoded while those of the one before wait. A group with more than half a million arcs takes the sort. With
-//! the patches of the graph file (`graph::codec`), the map equation and modularity took 11 to 22 % less processor time
-//! and 22 % less memory on 20 million edges (1 GiB, two threads).
+//! Prefetching hides most of the random accesses: the rows of a group are decoded while those of the one before wait. A
+//! group with more than half a million arcs takes the sort. With the patches of the graph file (`graph::codec`), the map
+//! equation and modularity took 11 to 22 % less processor time and 22 % less memory on 20 million edges (1 GiB, two
+//! threads).
 
 use crate::base::parallel::{PIECE_ARCS, PerThread, for_chunks};
 use crate::base::table::Sum;
