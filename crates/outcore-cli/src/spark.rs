@@ -6,13 +6,13 @@
 use crate::args::{Cli, Engine, EngineName};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory};
-use outcore::error::opt::{ENGINE, MASTER, PARTS, SPARK_CONF};
+use outcore::error::opt::{ENGINE, MASTER, PARTS, SPARK_CONF, TASK_ROWS};
 use outcore::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Stdio};
 
 /// Options that `python -m outcore.spark` accepts as well.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 28] = [
     "output",
     "report",
     "restart",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 26] = [
     "header",
     "duplicates",
     "self-loops",
+    "directed",
     "ignore-weights",
     "min-weight",
     "method",
@@ -32,6 +33,7 @@ const KNOWN: [&str; 26] = [
     "memory",
     "work-dir",
     "master",
+    "task-rows",
     "parts",
     "spark-conf",
     "quiet",
@@ -48,6 +50,7 @@ const PYTHON_VARIABLE: &str = "OUTCORE_PYTHON";
 pub(crate) fn refuse_without(engine: &Engine) -> Result<()> {
     let given = [
         (engine.master.is_some(), MASTER),
+        (engine.task_rows.is_some(), TASK_ROWS),
         (engine.parts.is_some(), PARTS),
         (!engine.spark_conf.is_empty(), SPARK_CONF),
     ];

@@ -4,6 +4,9 @@
 //! labels of neighbors, and the nodes of the part that these moves made active. Moves received from parts after it take
 //! effect in the next sweep. A part that receives new moves from a part before it sweeps again; it therefore saves its
 //! labels before the sweep, the messages received, and a checksum of each message sent.
+//!
+//! A sweep may also end after any round. Moves received after its last round then take effect in the next sweep, and the
+//! result depends on the bounds of the parts; it is no longer the engine's.
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
@@ -19,7 +22,7 @@ use outcore_cluster::objectives::label_propagation::InsideWeight;
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_graph::ArcScratch;
 use outcore_io::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -221,10 +224,11 @@ impl Rounds {
         sweep: u32,
         messages: Vec<Message>,
     ) -> Result<(Vec<Message>, RoundCounts)> {
-        let has_earlier = self.receive(messages).any(|from| (from as usize) < part.index);
+        let received: BTreeSet<u32> = self.receive(messages).collect();
+        let has_earlier = received.iter().any(|&from| (from as usize) < part.index);
         let is_first = sweep != self.sweep;
         if is_first {
-            self.commit(part)?;
+            self.commit(part, &received)?;
             self.sweep = sweep;
         }
         let (mut messages, mut counts) = (Vec::new(), RoundCounts::default());
@@ -246,7 +250,7 @@ impl Rounds {
     /// `CorruptFile`.
     pub fn finish(mut self, part: &Part, messages: Vec<Message>) -> Result<Labeled> {
         self.receive(messages).for_each(drop);
-        self.commit(part)?;
+        self.commit(part, &BTreeSet::new())?;
         Labeled::new(part, self.labels, self.outside, self.around)
     }
 
@@ -260,8 +264,9 @@ impl Rounds {
         from.into_iter()
     }
 
-    /// Applies the moves of the sweep to the labels before the next one.
-    fn commit(&mut self, part: &Part) -> Result<()> {
+    /// Applies the moves of the sweep to the labels before the next one. Nodes become active by the moves of later parts
+    /// and by those that were only just received, after the last round of the sweep.
+    fn commit(&mut self, part: &Part, received: &BTreeSet<u32>) -> Result<()> {
         let first = part.nodes().start;
         for (&node, &label) in self.moved.iter().zip(&self.moved_to) {
             self.labels[(node - first) as usize] = label;
@@ -272,7 +277,7 @@ impl Rounds {
         for (from, bytes) in std::mem::take(&mut self.inbox) {
             let moves = Moves::from_bytes(&bytes)?;
             apply(&moves, &places, &around, part)?;
-            if from as usize > part.index {
+            if from as usize > part.index || received.contains(&from) {
                 let own = moves.active.iter().map(|&node| (node - first) as usize);
                 own.for_each(|at| self.active[at / 32] |= 1 << (at % 32));
             }

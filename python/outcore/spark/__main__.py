@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from outcore._outcore import table_endings
 from outcore._progress import Progress
 from outcore.errors import Error, OutcoreWarning, Text, _made, as_arguments, option
-from outcore.spark._cluster import engine_methods
+from outcore.spark._cluster import TASK_ROWS, engine_methods
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,8 +119,10 @@ def _cluster(spark: SparkSession, options: argparse.Namespace, reading: Reading,
         duplicates=options.duplicates,
         self_loops=options.self_loops,
         min_weight=options.min_weight,
+        directed=options.directed,
         memory=options.memory,
         work_dir=options.work_dir,
+        task_rows=options.task_rows,
         parts=options.parts,
         restart=options.restart,
         progress=terminal.stage,
@@ -151,10 +153,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--report", metavar="FILE", help="also write a report as JSON on this machine; - for standard output")
     add("--master", metavar="URL", help="the cluster, such as spark://host:7077, yarn or local[4]")
     add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="setting of Spark; may be repeated")
-    add("--parts", type=int, metavar="N", help="approximate number of parts of the graph")
+    add("--task-rows", type=int, default=TASK_ROWS, metavar="N", help="largest number of edges that one task takes")
+    add("--parts", type=int, metavar="N", help="divide a graph of any size into about N parts")
     add("-w", "--work-dir", metavar="DIR", help="directory for completed stages, reachable by all workers")
     add("--restart", action="store_true", help="ignore saved progress and start from scratch")
-    add("-m", "--memory", default="50%", metavar="SIZE|PERCENT", help="memory limit on this machine")
+    add("-m", "--memory", metavar="SIZE|PERCENT", help="memory limit of the engine in its task")
     add("--columns", metavar="SOURCE,TARGET[,WEIGHT]", help="columns by name or number from 1")
     add("--delimiter", metavar="TEXT", help="one character, `tab`, or `spaces`")
     add("--comment", metavar="TEXT", help="skip lines that start with this")
@@ -162,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ignore-weights", action="store_true", help="give every edge the weight 1")
     add("--duplicates", choices=("sum", "max", "min", "first"), default="sum", help="weight of a repeated edge")
     add("--self-loops", choices=("keep", "drop"), default="drop", help="what to do with self-loops")
+    add("--directed", action="store_true", help="edges have a direction")
     add("--min-weight", type=float, metavar="W", help="drop edges with a smaller weight")
     add("--method", choices=engine_methods(), default="map-equation", help="how to find communities")
     add("--seed", type=int, default=0, metavar="N", help="seed of every random choice")
@@ -296,12 +300,9 @@ class _Terminal:
     def done(self, found: Clustered) -> None:
         """Print warnings and a summary."""
         if not self._quiet:
-            from outcore.spark._cluster import warnings_of
-
-            nodes, result = found.report["graph"]["node_count"], found.report["communities"]
-            communities = result["community_count"]
-            for text in warnings_of(result["method"], result["largest_size"] / nodes):
-                self.say(f"{self._bold('warning', 33)}: {as_arguments(text)}")
+            nodes, communities = found.report["graph"]["node_count"], found.report["communities"]["community_count"]
+            for text in found.report["warnings"]:
+                self.say(f"{self._bold('warning', 33)}: {text}")
             seconds = _seconds(time.monotonic() - self._begun)
             self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
 

@@ -6,34 +6,50 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from outcore._progress import Progress, ProgressOption
 from outcore._report import Report
-from outcore.errors import Options, OutcoreWarning, Text, _made, as_keywords, option
+from outcore.errors import Options, OutcoreWarning, Text, as_arguments, option, with_keywords
+from outcore.spark._session import (
+    check_workers,
+    directory_of,
+    has_context,
+    place_of,
+    session_of,
+    task_memory,
+    task_threads,
+    usage,
+    version,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from outcore._api import Method
 
 __all__ = ["Clustered", "cluster"]
 
-Method: TypeAlias = Literal["map-equation", "modularity", "label-propagation", "components"]
 #: Methods that the engine finishes, and the maximum number of sweeps before, as in the engine.
 _BY_ENGINE = ("map-equation", "modularity")
 _FIRST_SWEEPS = 5
-_CHOICES = {
-    "method": (*_BY_ENGINE, "label-propagation", "components"),
-    "duplicates": ("sum", "max", "min", "first"),
-    "self_loops": ("keep", "drop"),
-}
+#: Methods with a resolution.
+_RESOLVED = ("modularity", "cpm")
+#: Methods of a divided graph.
+_DIVIDED = (*_BY_ENGINE, "label-propagation", "components")
+_CHOICES = {"duplicates": ("sum", "max", "min", "first"), "self_loops": ("keep", "drop")}
+#: Default of `task_rows`: a task takes some minutes for this many rows.
+TASK_ROWS = 100_000_000
 #: Stages that are removed once the result is complete, and names of those with numbers.
-_PASSING = ("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "merged", "engine.parquet")
+_PASSING = (
+    *("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "engine", "merged"),
+    *("engine.json", "result.json"),
+)
 _PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
 
 
@@ -72,7 +88,7 @@ class Clustered:
         overwrite : bool
             Replace an existing directory.
         """
-        place = _place(self.communities.sparkSession, path)
+        place = place_of(self.communities.sparkSession, path)
         writer = self.communities.write.mode("overwrite" if overwrite else "error")
         if format == "parquet":
             writer.parquet(place)
@@ -100,52 +116,65 @@ def cluster(
     duplicates: Literal["sum", "max", "min", "first"] = "sum",
     self_loops: Literal["keep", "drop"] = "drop",
     min_weight: float | None = None,
-    memory: str | int = "50%",
+    directed: bool = False,
+    memory: str | int | None = None,
     work_dir: str | os.PathLike[str] | None = None,
+    task_rows: int = TASK_ROWS,
     parts: int | None = None,
+    exact: bool | None = None,
     save_every: float = 60.0,
     restart: bool = False,
     progress: ProgressOption = "auto",
 ) -> Clustered:
     """Find communities in a table of edges on a Spark cluster.
 
-    Label propagation and components give the communities of :func:`outcore.cluster` for the rows in the order of
-    ``edges.collect()``, independent of the cluster, its workers and the number of parts. For the other methods the work
-    is divided: nodes move between communities on Spark, in all parts in parallel; the engine finds communities of these
-    communities in the memory of the driver's machine; then nodes move on Spark once more. The result differs from that
-    of the engine alone, where each move takes effect before the next one: the guide compares the two, and the report
-    has the quality of the result.
+    Up to `task_rows` rows are clustered by the engine in one task, with any method: the result is that of
+    :func:`outcore.cluster` for the rows in the order of ``edges.collect()``, and a job takes seconds. The engine keeps
+    within `memory` and uses the local disk of the executor, so a task can take far more edges than fit its memory.
+
+    Graphs with more rows are divided into parts. Label propagation and components still give the communities of the
+    engine, independent of the cluster, its workers and the number of parts. For modularity and the map equation nodes
+    move between communities on Spark, in all parts in parallel; the engine finds communities of these communities in
+    one task; then nodes move on Spark once more. The result differs from that of the engine alone, where each move
+    takes effect before the next one: the guide compares the two, and the report has the quality of the result.
 
     Parameters
     ----------
     edges : pyspark.sql.DataFrame
-        Table with one row per edge of an undirected graph. Every read must give the same rows in the same order, as for
-        files and tables.
+        Table with one row per edge. Every read must give the same rows in the same order, as for files and tables.
     source, target : str
         Columns of the nodes, which are strings or integers.
     weight : str, optional
         Column of the weights, which are not negative. By default each edge has the weight 1.
     method : str
-        Method as for :func:`outcore.cluster`, which has further ones.
+        Method, as for :func:`outcore.cluster`. A divided graph takes ``"map-equation"``, ``"modularity"``,
+        ``"label-propagation"`` and ``"components"``.
     seed : int
         Seed of all random choices.
     resolution : float, optional
-        Resolution of modularity, the only method that has one. Larger values give smaller communities.
+        Resolution, as for :func:`outcore.cluster`. Larger values give smaller communities.
     max_sweeps : int, optional
-        Maximum number of sweeps: 30 by default, or 5 for the methods that the engine finishes.
+        Maximum number of sweeps, as for :func:`outcore.cluster`; in a divided graph 30 by default, or 5 on Spark for
+        the methods that the engine finishes.
     tolerance : float, optional
         Stop label propagation when at most this share of the nodes changes in a sweep; 0.001 by default.
     duplicates, self_loops, min_weight
         Treatment of edges and weights, as for :func:`outcore.cluster`.
-    memory : str or int
-        Memory limit of the engine on the driver's machine, for methods that it finishes.
+    directed : bool
+        Edges have a direction, as for :func:`outcore.cluster`. A divided graph has none.
+    memory : str or int, optional
+        Memory limit of the engine in its task. By default half of the memory with a local master; otherwise what an
+        executor has for Python: half of ``spark.executor.pyspark.memory``, or the overhead of the executor, less 150
+        MiB and not less than 256 MiB.
     work_dir : str, optional
         Directory for completed stages, used by this job alone and reachable by the driver and all workers
         (``hdfs://``, ``s3a://``, a shared path). After a failure the same call resumes from there. With a local master
         a temporary directory is used by default.
+    task_rows : int
+        Largest number of rows that the engine clusters in one task.
     parts : int, optional
-        Approximate number of parts of the graph: more parts allow more parallel tasks, and need more rounds. By default
-        one per core, or more if parts would have more than 8 million nodes and arcs.
+        Divide a graph of any size into approximately this many parts: more parts allow more parallel tasks, and need
+        more rounds. By default one per core, or more if parts would have more than 8 million nodes and arcs.
     save_every : float
         Seconds between two checkpoints of the sweeps; at most this much work is lost with the driver.
     restart : bool
@@ -166,7 +195,7 @@ def cluster(
     outcore.UsageError
         If an option cannot be used, PySpark or Java is missing, or the work directory belongs to another job.
     """
-    spark = _session(edges)
+    spark = session_of(edges)
     options = _options(
         method=method,
         seed=seed,
@@ -176,29 +205,33 @@ def cluster(
         duplicates=duplicates,
         self_loops=self_loops,
         min_weight=min_weight,
+        directed=directed,
+        task_rows=task_rows,
         parts=parts,
+        exact=exact,
     )
     options |= {"is_weighted": weight is not None, "save_seconds": save_every}
-    job = {name: value for name, value in options.items() if name != "save_seconds"}
-    job |= {"version": _version(), "source": source, "target": target, "weight": weight}
+    options["memory"] = task_memory(spark) if memory is None else memory
+    job = {name: value for name, value in options.items() if name not in ("save_seconds", "memory")}
+    job |= {"version": version(), "source": source, "target": target, "weight": weight}
     job |= {"columns": [f"{name} {kind}" for name, kind in edges.dtypes], "files": sorted(edges.inputFiles())}
 
     from outcore.spark._index import Input
     from outcore.spark._work import Work
 
-    _check_workers(spark)
+    check_workers(spark)
     columns = Input(source, target, weight)
     rows = columns.rows(edges)
-    directory, temporary = _directory(spark, work_dir)
+    directory, temporary = directory_of(spark, work_dir)
     try:
         work = Work(spark, directory, job, restart=restart)
-        found = _Job(work, options, _notifier(progress), memory).run(rows, columns.node_type(edges))
+        found = _Job(work, options, _notifier(progress)).run(rows, columns.node_type(edges))
     except BaseException:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
     for text in found.report["warnings"]:
-        warnings.warn(text, OutcoreWarning, stacklevel=2)
+        warnings.warn(with_keywords(text), OutcoreWarning, stacklevel=2)
     if temporary:
         weakref.finalize(found.communities, shutil.rmtree, temporary, ignore_errors=True)
     return found
@@ -207,10 +240,8 @@ def cluster(
 class _Job:
     """State of one call, whose completed stages are reused after a failure."""
 
-    def __init__(
-        self, work: Any, options: dict[str, Any], notify: Callable[[str, str, bool], None], memory: Any
-    ) -> None:
-        self.work, self.options, self.memory = work, options, memory
+    def __init__(self, work: Any, options: dict[str, Any], notify: Callable[[str, str, bool], None]) -> None:
+        self.work, self.options = work, options
         self._notify = notify
         self._seconds: list[dict[str, Any]] = []
 
@@ -226,18 +257,63 @@ class _Job:
         work = self.work
         # The report is saved last.
         if work.facts("report") is None:
-            facts = self._find(rows, node_type)
+            facts = self._find(rows)
             work.save_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
             for name in _PASSING_NUMBERED:
                 work.remove_all(f"{name}-")
-        result = work.read("result").orderBy("id").select("node", "community")
-        return Clustered(result, Report(work.facts("report") or {}))
+        result = work.read("result").orderBy("id")
+        nodes = result["node"].cast(node_type).alias("node")
+        return Clustered(result.select(nodes, "community"), Report(work.facts("report") or {}))
 
-    def _find(self, rows: DataFrame, node_type: Any) -> dict[str, Any]:
+    def _find(self, rows: DataFrame) -> dict[str, Any]:
+        from outcore.spark import _index
+
+        row_count = self._stage("check", lambda: _index.check(self.work, rows))
+        if self.options["parts"] is None and row_count <= self.options["task_rows"]:
+            return self._in_one_task(rows, row_count)
+        _refuse_undivided(self.options, row_count)
+        return self._in_parts(rows)
+
+    def _in_one_task(self, rows: DataFrame, row_count: int) -> dict[str, Any]:
+        """Let the engine cluster all rows; return its report in the form of a job on Spark."""
+        columns = ["source", "target", *(["weight"] if self.options["is_weighted"] else []), "place"]
+        names = ("method", "seed", "resolution", "max_sweeps", "tolerance", "duplicates", "self_loops", "min_weight")
+        options = {name: self.options[name] for name in (*names, "directed")}
+        _, found = self._by_engine("result", rows.select(*columns), options)
+        communities = {"resumed_sweep_count": 0, **found["communities"]}
+        return {
+            "input": {"row_count": row_count},
+            "graph": {**found["graph"], "part_count": 1},
+            "communities": communities,
+            "sweeps": communities.pop("sweeps", []),
+            "warnings": found["warnings"],
+        }
+
+    def _by_engine(self, name: str, rows: DataFrame, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+        from outcore.spark._engine import cluster_in_task
+
+        limits = {"memory": self.options["memory"], "threads": task_threads(self.work.spark)}
+        found: tuple[DataFrame, dict[str, Any]] = self._stage(
+            "engine", lambda: cluster_in_task(self.work, name, rows, options | limits)
+        )
+        return found
+
+    def _in_parts(self, rows: DataFrame) -> dict[str, Any]:
         from outcore.spark import _index
         from outcore.spark._sweeps import Parts
 
+        if not has_context(self.work.spark):
+            message = (
+                f"there are more than {self.options['task_rows']:,} edges, and Spark Connect has no resilient datasets"
+            )
+            hint = (
+                "use a session of the cluster itself: `SparkSession.builder.master(...)`; or a larger ",
+                option("task-rows"),
+            )
+            raise usage(message, hint)
+        defaults = {"max_sweeps": _FIRST_SWEEPS if self.options["method"] in _BY_ENGINE else 30, "tolerance": 0.001}
+        self.options |= {name: value for name, value in defaults.items() if self.options[name] is None}
         work, options = self.work, self.options
         names, node_count = self._stage("number", lambda: _index.names_of(work, rows))
         if not work.has("parts"):
@@ -248,7 +324,7 @@ class _Job:
         parts = Parts.of(work, _index.known_bounds(work), self.options["method"])
         try:
             history, nodes, found = self._communities(parts, node_count)
-            result = names.join(nodes, "id").select("id", names["name"].cast(node_type).alias("node"), "community")
+            result = names.join(nodes, "id").select("id", names["name"].alias("node"), "community")
             ordered = result.repartitionByRange(_index.tasks_for(work, rows), "id").sortWithinPartitions("id")
             self._stage("write", lambda: work.write("result", ordered))
         finally:
@@ -264,7 +340,7 @@ class _Job:
         further: dict[str, Any] = {}
         labels: Any = _sweeps.alike
         if options["method"] == "label-propagation":
-            history, labels = self._sweep(parts, _sweeps.propagation(options, node_count)), _sweeps.propagated
+            history, labels = self._sweep(parts, _sweeps.propagation(options, node_count, parts.count)), _sweeps.propagated
         elif options["method"] in _BY_ENGINE:
             history, further = self._move(parts, node_count)
             labels = _sweeps.moved
@@ -287,7 +363,8 @@ class _Job:
         from outcore.spark import _closing
 
         self._stage("join", lambda: _closing.join_pieces(parts, labels))
-        sums = self.work.write(names[0], _closing.sums_of(self.work, parts))
+        settled = _closing.sums_of(self.work, parts)
+        sums = self.work.stage(names[0], lambda: settled)
         numbers, found = self._stage("count", lambda: _closing.count(self.work, names[1], sums))
         _closing.rename(parts, sums, numbers)
         return sums, numbers, found
@@ -302,7 +379,7 @@ class _Job:
         if before is None:
             history = self._sweep(parts, _sweeps.first_moves(options, node_count))
             sums, numbers, found = self._close(parts, ("group-sums", "groups"), _sweeps.moved)
-            merged = self._stage("engine", lambda: self._by_engine(parts, numbers))
+            merged = self._merge(parts, numbers)
             _closing.rename(parts, sums, merged)
             before = work.save_facts("moved", {"history": history, "group_count": found["community_count"]})
         history, polished = before["history"], self._sweep(parts, last)
@@ -315,41 +392,23 @@ class _Job:
         combined = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
         return combined | {"strength_logs": logs[-1]}, {"group_count": before["group_count"]}
 
-    def _by_engine(self, parts: Any, numbers: DataFrame) -> DataFrame:
+    def _merge(self, parts: Any, numbers: DataFrame) -> DataFrame:
         """Let the engine find communities of communities; return (root, number)."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        import outcore
         from outcore.spark import _closing
 
-        work, options = self.work, self.options
-        coarse = work.write("coarse", _closing.contracted(work, parts))
+        work = self.work
+        coarse = self._stage("contract", lambda: work.stage("coarse", lambda: _closing.contracted(work, parts)))
         if coarse.isEmpty():
             # No edge joins two communities.
             return numbers.select("root", "number")
-        # Edges are streamed and communities are in a file, so this process needs no memory beyond that of the engine.
-        with (
-            tempfile.TemporaryDirectory(prefix="outcore-engine-", dir=work.local_directory()) as directory,
-            warnings.catch_warnings(),
-        ):
-            # Warnings would be about groups, not nodes.
-            warnings.simplefilter("ignore", OutcoreWarning)
-            output = os.path.join(directory, "engine.parquet")
-            outcore.cluster(
-                _closing.stream_of(coarse.orderBy("source", "target")),
-                output=output,
-                columns=("source", "target", "weight"),
-                method=options["method"],
-                seed=options["seed"],
-                resolution=options["resolution"],
-                # Nodes are groups already; there may be no more of them than communities.
-                seeding="own",
-                self_loops="keep",
-                memory=self.memory,
-                progress=False,
-            )
-            table = work.take(output, "engine.parquet")
-        table = table.selectExpr("cast(node AS long) AS number", "community AS g")
+        # Nodes are groups already: there may be no more of them than communities.
+        options = {name: self.options[name] for name in ("method", "seed", "resolution")}
+        options |= {"seeding": "own", "self_loops": "keep"}
+        edges = coarse.orderBy("source", "target").withColumn("place", F.monotonically_increasing_id())
+        table, _ = self._by_engine("engine", edges, options)
+        table = table.selectExpr("node AS number", "community AS g")
         # The engine does not see communities without edges.
         columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")
         whole = numbers.join(table, "number", "left").selectExpr(*columns)
@@ -379,7 +438,7 @@ class _Job:
             },
             "sweeps": history["sweeps"],
             "warnings": [
-                as_keywords(text) for text in warnings_of(self.options["method"], found["largest_size"] / node_count)
+                as_arguments(text) for text in warnings_of(self.options["method"], found["largest_size"] / node_count)
             ],
         }
 
@@ -396,50 +455,6 @@ def warnings_of(method: str, largest_share: float) -> list[Text]:
     return [(f"one community holds {percent} of the nodes, more than half", *advice.get(method, ()))]
 
 
-def _session(edges: DataFrame) -> SparkSession:
-    """Return the session of a table of Spark, and refuse any other object."""
-    try:
-        from pyspark.sql import DataFrame
-    except ImportError as error:
-        raise _usage("PySpark is not installed", "pip install 'outcore[spark]'") from error
-    if not isinstance(edges, DataFrame):
-        raise _usage(f"edges must be a DataFrame of Spark, not {type(edges).__name__}", "use `outcore.cluster`")
-    if not hasattr(edges, "_jdf"):
-        raise _usage(
-            "the session is one of Spark Connect, which has no resilient distributed datasets",
-            "use a session of the cluster itself: `SparkSession.builder.master(...)`",
-        )
-    return edges.sparkSession
-
-
-def _check_workers(spark: SparkSession) -> None:
-    """Refuse workers whose Python lacks this version of outcore."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        (found,) = spark.sparkContext.parallelize([0], 1).map(_version).collect()
-    except (Py4JError, PySparkException) as error:
-        if "No module named 'outcore'" not in str(error):
-            raise
-        found = "none"
-    if found != _version():
-        raise _usage(
-            f"the Python of the workers has outcore {found}, not {_version()}",
-            "install it on all workers, and set `PYSPARK_PYTHON` or `spark.pyspark.python` to their Python",
-        )
-
-
-def _version(_: int = 0) -> str:
-    from outcore import _outcore
-
-    return _outcore.__version__
-
-
-def _usage(message: Text, hint: Text) -> BaseException:
-    return _made({"kind": "usage", "message": message, "hint": hint})
-
-
 def engine_methods() -> list[str]:
     """Return the methods of the engine, some of which are not available on Spark."""
     from outcore import _outcore
@@ -454,47 +469,35 @@ def _options(**options: Any) -> dict[str, Any]:
 
     method = options["method"]
     _outcore.check_method(method)
-    if method not in _CHOICES["method"]:
-        hint = "use `modularity`, or `outcore.cluster` on one machine"
-        raise _usage(f"`{method}` is not available on Spark", hint)
     for name, values in _CHOICES.items():
         if options[name] not in values:
-            raise _usage((option(name), f" must be one of {', '.join(map(repr, values))}, not {options[name]!r}"), "")
-    if options["resolution"] is not None and method != "modularity":
-        raise _usage((option("resolution"), f" has no effect with `{method}`, only with `modularity`"), "leave it out")
-    minima = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0}
+            raise usage((option(name), f" must be one of {', '.join(map(repr, values))}, not {options[name]!r}"), "")
+    if options["resolution"] is not None and method not in _RESOLVED:
+        names = " and ".join(f"`{name}`" for name in _RESOLVED)
+        raise usage((option("resolution"), f" has no effect with `{method}`, only with {names}"), "leave it out")
+    minima = {"max_sweeps": 1, "parts": 1, "tolerance": 0, "min_weight": 0, "seed": 0, "task_rows": 0}
     for name, bound in minima.items():
         if options[name] is not None and not options[name] >= bound:
-            raise _usage((option(name), f" must be at least {bound}, not {options[name]}"), "")
+            raise usage((option(name), f" must be at least {bound}, not {options[name]}"), "")
     if options["tolerance"] is not None and method != "label-propagation":
-        raise _usage(
+        raise usage(
             (option("tolerance"), f" has no effect with `{method}`, only with `label-propagation`"), "leave it out"
         )
-    defaults = {"max_sweeps": _FIRST_SWEEPS if method in _BY_ENGINE else 30, "tolerance": 0.001}
-    return options | {name: value for name, value in defaults.items() if options[name] is None}
+    if options["parts"] is not None:
+        _refuse_undivided(options)
+    return options
 
 
-def _directory(spark: SparkSession, work_dir: str | os.PathLike[str] | None) -> tuple[str, str | None]:
-    """Return the work directory, and its path again if it is temporary."""
-    if work_dir is not None:
-        return _place(spark, os.fspath(work_dir)), None
-    if not _is_here(spark):
-        raise _usage(
-            "a job on a cluster needs a work directory that all workers reach",
-            ("name one: ", option("work-dir", "hdfs:///tmp/outcore"), ", or `s3a://bucket/outcore`, or a shared path"),
-        )
-    temporary = tempfile.mkdtemp(prefix="outcore-spark-")
-    return temporary, temporary
-
-
-def _place(spark: SparkSession, path: str) -> str:
-    """Return a path for Spark, relative to the current directory of this process if Spark is on this machine."""
-    return os.path.abspath(path) if "://" not in path and _is_here(spark) else path
-
-
-def _is_here(spark: SparkSession) -> bool:
-    """Return whether Spark runs in one process on this machine."""
-    return (spark.sparkContext.master or "").startswith("local")
+def _refuse_undivided(options: dict[str, Any], row_count: int | None = None) -> None:
+    """Refuse what a divided graph does not have."""
+    missing = [option("method", options["method"])] if options["method"] not in _DIVIDED else []
+    missing += [option("directed")] if options["directed"] else []
+    if not missing:
+        return
+    if row_count is None:
+        raise usage((missing[0], " is not available for a divided graph"), ("leave out ", option("parts")))
+    message = f" is for at most {options['task_rows']:,} edges, which one task takes, and there are {row_count:,}"
+    raise usage((missing[0], message), ("use a larger ", option("task-rows"), ", or another method"))
 
 
 def _notifier(progress: ProgressOption) -> Callable[[str, str, bool], None]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
@@ -46,7 +46,7 @@ class Input:
     weight: str | None
 
     def rows(self, edges: DataFrame) -> DataFrame:
-        """Return source, target, weight, and a number that increases with the rows."""
+        """Return source and target (both text or both whole numbers), weight, and a number that grows with the rows."""
         names = [self.source, self.target] + ([self.weight] if self.weight else [])
         types = dict(zip(edges.columns, edges.schema.fields, strict=True))
         for name in names:
@@ -60,9 +60,11 @@ class Input:
             kind = types[self.weight].dataType.simpleString()
             _refuse("bad-weight", f"weights in column `{self.weight}` are {kind}, not numbers", "cast them")
         weight = F.col(f"`{self.weight}`").cast("double") if self.weight else F.lit(1.0)
+        is_whole = all(isinstance(types[name].dataType, T.IntegralType) for name in names[:2])
+        kind = "bigint" if is_whole else "string"
         return edges.select(
-            F.col(f"`{self.source}`").cast("string").alias("source"),
-            F.col(f"`{self.target}`").cast("string").alias("target"),
+            F.col(f"`{self.source}`").cast(kind).alias("source"),
+            F.col(f"`{self.target}`").cast(kind).alias("target"),
             weight.alias("weight"),
             place_of(edges).alias("place"),
         )
@@ -95,8 +97,20 @@ def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-_FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
+#: Kind of an error, condition of a row, and what such a row has.
+_Fault: TypeAlias = tuple[str, Callable[[], Column], str]
+#: Faults of any rows, and of rows whose nodes are text.
+_FAULTS: dict[str, _Fault] = {
     "nulls": ("empty-name", lambda: F.col("source").isNull() | F.col("target").isNull(), "a node that is null"),
+    "missing": ("bad-weight", lambda: F.col("weight").isNull(), "a weight that is null, or no number"),
+    "negative": ("bad-weight", lambda: F.col("weight") < 0, "a negative weight"),
+    "infinite": (
+        "bad-weight",
+        lambda: F.isnan("weight") | (F.col("weight") == float("inf")),
+        "a weight that is not finite",
+    ),
+}
+_FAULTS_OF_TEXT: dict[str, _Fault] = {
     "empty": ("empty-name", lambda: (F.col("source") == "") | (F.col("target") == ""), "a node without a name"),
     # As in the engine: a name is one line of the result.
     "broken": (
@@ -109,58 +123,59 @@ _FAULTS: dict[str, tuple[str, Callable[[], Column], str]] = {
         lambda: (F.octet_length("source") > _NAME_BYTES) | (F.octet_length("target") > _NAME_BYTES),
         "a node whose name is longer than 64 KiB",
     ),
-    "missing": ("bad-weight", lambda: F.col("weight").isNull(), "a weight that is null, or no number"),
-    "negative": ("bad-weight", lambda: F.col("weight") < 0, "a negative weight"),
-    "infinite": (
-        "bad-weight",
-        lambda: F.isnan("weight") | (F.col("weight") == float("inf")),
-        "a weight that is not finite",
-    ),
 }
 
 
+def check(work: Work, rows: DataFrame) -> int:
+    """Count the rows, and refuse rows that are not edges. This takes one scan of the rows."""
+    facts = work.facts("input")
+    if facts is None:
+        is_text = dict(rows.dtypes)["source"] == "string"
+        faults = _FAULTS | (_FAULTS_OF_TEXT if is_text else {})
+        counts = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in faults.items()]
+        row = rows.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
+        assert row is not None, "a count is a row"
+        found = row.asDict()
+        for name, fault in faults.items():
+            if found[name]:
+                _refuse_rows(rows, fault, found[name], found["rows"])
+        if not found["rows"]:
+            _refuse("bad-input", "there are no edges", "check what the table is read from")
+        facts = work.save_facts("input", {"row_count": found["rows"]})
+    count: int = facts["row_count"]
+    return count
+
+
+def _refuse_rows(rows: DataFrame, fault: _Fault, count: int, row_count: int) -> None:
+    """Raise an error about rows with a fault, which shows the first of them."""
+    kind, is_fault, what = fault
+    first = rows.filter(is_fault()).orderBy("place").select("source", "target", "weight").first()
+    of_rows = f"{count:,} of {row_count:,} rows {'has' if count == 1 else 'have'}"
+    text = "" if first is None else ", ".join(f"{name}={_short(first[name])}" for name in first.asDict())
+    hint = "leave such rows out: `edges.dropna()`, or a filter"
+    raise _made({"kind": kind, "message": f"{of_rows} {what}", "text": text, "hint": hint})
+
+
 def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
-    """Return all names with their numbers (name, id) and the number of names; refuse rows that are not edges.
+    """Return all names with their numbers (name, id) and the number of names.
 
     This takes one scan of the rows and two shuffles of names.
     """
-    # Names are valid once their rows have been checked: a job may have been lost between the two.
-    if work.facts("input") is None:
-        seen = Observation()
-        faults = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in _FAULTS.items()]
-        watched = rows.observe(seen, F.count(F.lit(1)).alias("rows"), *faults)
+
+    def make() -> DataFrame:
         ends = F.array(
             F.struct(F.col("source").alias("name"), (2 * F.col("place")).alias("place")),
             F.struct(F.col("target").alias("name"), (2 * F.col("place") + 1).alias("place")),
         )
-        named = watched.select(F.explode(ends).alias("end")).select("end.*")
+        named = rows.select(F.explode(ends).alias("end")).select("end.*")
         first = named.groupBy("name").agg(F.min("place").alias("place"))
-        work.write("names", ordered(first, [F.col("place")], tasks_for(work, rows)))
-        # Without rows there are no observations.
-        found: dict[str, int] = dict.fromkeys(["rows", *_FAULTS], 0) if work.read("names").isEmpty() else seen.get
-        _check(work, rows, found)
-        work.save_facts("input", {"row_count": found["rows"]})
-    names, count = numbered(work.read("names"), "id")
+        return ordered(first, [F.col("place")], tasks_for(work, rows))
+
+    names, count = numbered(work.stage("names", make), "id")
     if count > _NODES_MAX:
         message = f"there are {count:,} nodes, but at most {_NODES_MAX:,} can be numbered"
         _refuse("too-many-nodes", message, "leave some out")
     return names.select("name", "id"), count
-
-
-def _check(work: Work, rows: DataFrame, found: dict[str, int]) -> None:
-    wrong = [name for name in _FAULTS if found[name]]
-    if wrong or not found["rows"]:
-        work.remove("names")
-    if wrong:
-        kind, is_fault, what = _FAULTS[wrong[0]]
-        first = rows.filter(is_fault()).orderBy("place").select("source", "target", "weight").first()
-        count = found[wrong[0]]
-        of_rows = f"{count:,} of {found['rows']:,} rows {'has' if count == 1 else 'have'}"
-        text = "" if first is None else ", ".join(f"{name}={_short(first[name])}" for name in first.asDict())
-        hint = "leave such rows out: `edges.dropna()`, or a filter"
-        raise _made({"kind": kind, "message": f"{of_rows} {what}", "text": text, "hint": hint})
-    if not found["rows"]:
-        _refuse("bad-input", "there are no edges", "check what the table is read from")
 
 
 def tasks_for(work: Work, rows: DataFrame) -> int:

@@ -36,6 +36,8 @@ _ROUNDS_UNWRITTEN = 24
 MOVES_ENOUGH = 0.01
 #: Number of sweeps over the graph after the engine has found communities of communities, as in the engine.
 _LAST_SWEEPS = 2
+#: Number of parts up to which sweeps of label propagation are exact by default, and rounds of a sweep otherwise.
+_EXACT_PARTS, _ROUNDS = 16, 2
 #: Labels of the nodes of a part, the known nodes outside of it, and the labels of those.
 _LABELS = ("own", "outside", "around")
 
@@ -237,13 +239,14 @@ def _first(parts: Parts, seed: int) -> None:
     parts.run(begin)
 
 
-def propagation(options: Mapping[str, Any], node_count: int) -> Sweeps:
+def propagation(options: Mapping[str, Any], node_count: int, part_count: int) -> Sweeps:
     """Return the sweeps of label propagation; parts keep ``rounds``."""
     seed = options["seed"]
+    exact = part_count <= _EXACT_PARTS if options["exact"] is None else options["exact"]
     return Sweeps(
         name="sweeps",
         begin=partial(_first, seed=seed),
-        sweep=partial(_propagate, seed=seed),
+        sweep=partial(_propagate, seed=seed, most=None if exact else _ROUNDS),
         max_sweeps=options["max_sweeps"],
         enough=options["tolerance"] * node_count,
         save_seconds=options["save_seconds"],
@@ -260,7 +263,8 @@ def propagated(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> L
     return part.finish(kept["rounds"], sent)
 
 
-def _propagate(parts: Parts, number: int, *, seed: int) -> dict[str, Any]:
+def _propagate(parts: Parts, number: int, *, seed: int, most: int | None) -> dict[str, Any]:
+    """Run one sweep: rounds until no part has to sweep again, or at most this many."""
     rounds = arcs = 0
 
     def step(part: _outcore.Part, kept: dict[str, bytes], messages: Messages) -> tuple[dict[str, bytes], Messages, Any]:
@@ -271,7 +275,7 @@ def _propagate(parts: Parts, number: int, *, seed: int) -> dict[str, Any]:
         rounds += 1
         reports = parts.run(step)
         arcs += sum(visited for _, visited, _ in reports)
-        if not any(later for _, _, later in reports):
+        if rounds == most or not any(later for _, _, later in reports):
             break
     return {"moved_count": sum(moved for moved, _, _ in reports), "visited_arc_count": arcs, "rounds": rounds}
 

@@ -1,7 +1,8 @@
 """Work directory of a job on Spark, with the output of each stage, from which an interrupted job resumes.
 
 A stage is a Parquet table or a small JSON file. A table is complete once Spark has written its ``_SUCCESS``. The file
-``job.json`` identifies the job that the directory belongs to.
+``job.json`` identifies the job that the directory belongs to. On Spark Connect all of them are tables, which the server
+reads and writes.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from outcore.errors import _made, option
+from outcore.errors import option
+from outcore.spark._session import has_context, usage
 
 #: Options of tables with rows of megabytes: small row groups, since writers and readers hold a whole one in memory.
 _PACKED = {
@@ -22,6 +25,8 @@ _PACKED = {
     "parquet.page.size.row.check.min": "1",
 }
 
+_ANOTHER = "name a directory that does not exist yet"
+
 
 class Work:
     """Stages of a job, in a directory that the driver and all workers reach."""
@@ -29,49 +34,32 @@ class Work:
     def __init__(self, spark: SparkSession, directory: str, job: Mapping[str, Any], *, restart: bool) -> None:
         self.spark = spark
         self.directory = directory.rstrip("/")
-        self._java: Any = spark._jvm
-        path = self._path("")
-        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        self._files = _Files(spark, self.directory) if has_context(spark) else _Remote(spark, self.directory)
         job = json.loads(json.dumps(job))
         found = self.facts("job")
         if restart and found is not None:
-            self.remove(*self._names())
+            if not has_context(spark):
+                raise usage("a job on Spark Connect cannot start over: its files are the server's", _ANOTHER)
+            self.remove(*self._files.names())
             found = None
-        if found is None and self._names():
-            raise _made(
-                {
-                    "kind": "usage",
-                    "message": f"`{directory}` is not empty and has no job of outcore",
-                    "hint": "name a directory that does not exist yet",
-                }
-            )
+        if found is None and self._files.names():
+            raise usage(f"`{directory}` is not empty and has no job of outcore", _ANOTHER)
         if found is not None and found != job:
             changed = sorted(name for name in job if found.get(name) != job[name])
-            raise _made(
-                {
-                    "kind": "usage",
-                    "message": f"`{directory}` belongs to another job, which differs in {', '.join(changed)}",
-                    "hint": ("name another ", option("work-dir"), ", or start over with ", option("restart")),
-                }
+            raise usage(
+                f"`{directory}` belongs to another job, which differs in {', '.join(changed)}",
+                ("name another ", option("work-dir"), ", or start over with ", option("restart")),
             )
         if found is None:
             self.save_facts("job", job)
 
     def path(self, name: str) -> str:
         """Return the path of a stage."""
-        return f"{self.directory}/{name}" if name else self.directory
-
-    def _path(self, name: str) -> Any:
-        return self._java.org.apache.hadoop.fs.Path(self.path(name))
-
-    def _names(self) -> list[str]:
-        if not self._files.exists(self._path("")):
-            return []
-        return sorted(entry.getPath().getName() for entry in self._files.listStatus(self._path("")))
+        return f"{self.directory}/{name}"
 
     def has(self, name: str) -> bool:
         """Return whether a table is complete."""
-        return bool(self._files.exists(self._path(f"{name}/_SUCCESS")))
+        return self._files.has(name)
 
     def write(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table and return the written one, so that it is not computed again."""
@@ -85,58 +73,127 @@ class Work:
         """Return a complete table."""
         return self.spark.read.parquet(self.path(name))
 
-    def take(self, path: str, name: str) -> DataFrame:
-        """Copy a local Parquet file to the directory and return it as a table."""
-        self._files.copyFromLocalFile(
-            False, True, self._java.org.apache.hadoop.fs.Path(f"file://{path}"), self._path(name)
-        )
-        return self.read(name)
-
-    def local_directory(self) -> str | None:
-        """Return the directory if it is local, otherwise None."""
-        return self.directory if "://" not in self.directory and os.path.isdir(self.directory) else None
-
     def stage(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
         """Return a table, which is computed unless it is complete."""
         return self.read(name) if self.has(name) else self.write(name, make())
 
     def newest(self, prefix: str) -> int | None:
         """Return the largest number of the complete tables ``prefix-NUMBER``."""
-        numbers = [name.removeprefix(f"{prefix}-") for name in self._names() if name.startswith(f"{prefix}-")]
+        names = self._files.names()
+        numbers = [name.removeprefix(f"{prefix}-") for name in names if name.startswith(f"{prefix}-")]
         complete = [int(number) for number in numbers if number.isdigit() and self.has(f"{prefix}-{number}")]
         return max(complete, default=None)
 
     def remove(self, *names: str) -> None:
         """Remove stages, if they exist."""
         for name in names:
-            self._files.delete(self._path(name), True)
+            self._files.remove(name)
 
     def remove_all(self, prefix: str, *, but: int | None = None) -> None:
         """Remove the stages ``prefix-NUMBER`` except those of one number."""
         spared = f"{prefix}-{but}"
-        self.remove(*(name for name in self._names() if name.startswith(prefix) and name.split(".")[0] != spared))
+        names = self._files.names()
+        self.remove(*(name for name in names if name.startswith(prefix) and name.split(".")[0] != spared))
 
     def facts(self, name: str) -> dict[str, Any] | None:
         """Return facts saved as JSON, or None."""
-        path = self._path(f"{name}.json")
-        if not self._files.exists(path):
-            return None
-        stream = self._files.open(path)
-        try:
-            text = self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
-        finally:
-            stream.close()
-        facts: dict[str, Any] = json.loads(text)
+        text = self._files.text(f"{name}.json")
+        facts: dict[str, Any] | None = None if text is None else json.loads(text)
         return facts
 
     def save_facts(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Save facts as JSON atomically, and return them."""
-        begun, path = self._path(f"_{name}.begun"), self._path(f"{name}.json")
-        stream = self._files.create(begun, True)
+        self._files.save(f"{name}.json", json.dumps(facts))
+        return dict(facts)
+
+
+class _Files:
+    """Files of a directory, by the Hadoop client of the driver."""
+
+    def __init__(self, spark: SparkSession, directory: str) -> None:
+        self._directory = directory
+        self._java: Any = spark._jvm
+        self._system = self._path("").getFileSystem(spark._jsc.hadoopConfiguration())
+
+    def _path(self, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(f"{self._directory}/{name}" if name else self._directory)
+
+    def names(self) -> list[str]:
+        """Return the names of all stages."""
+        if not self._system.exists(self._path("")):
+            return []
+        return sorted(entry.getPath().getName() for entry in self._system.listStatus(self._path("")))
+
+    def has(self, name: str) -> bool:
+        """Return whether a table is complete."""
+        return bool(self._system.exists(self._path(f"{name}/_SUCCESS")))
+
+    def remove(self, name: str) -> None:
+        """Remove a stage, if it exists."""
+        self._system.delete(self._path(name), True)
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file, or None."""
+        path = self._path(name)
+        if not self._system.exists(path):
+            return None
+        stream = self._system.open(path)
         try:
-            stream.write(bytearray(json.dumps(facts).encode()))
+            return str(self._java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
-        self._files.delete(path, False)
-        self._files.rename(begun, path)
-        return dict(facts)
+
+    def save(self, name: str, text: str) -> None:
+        """Write a file atomically."""
+        begun, path = self._path(f"_{name}.begun"), self._path(name)
+        stream = self._system.create(begun, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        self._system.delete(path, False)
+        self._system.rename(begun, path)
+
+
+class _Remote:
+    """Files of a directory that only the server of Spark Connect reaches: texts are tables, and nothing is removed."""
+
+    def __init__(self, spark: SparkSession, directory: str) -> None:
+        self._spark, self._directory = spark, directory
+
+    def names(self) -> list[str]:
+        """Return the names of all stages."""
+        reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        rows = self._unless_missing(lambda: reader.load(self._directory).select("path").collect())
+        marker = f"/{os.path.basename(self._directory)}/"
+        return sorted({row["path"].rpartition(marker)[2].partition("/")[0] for row in rows or ()})
+
+    def has(self, name: str) -> bool:
+        """Return whether a table is complete."""
+        path = f"{self._directory}/{name}/_SUCCESS"
+        reader = self._spark.read.format("binaryFile")
+        return bool(self._unless_missing(lambda: reader.load(path).select("path").collect()))
+
+    def remove(self, name: str) -> None:
+        """Leave a stage: the next job of this directory replaces it."""
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file, or None."""
+        path = f"{self._directory}/{name}"
+        rows = self._unless_missing(lambda: self._spark.read.option("wholetext", "true").text(path).collect())
+        return "".join(row["value"] for row in rows).strip() if rows else None
+
+    def save(self, name: str, text: str) -> None:
+        """Write a file."""
+        table = self._spark.createDataFrame([(text,)], "value string").coalesce(1)
+        table.write.mode("overwrite").text(f"{self._directory}/{name}")
+
+    @staticmethod
+    def _unless_missing(read: Callable[[], list[Any]]) -> list[Any] | None:
+        """Return what is read; None if the path does not exist."""
+        try:
+            return read()
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return None

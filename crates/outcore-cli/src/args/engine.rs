@@ -14,7 +14,11 @@ pub(crate) struct Engine {
     /// configured]
     #[arg(long, value_name = "URL")]
     pub(crate) master: Option<String>,
-    /// spark: approximate number of parts of the graph [default: one per core, more for a large graph]
+    /// spark: largest number of edges that this program clusters in one task of the cluster; a larger graph is
+    /// divided into parts [default: 100000000]
+    #[arg(long, value_name = "N")]
+    pub(crate) task_rows: Option<u64>,
+    /// spark: divide a graph of any size into about N parts [default: one per core, more for a large graph]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) parts: Option<u32>,
     /// spark: setting of Spark; can be given more than once

@@ -86,6 +86,7 @@ options! {
     SPARK_CONF = "spark-conf",
     STABILITY = "stability",
     SUMMARY = "summary",
+    TASK_ROWS = "task-rows",
     THREADS = "threads",
     TOLERANCE = "tolerance",
     TRIALS = "trials",
