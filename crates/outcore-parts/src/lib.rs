@@ -128,7 +128,8 @@ impl Part {
         self.graph.arc_count()
     }
 
-    fn nodes(&self) -> Range<u32> {
+    /// Returns its nodes.
+    pub fn nodes(&self) -> Range<u32> {
         self.bounds[self.index]..self.bounds[self.index + 1]
     }
 

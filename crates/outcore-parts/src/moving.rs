@@ -23,6 +23,7 @@ use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
 use outcore_cluster::base::bits::Bits;
+use outcore_cluster::base::hash::{Hash, SUB};
 use outcore_cluster::base::logarithm::plogp;
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
@@ -71,6 +72,14 @@ pub struct Shift {
     pub number: u32,
     /// Total strength and total cut of all communities, summed over the [`Totals`] of all parts.
     pub totals: [f64; 2],
+}
+
+impl Shift {
+    /// Returns whether a node may move in this sweep: every node may in one of two sweeps, by chance.
+    fn is_turn_of(&self, node: u32) -> bool {
+        let coin = Hash::new(self.seed ^ SUB).of(node.into(), (self.number / 2).into());
+        (coin as u32 ^ self.number) & 1 == 0
+    }
 }
 
 /// Counters of a sweep of a part.
@@ -259,7 +268,10 @@ impl Part {
                 let old = &own[at..at + block.node_count()];
                 let moving: Vec<AtomicU32> =
                     old.iter().map(|label| AtomicU32::new(label.load(Relaxed))).collect();
-                (first as usize..).zip(old).for_each(|(node, _)| _ = active.set(node));
+                (first..)
+                    .zip(old)
+                    .filter(|&(node, _)| shift.is_turn_of(node))
+                    .for_each(|(node, _)| _ = active.set(node as usize));
                 let before_it = Seen {
                     first: own_nodes.start,
                     own: &own,

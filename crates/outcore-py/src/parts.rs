@@ -355,6 +355,11 @@ impl PyPart {
         self.run(py, |part| Ok(arrays(Labeled::alike(part)?)))
     }
 
+    /// Returns a number for each of its nodes: the node itself.
+    fn single(&self, py: Python<'_>) -> PyResult<Bytes> {
+        self.run(py, |part| Ok(words(&part.nodes().collect::<Vec<_>>())))
+    }
+
     /// Returns the roots of connected pieces, and messages.
     fn roots(&self, py: Python<'_>, labels: Labels<&[u8]>) -> PyResult<(Bytes, Messages)> {
         self.run(py, |part| {

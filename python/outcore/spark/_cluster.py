@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Clustered", "cluster"]
 
-#: Methods that the engine finishes, and the maximum number of sweeps before, as in the engine.
+#: Methods that the engine finishes, and the maximum number of sweeps before, in each of which half of the nodes may move.
 _BY_ENGINE = ("map-equation", "modularity")
-_FIRST_SWEEPS = 5
+_FIRST_SWEEPS = 12
+#: A level of communities must have at most this share of the nodes and edges of the one below.
+_SHRINKS = 0.9
+#: Options of a graph of communities.
+_OF_COMMUNITIES = {"is_weighted": True, "duplicates": "sum", "self_loops": "keep", "min_weight": None, "parts": None}
 #: Methods with a resolution.
 _RESOLVED = ("modularity", "cpm")
 #: Methods of a divided graph.
@@ -48,7 +52,7 @@ TASK_ROWS = 100_000_000
 #: Stages that are removed once the result is complete, and names of those with numbers.
 _PASSING = (
     *("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "engine", "merged"),
-    *("engine.json", "result.json"),
+    *("level", "engine.json", "result.json"),
 )
 _PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
 
@@ -224,7 +228,8 @@ def cluster(
     rows = columns.rows(edges)
     directory, temporary = directory_of(spark, work_dir)
     try:
-        work = Work(spark, directory, job, restart=restart)
+        work = Work(spark, directory)
+        work.claim(job, restart=restart)
         found = _Job(work, options, _notifier(progress)).run(rows, columns.node_type(edges))
     except BaseException:
         if temporary:
@@ -301,7 +306,6 @@ class _Job:
 
     def _in_parts(self, rows: DataFrame) -> dict[str, Any]:
         from outcore.spark import _index
-        from outcore.spark._sweeps import Parts
 
         if not has_context(self.work.spark):
             message = (
@@ -314,14 +318,9 @@ class _Job:
             raise usage(message, hint)
         defaults = {"max_sweeps": _FIRST_SWEEPS if self.options["method"] in _BY_ENGINE else 30, "tolerance": 0.001}
         self.options |= {name: value for name, value in defaults.items() if self.options[name] is None}
-        work, options = self.work, self.options
+        work = self.work
         names, node_count = self._stage("number", lambda: _index.names_of(work, rows))
-        if not work.has("parts"):
-            chunks = self._stage("sort", lambda: _index.chunks_of(work, rows, names, options))
-            bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
-            self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
-            work.remove("chunks")
-        parts = Parts.of(work, _index.known_bounds(work), self.options["method"])
+        parts = self._parts(lambda: _index.numbered_edges(rows, names), node_count)
         try:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].alias("node"), "community")
@@ -330,6 +329,19 @@ class _Job:
         finally:
             parts.release()
         return self._report(parts, node_count, history, found)
+
+    def _parts(self, edges: Callable[[], DataFrame], node_count: int) -> Any:
+        """Divide a graph of numbered edges into parts."""
+        from outcore.spark import _index
+        from outcore.spark._sweeps import Parts
+
+        work, options = self.work, self.options
+        if not work.has("parts"):
+            chunks = self._stage("sort", lambda: _index.chunks_of(work, edges(), options))
+            bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
+            self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
+            work.remove("chunks")
+        return Parts.of(work, _index.known_bounds(work), options["method"])
 
     def _communities(self, parts: Any, node_count: int) -> tuple[dict[str, Any], DataFrame, dict[str, Any]]:
         """Return the history of the sweeps, the community of each node, and facts about all communities."""
@@ -340,7 +352,10 @@ class _Job:
         further: dict[str, Any] = {}
         labels: Any = _sweeps.alike
         if options["method"] == "label-propagation":
-            history, labels = self._sweep(parts, _sweeps.propagation(options, node_count, parts.count)), _sweeps.propagated
+            history, labels = (
+                self._sweep(parts, _sweeps.propagation(options, node_count, parts.count)),
+                _sweeps.propagated,
+            )
         elif options["method"] in _BY_ENGINE:
             history, further = self._move(parts, node_count)
             labels = _sweeps.moved
@@ -369,53 +384,86 @@ class _Job:
         _closing.rename(parts, sums, numbers)
         return sums, numbers, found
 
-    def _move(self, parts: Any, node_count: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Move nodes, let the engine find communities of their communities, and move nodes once more."""
+    def _move(self, parts: Any, node_count: int, *, level: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Move nodes, find communities of their communities, and move nodes once more."""
         from outcore.spark import _closing, _sweeps
 
         work, options = self.work, self.options
-        last = _sweeps.last_moves(options)
+        last = _sweeps.last_moves(options, node_count)
         before = work.facts("moved") if work.newest(last.name) is not None else None
         if before is None:
-            history = self._sweep(parts, _sweeps.first_moves(options, node_count))
+            history = self._sweep(parts, _sweeps.first_moves(options, node_count, seeded=level == 0))
             sums, numbers, found = self._close(parts, ("group-sums", "groups"), _sweeps.moved)
-            merged = self._merge(parts, numbers)
+            merged, above = self._merge(parts, numbers, (node_count, found["community_count"]), level)
             _closing.rename(parts, sums, merged)
-            before = work.save_facts("moved", {"history": history, "group_count": found["community_count"]})
-        history, polished = before["history"], self._sweep(parts, last)
-        sweeps = [sweep | {"stage": "groups"} for sweep in history["sweeps"]]
-        sweeps += [sweep | {"stage": "communities"} for sweep in polished["sweeps"]]
-        logs = [sweep.pop("strength_logs") for sweep in sweeps]
+            before = work.save_facts("moved", {"history": history, "above": above})
+        history, above, polished = before["history"], before["above"], self._sweep(parts, last)
+        sweeps = [sweep | {"stage": "groups", "level": level} for sweep in history["sweeps"]]
+        sweeps += above.get("sweeps", [])
+        sweeps += [sweep | {"stage": "communities", "level": level} for sweep in polished["sweeps"]]
         resumed = history["resumed_sweep_count"] + polished["resumed_sweep_count"]
         if polished["resumed_sweep_count"]:
-            resumed = len(history["sweeps"]) + polished["resumed_sweep_count"]
+            resumed = len(sweeps) - len(polished["sweeps"]) + polished["resumed_sweep_count"]
         combined = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
-        return combined | {"strength_logs": logs[-1]}, {"group_count": before["group_count"]}
+        logs = [sweep.pop("strength_logs", None) for sweep in sweeps]
+        return combined | {"strength_logs": logs[-1]}, {"levels": above["levels"]}
 
-    def _merge(self, parts: Any, numbers: DataFrame) -> DataFrame:
-        """Let the engine find communities of communities; return (root, number)."""
+    def _merge(self, parts: Any, numbers: DataFrame, counts: tuple[int, int], level: int) -> tuple[DataFrame, Any]:
+        """Find communities of communities: on Spark if they have more edges than a task takes, else by the engine.
+
+        Returns (root, number), and facts about the levels above. `counts` are those of nodes and communities.
+        """
         from pyspark.sql import functions as F  # noqa: N812
 
         from outcore.spark import _closing
 
-        work = self.work
+        work, task_rows = self.work, self.options["task_rows"]
         coarse = self._stage("contract", lambda: work.stage("coarse", lambda: _closing.contracted(work, parts)))
-        if coarse.isEmpty():
+        edge_count, (node_count, count) = coarse.count(), counts
+        above: dict[str, Any] = {"levels": [{"node_count": count, "edge_count": edge_count}]}
+        if not edge_count:
             # No edge joins two communities.
-            return numbers.select("root", "number")
-        # Nodes are groups already: there may be no more of them than communities.
-        options = {name: self.options[name] for name in ("method", "seed", "resolution")}
-        options |= {"seeding": "own", "self_loops": "keep"}
-        edges = coarse.orderBy("source", "target").withColumn("place", F.monotonically_increasing_id())
-        table, _ = self._by_engine("engine", edges, options)
+            return numbers.select("root", "number"), above
+        before = self.work.facts("input")["row_count"]
+        shrinks = count <= _SHRINKS * node_count and edge_count <= _SHRINKS * before
+        if edge_count > task_rows and shrinks:
+            table, found = self._level_above(coarse, edge_count, count, level + 1)
+            above = {"levels": above["levels"] + found["levels"], "sweeps": found["sweeps"]}
+        else:
+            # Nodes are groups already: there may be no more of them than communities.
+            options = {name: self.options[name] for name in ("method", "seed", "resolution")}
+            options |= {"seeding": "own", "self_loops": "keep"}
+            edges = coarse.orderBy("source", "target").withColumn("place", F.monotonically_increasing_id())
+            table, _ = self._by_engine("engine", edges, options)
         table = table.selectExpr("node AS number", "community AS g")
-        # The engine does not see communities without edges.
+        # Communities without edges are not in it.
         columns = ("number", "root", "count", "coalesce(g, -1 - number) AS merged")
         whole = numbers.join(table, "number", "left").selectExpr(*columns)
         merged = whole.groupBy("merged").agg(F.min("root").alias("root"), F.sum("count").alias("count"))
         numbered, _ = _closing.numbered_by_size(work, "merged", merged)
         found = numbered.select("merged", F.col("number").alias("community"))
-        return whole.select("root", "merged").join(found, "merged").selectExpr("root", "community AS number")
+        return whole.select("root", "merged").join(found, "merged").selectExpr("root", "community AS number"), above
+
+    def _level_above(self, edges: DataFrame, edge_count: int, node_count: int, level: int) -> tuple[DataFrame, Any]:
+        """Find communities of the nodes of a level on Spark; return (node, community), and facts about the levels."""
+        from outcore.spark import _closing, _sweeps
+
+        job = _Job(self.work.below("level"), self.options | _OF_COMMUNITIES, self._notify)
+        facts = job.work.facts("level")
+        if facts is None:
+            job.work.save_facts("input", {"row_count": edge_count})
+            arcs = edges.selectExpr("source AS s", "target AS t", "weight", "0L AS place")
+            parts = job._parts(lambda: arcs, node_count)
+            try:
+                history, further = job._move(parts, node_count, level=level)
+                job._close(parts, ("sums", "communities"), _sweeps.moved)
+                nodes = _closing.nodes_of(job.work, parts).withColumnRenamed("id", "node")
+                job.work.write("nodes", nodes)
+            finally:
+                parts.release()
+            self._seconds += job._seconds
+            facts = job.work.save_facts("level", {"sweeps": history["sweeps"], **further})
+        return job.work.read("nodes"), facts
 
     def _report(self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         rows, arcs = self.work.facts("input"), self.work.facts("bounds")

@@ -202,13 +202,17 @@ def numbered(frame: DataFrame, name: str) -> tuple[DataFrame, int]:
     return joined.withColumn(name, F.col("offset") + within).drop("partition", "offset", "rank"), total
 
 
-def chunks_of(work: Work, rows: DataFrame, names: DataFrame, rules: dict[str, Any]) -> DataFrame:
-    """Number, symmetrize, sort, combine and pack the arcs (partition, place, first_node, degrees, chunk)."""
+def numbered_edges(rows: DataFrame, names: DataFrame) -> DataFrame:
+    """Return the edges by the numbers of their nodes (s, t, weight, place)."""
+    first = names.select(F.col("name").alias("source"), F.col("id").alias("s"))
+    second = names.select(F.col("name").alias("target"), F.col("id").alias("t"))
+    return rows.join(first, "source").join(second, "target")
+
+
+def chunks_of(work: Work, edges: DataFrame, rules: dict[str, Any]) -> DataFrame:
+    """Symmetrize, sort, combine and pack the arcs (partition, place, first_node, degrees, chunk)."""
 
     def make() -> DataFrame:
-        first = names.select(F.col("name").alias("source"), F.col("id").alias("s"))
-        second = names.select(F.col("name").alias("target"), F.col("id").alias("t"))
-        edges = rows.join(first, "source").join(second, "target")
         there, back = F.struct("s", "t"), F.struct(F.col("t").alias("s"), F.col("s").alias("t"))
         both = F.when(F.col("s") == F.col("t"), F.array(there)).otherwise(F.array(there, back))
         arcs = edges.select(F.explode(both).alias("arc"), "weight", "place").select("arc.*", "weight", "place")

@@ -68,7 +68,8 @@ def cores_of(spark: SparkSession) -> int:
     from pyspark.sql import functions as F  # noqa: N812
 
     # Spark divides a range by the number of cores.
-    last = spark.range(1 << 16).agg(F.max(F.spark_partition_id())).first()
+    parts = spark.range(1 << 16).select(F.spark_partition_id().alias("part"))
+    last = parts.agg(F.max("part")).first()
     return 1 if last is None else int(last[0]) + 1
 
 

@@ -32,10 +32,11 @@ Step: TypeAlias = Callable[["_outcore.Part", dict[str, bytes], Messages], tuple[
 
 #: Maximum number of rounds between two writes, and so the maximum that a lost worker costs.
 _ROUNDS_UNWRITTEN = 24
-#: The first sweeps of local moving end when at most this share of the nodes moves, as in the engine.
-MOVES_ENOUGH = 0.01
-#: Number of sweeps over the graph after the engine has found communities of communities, as in the engine.
-_LAST_SWEEPS = 2
+#: The sweeps of local moving end when at most this share of the nodes moves: the first ones as in the engine, and those
+#: after communities of communities have been found.
+_FIRST_ENOUGH, _LAST_ENOUGH = 0.01, 0.0005
+#: Maximum number of the latter.
+_LAST_SWEEPS = 10
 #: Number of parts up to which sweeps of label propagation are exact by default, and rounds of a sweep otherwise.
 _EXACT_PARTS, _ROUNDS = 16, 2
 #: Labels of the nodes of a part, the known nodes outside of it, and the labels of those.
@@ -280,27 +281,34 @@ def _propagate(parts: Parts, number: int, *, seed: int, most: int | None) -> dic
     return {"moved_count": sum(moved for moved, _, _ in reports), "visited_arc_count": arcs, "rounds": rounds}
 
 
-def first_moves(options: Mapping[str, Any], node_count: int) -> Sweeps:
-    """Return the sweeps of local moving that start from stars; parts keep labels."""
+def first_moves(options: Mapping[str, Any], node_count: int, *, seeded: bool) -> Sweeps:
+    """Return the sweeps of local moving that start from stars, or from single nodes; parts keep labels."""
 
     def begin(parts: Parts) -> None:
         _first(parts, options["seed"])
         _label(parts, propagated)
 
-    return _moves("moves", begin, options, options["max_sweeps"], MOVES_ENOUGH * node_count)
+    def single(part: _outcore.Part, _: dict[str, bytes], __: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+        numbers = part.single()
+        return {"numbers": numbers}, part.announce(numbers), None
+
+    start = begin if seeded else partial(_gather, first=single)
+    return _moves("moves", start, options, options["max_sweeps"], _FIRST_ENOUGH * node_count)
 
 
-def last_moves(options: Mapping[str, Any]) -> Sweeps:
+def last_moves(options: Mapping[str, Any], node_count: int) -> Sweeps:
     """Return the sweeps of local moving that start from the ``numbers`` of parts; parts keep labels."""
 
     def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
         return kept, part.announce(kept["numbers"]), None
 
-    def begin(parts: Parts) -> None:
-        parts.run(announce)
-        _label(parts, lambda part, kept, sent: part.gather(kept["numbers"], sent))
+    return _moves("last", partial(_gather, first=announce), options, _LAST_SWEEPS, _LAST_ENOUGH * node_count)
 
-    return _moves("last", begin, options, _LAST_SWEEPS, 0)
+
+def _gather(parts: Parts, *, first: Step) -> None:
+    """Make the ``numbers`` of parts, which a first step sends to other parts, their labels."""
+    parts.run(first)
+    _label(parts, lambda part, kept, sent: part.gather(kept["numbers"], sent))
 
 
 def moved(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Labels:

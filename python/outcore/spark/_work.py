@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from outcore.errors import option
+from outcore.errors import Text, option
 from outcore.spark._session import has_context, usage
 
 #: Options of tables with rows of megabytes: small row groups, since writers and readers hold a whole one in memory.
@@ -31,14 +31,22 @@ _ANOTHER = "name a directory that does not exist yet"
 class Work:
     """Stages of a job, in a directory that the driver and all workers reach."""
 
-    def __init__(self, spark: SparkSession, directory: str, job: Mapping[str, Any], *, restart: bool) -> None:
+    def __init__(self, spark: SparkSession, directory: str) -> None:
         self.spark = spark
         self.directory = directory.rstrip("/")
         self._files = _Files(spark, self.directory) if has_context(spark) else _Remote(spark, self.directory)
+
+    def below(self, name: str) -> Work:
+        """Return the stages of a part of the job, which are removed with this name."""
+        return Work(self.spark, self.path(name))
+
+    def claim(self, job: Mapping[str, Any], *, restart: bool) -> None:
+        """Make this the directory of a job; refuse one that has anything else."""
+        directory = self.directory
         job = json.loads(json.dumps(job))
         found = self.facts("job")
         if restart and found is not None:
-            if not has_context(spark):
+            if not has_context(self.spark):
                 raise usage("a job on Spark Connect cannot start over: its files are the server's", _ANOTHER)
             self.remove(*self._files.names())
             found = None
@@ -46,9 +54,10 @@ class Work:
             raise usage(f"`{directory}` is not empty and has no job of outcore", _ANOTHER)
         if found is not None and found != job:
             changed = sorted(name for name in job if found.get(name) != job[name])
+            over: Text = (", or start over with ", option("restart")) if has_context(self.spark) else ("",)
             raise usage(
                 f"`{directory}` belongs to another job, which differs in {', '.join(changed)}",
-                ("name another ", option("work-dir"), ", or start over with ", option("restart")),
+                ("name another ", option("work-dir"), *over),
             )
         if found is None:
             self.save_facts("job", job)
