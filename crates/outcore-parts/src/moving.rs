@@ -12,8 +12,10 @@
 //! The engine processes blocks one after the other, and every move takes effect immediately. Here all blocks start from
 //! the labels and sums before the sweep, whichever part they are in: the result depends on the graph and not on its
 //! parts, and no part waits for another; but nodes of different blocks may move on outdated sums, and the objective may
-//! get worse. Within a block, moves take effect immediately. (Blocks in parallel from the previous sums: Lu,
-//! Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community detection", 2015.)
+//! get worse. Within a block, moves take effect immediately. Half of the nodes, chosen by chance, may move in a sweep, and
+//! the others in the next one: otherwise two neighbors may take each other's label forever, and sweeps do not converge. (Blocks
+//! in parallel from the previous sums: Lu, Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community
+//! detection", 2015.)
 //!
 //! Memory of a part in addition to its arcs and labels: per community that it sees, 4 bytes and twice its sums (16 for
 //! modularity, 48 for the map equation); 16 bytes per node of the part while it holds sums as an owner. Cost: two scans
@@ -23,7 +25,7 @@ use super::propagate::Seen;
 use super::words::{Words, pairs_of_f64, put, put_bytes};
 use super::{Labeled, Message, Part, damaged};
 use outcore_cluster::base::bits::Bits;
-use outcore_cluster::base::hash::{Hash, SUB};
+use outcore_cluster::base::hash::{Hash, TURN};
 use outcore_cluster::base::logarithm::plogp;
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
@@ -77,7 +79,7 @@ pub struct Shift {
 impl Shift {
     /// Returns whether a node may move in this sweep: every node may in one of two sweeps, by chance.
     fn is_turn_of(&self, node: u32) -> bool {
-        let coin = Hash::new(self.seed ^ SUB).of(node.into(), (self.number / 2).into());
+        let coin = Hash::new(self.seed ^ TURN).of(node.into(), (self.number / 2).into());
         (coin as u32 ^ self.number) & 1 == 0
     }
 }

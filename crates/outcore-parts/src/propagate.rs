@@ -5,8 +5,9 @@
 //! effect in the next sweep. A part that receives new moves from a part before it sweeps again; it therefore saves its
 //! labels before the sweep, the messages received, and a checksum of each message sent.
 //!
-//! A sweep may also end after any round. Moves received after its last round then take effect in the next sweep, and the
-//! result depends on the bounds of the parts; it is no longer the engine's.
+//! A sweep may also end after any round (`is_exact` is false). Moves received after its last round then take effect in the
+//! next sweep, where nodes are active again whose label, or that of a neighbor in a part before, differs from the label of
+//! the round before: others have moved by that. The result depends on the bounds of the parts; it is no longer the engine's.
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
@@ -56,32 +57,39 @@ pub struct Rounds {
     moved_to: Vec<u32>,
     /// One bit per own node: whether it is active after the sweep.
     active_after: Vec<u32>,
+    /// Own nodes whose labels after the last round of the sweep differ from those after the round before, ascending.
+    revised: Vec<u32>,
     /// Checksums of the messages sent in this sweep, by recipient.
     sent: BTreeMap<u32, u64>,
     /// Messages received in this sweep, by sender.
     inbox: BTreeMap<u32, Vec<u8>>,
 }
 
-/// Content of a message: new labels of nodes, and the recipient's nodes that become active.
+/// Content of a message: new labels of nodes, the recipient's nodes that become active, and those that become active only
+/// after the last round of a sweep, since labels next to them differ from those of the round before.
 #[derive(Default)]
 struct Moves {
     nodes: Vec<u32>,
     labels: Vec<u32>,
     active: Vec<u32>,
+    again: Vec<u32>,
 }
 
 impl Moves {
-    fn to_bytes(&self) -> Vec<u8> {
+    /// Returns the message, and the checksum of what matters within a sweep.
+    fn to_bytes(&self) -> (Vec<u8>, u64) {
         let mut out = Vec::new();
         [&self.nodes, &self.labels, &self.active].iter().for_each(|words| put(words, &mut out));
-        out
+        let sum = xxh3_64(&out);
+        put(&self.again, &mut out);
+        (out, sum)
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut from = Words(bytes);
         let nodes = from.next()?;
         let labels = from.exactly(nodes.len())?;
-        Ok(Self { nodes, labels, active: from.next()? })
+        Ok(Self { nodes, labels, active: from.next()?, again: from.next()? })
     }
 }
 
@@ -130,6 +138,7 @@ impl Rounds {
             &self.moved,
             &self.moved_to,
             &self.active_after,
+            &self.revised,
         ];
         arrays.iter().for_each(|words| put(words, &mut out));
         let sent =
@@ -161,6 +170,7 @@ impl Rounds {
         let moved = from.next()?;
         let moved_to = from.exactly(moved.len())?;
         let active_after = from.exactly(count.div_ceil(32))?;
+        let revised = from.next()?;
         let sent = from.next()?;
         let sent = sent.as_chunks::<3>().0.iter();
         let sent = sent.map(|&[part, low, high]| (part, u64::from(low) | u64::from(high) << 32));
@@ -178,6 +188,7 @@ impl Rounds {
             moved,
             moved_to,
             active_after,
+            revised,
             sent,
             inbox,
         })
@@ -213,7 +224,8 @@ impl Rounds {
     }
 
     /// Performs one round of a sweep, with the messages that other parts have sent since the last round. The first
-    /// round of a sweep starts from the result of the sweep before; later rounds sweep again only if necessary.
+    /// round of a sweep starts from the result of the sweep before; later rounds sweep again only if necessary. `is_exact`
+    /// says that sweeps end only when no part sends anything to later ones.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -221,21 +233,21 @@ impl Rounds {
         &mut self,
         part: &Part,
         seed: u64,
-        sweep: u32,
+        (sweep, is_exact): (u32, bool),
         messages: Vec<Message>,
     ) -> Result<(Vec<Message>, RoundCounts)> {
         let received: BTreeSet<u32> = self.receive(messages).collect();
         let has_earlier = received.iter().any(|&from| (from as usize) < part.index);
         let is_first = sweep != self.sweep;
         if is_first {
-            self.commit(part, &received)?;
+            self.commit(part, if is_exact { None } else { Some(&received) })?;
             self.sweep = sweep;
         }
         let (mut messages, mut counts) = (Vec::new(), RoundCounts::default());
         if is_first || has_earlier {
             let (arcs, activated) = match part.graph.is_weighted() {
-                true => self.sweep::<f64>(part, seed)?,
-                false => self.sweep::<u32>(part, seed)?,
+                true => self.sweep::<f64>(part, seed, is_first)?,
+                false => self.sweep::<u32>(part, seed, is_first)?,
             };
             counts.arcs = arcs;
             (messages, counts.later) = self.send(part, &activated)?;
@@ -250,7 +262,7 @@ impl Rounds {
     /// `CorruptFile`.
     pub fn finish(mut self, part: &Part, messages: Vec<Message>) -> Result<Labeled> {
         self.receive(messages).for_each(drop);
-        self.commit(part, &BTreeSet::new())?;
+        self.commit(part, None)?;
         Labeled::new(part, self.labels, self.outside, self.around)
     }
 
@@ -264,22 +276,30 @@ impl Rounds {
         from.into_iter()
     }
 
-    /// Applies the moves of the sweep to the labels before the next one. Nodes become active by the moves of later parts
-    /// and by those that were only just received, after the last round of the sweep.
-    fn commit(&mut self, part: &Part, received: &BTreeSet<u32>) -> Result<()> {
+    /// Applies the moves of the sweep to the labels before the next one. Nodes become active by the moves of later parts,
+    /// and by those of the earlier parts in `late`, which were received after the last round of the sweep.
+    fn commit(&mut self, part: &Part, late: Option<&BTreeSet<u32>>) -> Result<()> {
         let first = part.nodes().start;
-        for (&node, &label) in self.moved.iter().zip(&self.moved_to) {
+        for (node, label) in self.moved.drain(..).zip(self.moved_to.drain(..)) {
             self.labels[(node - first) as usize] = label;
         }
         self.active = std::mem::take(&mut self.active_after);
+        let mut activate = |node: u32| {
+            let at = (node - first) as usize;
+            self.active[at / 32] |= 1 << (at % 32);
+        };
+        if late.is_some() {
+            self.revised.drain(..).for_each(&mut activate);
+        }
         let mut around = atomic(&self.around);
         let places = Places::new(&self.outside, part.node_count())?;
         for (from, bytes) in std::mem::take(&mut self.inbox) {
             let moves = Moves::from_bytes(&bytes)?;
             apply(&moves, &places, &around, part)?;
-            if from as usize > part.index || received.contains(&from) {
-                let own = moves.active.iter().map(|&node| (node - first) as usize);
-                own.for_each(|at| self.active[at / 32] |= 1 << (at % 32));
+            if from as usize > part.index {
+                moves.active.iter().copied().for_each(&mut activate);
+            } else if late.is_some_and(|late| late.contains(&from)) {
+                moves.active.iter().chain(&moves.again).copied().for_each(&mut activate);
             }
         }
         self.around = around.iter_mut().map(|label| *label.get_mut()).collect();
@@ -289,7 +309,7 @@ impl Rounds {
 
     /// Sweeps the part from the labels before the sweep and the moves received from parts before it. Returns the
     /// number of arcs visited and the nodes outside that became active.
-    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64) -> Result<(u64, Vec<u32>)> {
+    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64, is_first: bool) -> Result<(u64, Vec<u32>)> {
         let own_nodes = part.nodes();
         let first = own_nodes.start;
         let (own, around) = (atomic(&self.labels), atomic(&self.around));
@@ -324,8 +344,17 @@ impl Rounds {
                 Ok(())
             },
         )?;
+        let before =
+            std::mem::take(&mut self.moved).into_iter().zip(std::mem::take(&mut self.moved_to));
+        let before: BTreeMap<u32, u32> = before.collect();
         let new = own_nodes.zip(&own).zip(&self.labels);
         let new = new.map(|((node, label), &before)| (node, label.load(Relaxed), before));
+        let is_revised =
+            |&(node, label, start): &(u32, u32, u32)| label != *before.get(&node).unwrap_or(&start);
+        self.revised.clear();
+        if !is_first {
+            self.revised.extend(new.clone().filter(is_revised).map(|(node, ..)| node));
+        }
         (self.moved, self.moved_to) = new
             .filter(|(_, label, before)| label != before)
             .map(|(n, label, _)| (n, label))
@@ -362,12 +391,21 @@ impl Rounds {
         for &node in activated {
             moves.entry(part.owner(node) as u32).or_default().active.push(node);
         }
+        if !self.revised.is_empty() {
+            part.for_owners(
+                |node| self.revised.binary_search(&node).is_ok(),
+                |_, to, targets| {
+                    if to != part.index {
+                        moves.entry(to as u32).or_default().again.extend(targets);
+                    }
+                },
+            )?;
+        }
         // A part that received moves which no longer hold gets an empty message.
         self.sent.keys().for_each(|&to| _ = moves.entry(to).or_default());
         let (mut messages, mut later) = (Vec::new(), 0);
         for (to, moves) in moves {
-            let bytes = moves.to_bytes();
-            let sum = xxh3_64(&bytes);
+            let (bytes, sum) = moves.to_bytes();
             if self.sent.insert(to, sum) != Some(sum) {
                 later += u64::from(to as usize > part.index);
                 messages.push(Message { part: to, bytes });
@@ -383,7 +421,7 @@ fn apply(moves: &Moves, places: &Places, around: &[AtomicU32], part: &Part) -> R
     let count = part.node_count();
     let fits = moves.nodes.iter().all(|&node| node < count && places.contains(node))
         && moves.labels.iter().all(|&label| label < count)
-        && moves.active.iter().all(|node| own.contains(node));
+        && moves.active.iter().chain(&moves.again).all(|node| own.contains(node));
     if !fits {
         return Err(damaged("a message is about other nodes"));
     }

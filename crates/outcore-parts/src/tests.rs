@@ -3,6 +3,7 @@
 use super::*;
 use crate::oracle_levels::OracleLevels;
 use crate::oracle_levels::level;
+use outcore_cluster::base::hash::{Hash, TURN};
 use outcore_cluster::{ClusterOptions, Communities, GivenLabels, LevelSpec, Method, cluster_from};
 use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore_graph::{LoopWeight, Weight};
@@ -93,14 +94,32 @@ impl Divided {
     /// Sweeps until at most `enough` nodes move; returns the labels of each part, the number of nodes moved in each
     /// sweep, and the maximum number of rounds in a sweep.
     fn propagate(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
-        here(|| self.propagate_here(seed, enough, most))
+        self.propagate_in(seed, enough, most, usize::MAX)
     }
 
-    fn propagate_here(&self, seed: u64, enough: f64, most: u32) -> (Vec<Labeled>, Vec<u64>, usize) {
+    /// Like `propagate`, with at most so many rounds in a sweep.
+    fn propagate_in(
+        &self,
+        seed: u64,
+        enough: f64,
+        most: u32,
+        most_rounds: usize,
+    ) -> (Vec<Labeled>, Vec<u64>, usize) {
+        here(|| self.propagate_here(seed, enough, most, most_rounds))
+    }
+
+    fn propagate_here(
+        &self,
+        seed: u64,
+        enough: f64,
+        most: u32,
+        most_rounds: usize,
+    ) -> (Vec<Labeled>, Vec<u64>, usize) {
         let (mut states, sent): (Vec<Rounds>, Vec<_>) =
             self.parts.iter().map(|part| Rounds::begin(part, seed).unwrap()).unzip();
         let mut inboxes = self.deliver(sent);
         let (mut moves, mut max_rounds) = (Vec::new(), 0);
+        let is_exact = most_rounds == usize::MAX;
         for sweep in 1..=most {
             let mut rounds = 0;
             let moved = loop {
@@ -111,13 +130,14 @@ impl Divided {
                     let bytes = state.to_bytes();
                     *state = Rounds::from_bytes(&bytes, part).unwrap();
                     assert_eq!(state.to_bytes(), bytes);
-                    let (messages, counts) = state.round(part, seed, sweep, inbox).unwrap();
+                    let (messages, counts) =
+                        state.round(part, seed, (sweep, is_exact), inbox).unwrap();
                     sent.push(messages);
                     moved += counts.moved;
                     later += counts.later;
                 }
                 inboxes = self.deliver(sent);
-                if later == 0 {
+                if later == 0 || rounds == most_rounds {
                     break moved;
                 }
             };
@@ -265,7 +285,8 @@ impl Divided {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Every block moves as if alone from the labels before the sweep, as specified, wherever parts begin.
+    /// Every block moves as if alone from the labels before the sweep, as specified, wherever parts begin. A node moves in
+    /// one of two sweeps.
     #[test]
     fn blocks_move_in_parallel(
         edges in some_edges(),
@@ -299,7 +320,10 @@ proptest! {
                 oracle.sweeps = number as u32;
                 let of_block = block.first_node as usize..(block.first_node + block.node_count) as usize;
                 let mut active = vec![false; nodes as usize];
-                active[of_block.clone()].fill(true);
+                for node in of_block.clone() {
+                    let coin = Hash::new(seed ^ TURN).of(node as u64, (number as u64 + 1) / 2) % 2;
+                    active[node] = coin == (number as u64 + 1) % 2;
+                }
                 let mut moved = labels.clone();
                 oracle.sweep(&level, seed, &mut moved, None, &mut active);
                 next[of_block.clone()].copy_from_slice(&moved[of_block]);
@@ -386,6 +410,30 @@ proptest! {
         }
     }
 
+    /// Sweeps that end after two rounds go on until no node has a heavier label among its neighbors.
+    #[test]
+    fn sweeps_of_two_rounds_miss_no_node(
+        edges in some_edges(),
+        seed in 0..1000u64,
+        part_arcs in prop_oneof![Just(1u64), 10..60u64],
+    ) {
+        let edges = Edges { directed: false, ..edges };
+        let divided = Divided::new(&edges, part_arcs, 50);
+        let (labels, moves, rounds) = divided.propagate_in(seed, 0.0, 200, 2);
+        prop_assert!(rounds <= 2);
+        prop_assert_eq!(*moves.last().unwrap(), 0, "it converges");
+        let labels: Vec<u32> = labels.iter().flat_map(|labels| labels.own()).copied().collect();
+        let mut weights = vec![BTreeMap::<u32, f64>::new(); labels.len()];
+        for ((a, b), code) in edges.arcs().into_iter().filter(|((a, b), _)| a != b) {
+            *weights[a as usize].entry(labels[b as usize]).or_default() += Weight::from_code(code).value();
+        }
+        for (label, around) in labels.iter().zip(&weights) {
+            let own = around.get(label).copied().unwrap_or(0.0);
+            let heaviest = around.values().copied().fold(0.0, f64::max);
+            prop_assert!(own >= heaviest * (1.0 - 1e-6), "{own} of {heaviest}");
+        }
+    }
+
     #[test]
     fn parts_give_the_components(
         edges in some_edges(),
@@ -414,7 +462,7 @@ proptest! {
         prop_assert!(Rounds::from_bytes(&changed, part).is_err());
         for Message { bytes, .. } in messages {
             let short = vec![Message { part: 1, bytes: bytes[..at.index(bytes.len())].to_vec() }];
-            prop_assert!(rounds_of(part, seed).round(part, seed, 1, short).is_err());
+            prop_assert!(rounds_of(part, seed).round(part, seed, (1, true), short).is_err());
         }
     }
 }

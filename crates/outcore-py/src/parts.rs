@@ -263,11 +263,13 @@ impl PyPart {
         kept: &[u8],
         seed: u64,
         sweep: u32,
+        is_exact: bool,
         messages: Vec<(u32, PyBackedBytes)>,
     ) -> PyResult<(Bytes, Messages, (u64, u64, u64))> {
         self.run(py, |part| {
             let mut rounds = Rounds::from_bytes(kept, part)?;
-            let (messages, did) = rounds.round(part, seed, sweep, received(messages))?;
+            let (messages, did) =
+                rounds.round(part, seed, (sweep, is_exact), received(messages))?;
             Ok((Bytes(rounds.to_bytes()), sent(messages), (did.moved, did.arcs, did.later)))
         })
     }

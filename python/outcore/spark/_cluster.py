@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clustered", "cluster"]
 
-#: Methods that the engine finishes, and the maximum number of sweeps before, in each of which half of the nodes may move.
+#: Methods that the engine finishes, and the maximum number of sweeps before. Half of the nodes may move in a sweep.
 _BY_ENGINE = ("map-equation", "modularity")
 _FIRST_SWEEPS = 12
 #: A level of communities must have at most this share of the nodes and edges of the one below.

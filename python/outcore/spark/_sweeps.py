@@ -269,7 +269,7 @@ def _propagate(parts: Parts, number: int, *, seed: int, most: int | None) -> dic
     rounds = arcs = 0
 
     def step(part: _outcore.Part, kept: dict[str, bytes], messages: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        rounds, sent, report = part.round(kept["rounds"], seed, number, messages)
+        rounds, sent, report = part.round(kept["rounds"], seed, number, most is None, messages)
         return {"rounds": rounds}, sent, report
 
     while True:

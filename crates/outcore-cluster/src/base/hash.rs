@@ -10,6 +10,8 @@ pub const LEAD: u64 = 0x4c45_4144_4552_5331;
 pub const TIE: u64 = 0x5449_4542_5245_414b;
 /// Salt for the sub-round of a block in which a node is evaluated.
 pub const SUB: u64 = 0x5355_4252_4f55_4e44;
+/// Salt for the sweeps in which a node may move, where all blocks move in parallel.
+pub const TURN: u64 = 0x5455_524e_5455_524e;
 /// Salt for the order in which the blocks of a graph are swept.
 pub const ORDER: u64 = 0x424c_4f43_4b4f_5244;
 /// Salt for leaders when communities are refined.
