@@ -57,7 +57,8 @@ pub struct Rounds {
     moved_to: Vec<u32>,
     /// One bit per own node: whether it is active after the sweep.
     active_after: Vec<u32>,
-    /// Own nodes whose labels after the last round of the sweep differ from those after the round before, ascending.
+    /// Own nodes whose labels after the last round differ from those after the round before, or before the sweep, ascending:
+    /// other parts have not seen them. Unless sweeps are exact.
     revised: Vec<u32>,
     /// Checksums of the messages sent in this sweep, by recipient.
     sent: BTreeMap<u32, u64>,
@@ -244,10 +245,12 @@ impl Rounds {
             self.sweep = sweep;
         }
         let (mut messages, mut counts) = (Vec::new(), RoundCounts::default());
+        // Other parts have seen the labels of the round before.
+        self.revised.clear();
         if is_first || has_earlier {
             let (arcs, activated) = match part.graph.is_weighted() {
-                true => self.sweep::<f64>(part, seed, is_first)?,
-                false => self.sweep::<u32>(part, seed, is_first)?,
+                true => self.sweep::<f64>(part, seed, is_exact)?,
+                false => self.sweep::<u32>(part, seed, is_exact)?,
             };
             counts.arcs = arcs;
             (messages, counts.later) = self.send(part, &activated)?;
@@ -309,7 +312,7 @@ impl Rounds {
 
     /// Sweeps the part from the labels before the sweep and the moves received from parts before it. Returns the
     /// number of arcs visited and the nodes outside that became active.
-    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64, is_first: bool) -> Result<(u64, Vec<u32>)> {
+    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64, is_exact: bool) -> Result<(u64, Vec<u32>)> {
         let own_nodes = part.nodes();
         let first = own_nodes.start;
         let (own, around) = (atomic(&self.labels), atomic(&self.around));
@@ -351,8 +354,7 @@ impl Rounds {
         let new = new.map(|((node, label), &before)| (node, label.load(Relaxed), before));
         let is_revised =
             |&(node, label, start): &(u32, u32, u32)| label != *before.get(&node).unwrap_or(&start);
-        self.revised.clear();
-        if !is_first {
+        if !is_exact {
             self.revised.extend(new.clone().filter(is_revised).map(|(node, ..)| node));
         }
         (self.moved, self.moved_to) = new

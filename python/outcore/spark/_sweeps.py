@@ -37,8 +37,9 @@ _ROUNDS_UNWRITTEN = 24
 _FIRST_ENOUGH, _LAST_ENOUGH = 0.01, 0.0005
 #: Maximum number of the latter.
 _LAST_SWEEPS = 10
-#: Number of parts up to which sweeps of label propagation are exact by default, and rounds of a sweep otherwise.
-_EXACT_PARTS, _ROUNDS = 16, 2
+#: Number of parts up to which sweeps of label propagation are exact by default; share of moved nodes above which the
+#: next sweep has a single round.
+_EXACT_PARTS, _MANY_MOVE = 16, 0.1
 #: Labels of the nodes of a part, the known nodes outside of it, and the labels of those.
 _LABELS = ("own", "outside", "around")
 
@@ -190,8 +191,8 @@ class Sweeps:
     #: Name of the checkpoints.
     name: str
     begin: Callable[[Parts], None]
-    #: Runs the sweep of a number, and returns its facts.
-    sweep: Callable[[Parts, int], dict[str, Any]]
+    #: Runs the sweep of a number and returns its facts. The last argument: how many nodes the one before has moved.
+    sweep: Callable[[Parts, int, int | None], dict[str, Any]]
     max_sweeps: int
     #: The sequence ends when at most this many nodes move.
     enough: float
@@ -203,9 +204,10 @@ class Sweeps:
         saved_at = time.monotonic()
         while not history["converged"] and len(history["sweeps"]) < self.max_sweeps:
             number = len(history["sweeps"]) + 1
-            begun, before = time.monotonic(), parts.shuffle_bytes
-            swept = {"number": number, **self.sweep(parts, number)}
-            swept |= {"shuffle_bytes": parts.shuffle_bytes - before, "seconds": time.monotonic() - begun}
+            begun, sent = time.monotonic(), parts.shuffle_bytes
+            before = history["sweeps"][-1]["moved_count"] if history["sweeps"] else None
+            swept = {"number": number, **self.sweep(parts, number, before)}
+            swept |= {"shuffle_bytes": parts.shuffle_bytes - sent, "seconds": time.monotonic() - begun}
             history["sweeps"].append(swept)
             moved = swept["moved_count"]
             history["converged"] = moved == 0 or moved <= self.enough
@@ -247,7 +249,7 @@ def propagation(options: Mapping[str, Any], node_count: int, part_count: int) ->
     return Sweeps(
         name="sweeps",
         begin=partial(_first, seed=seed),
-        sweep=partial(_propagate, seed=seed, most=None if exact else _ROUNDS),
+        sweep=partial(_propagate, seed=seed, many=None if exact else _MANY_MOVE * node_count),
         max_sweeps=options["max_sweeps"],
         enough=options["tolerance"] * node_count,
         save_seconds=options["save_seconds"],
@@ -264,8 +266,12 @@ def propagated(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> L
     return part.finish(kept["rounds"], sent)
 
 
-def _propagate(parts: Parts, number: int, *, seed: int, most: int | None) -> dict[str, Any]:
-    """Run one sweep: rounds until no part has to sweep again, or at most this many."""
+def _propagate(parts: Parts, number: int, before: int | None, *, seed: int, many: float | None) -> dict[str, Any]:
+    """Run one sweep: rounds until no part has to sweep again if `many` is None, or else at most two.
+
+    While many nodes move, one round is enough: a second one would only repeat moves that do not last.
+    """
+    most = None if many is None else 1 if before is None or before > many else 2
     rounds = arcs = 0
 
     def step(part: _outcore.Part, kept: dict[str, bytes], messages: Messages) -> tuple[dict[str, bytes], Messages, Any]:
@@ -341,7 +347,7 @@ def _moves(
     return Sweeps(name, begin, sweep, max_sweeps, enough, options["save_seconds"])
 
 
-def _move(parts: Parts, number: int, *, seed: int, resolution: float | None) -> dict[str, Any]:
+def _move(parts: Parts, number: int, _: int | None, *, seed: int, resolution: float | None) -> dict[str, Any]:
     """Run one sweep of local moving, in three rounds; see `moving` of `outcore-parts`."""
 
     def tally(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
