@@ -19,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 START_SECONDS = 60
 END_SECONDS = 20
@@ -127,6 +127,8 @@ class StandaloneCluster:
         Number of workers, each with one executor per driver.
     cores
         Number of tasks that a worker runs in parallel.
+    environments
+        Further environment variables of each worker.
     memory
         Memory of a worker for its executors, in the notation of Spark. The `spark.executor.memory` of a driver must
         fit.
@@ -139,8 +141,15 @@ class StandaloneCluster:
         Folder of the logs and of the workers' files while the cluster runs.
     """
 
-    def __init__(self, workers: int = 2, cores: int = 1, memory: str = "1g") -> None:
+    def __init__(
+        self,
+        workers: int = 2,
+        cores: int = 1,
+        memory: str = "1g",
+        environments: Sequence[Mapping[str, str]] = (),
+    ) -> None:
         self._workers_wanted, self._cores, self._memory = workers, cores, memory
+        self._environments = [*environments, *[{}] * (workers - len(environments))]
         self._processes: list[Process] = []
         self._workers: list[Process] = []
         self.url = ""
@@ -169,16 +178,18 @@ class StandaloneCluster:
             size = ["--cores", str(self._cores), "--memory", self._memory]
             own = ["--work-dir", str(self.folder / f"worker-{number}")]
             argv = ["org.apache.spark.deploy.worker.Worker", *here, *size, *own, self.url]
-            self._workers.append(self._daemon(f"worker {number}", argv))
+            self._workers.append(self._daemon(f"worker {number}", argv, self._environments[number]))
         for worker in self._workers:
             worker.wait_for(WORKER_REGISTERED)
 
-    def _daemon(self, name: str, arguments: list[str]) -> Process:
+    def _daemon(self, name: str, arguments: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> Process:
         # The script replaces itself by the JVM.
         argv = [str(Path(environment()["SPARK_HOME"]) / "bin" / "spark-class"), *arguments]
-        return self._process(name, argv, output=None)
+        return self._process(name, argv, None, variables)
 
-    def _process(self, name: str, argv: list[str], output: int | None) -> Process:
+    def _process(
+        self, name: str, argv: list[str], output: int | None, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> Process:
         log = self.folder / f"{name.replace(' ', '-')}.log"
         local = self.folder / "local"
         local.mkdir(exist_ok=True)
@@ -189,7 +200,7 @@ class StandaloneCluster:
                 stdout=file if output is None else output,
                 stderr=file,
                 cwd=self.folder,
-                env=environment() | {"SPARK_LOCAL_DIRS": str(local)},
+                env=environment() | {"SPARK_LOCAL_DIRS": str(local)} | dict(variables),
                 text=True,
                 start_new_session=True,
             )

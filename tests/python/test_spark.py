@@ -98,6 +98,45 @@ def assert_same(found: outcore.spark.Clustered, expected: outcore.Communities) -
 
 
 @pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("football", {"method": "label-propagation"}),
+        ("yeast", {"method": "map-equation"}),
+        ("planted", {"method": "modularity", "resolution": 1.5, "seed": 3}),
+        ("planted", {"method": "cpm", "resolution": 0.05}),
+        ("planted", {"method": "map-equation", "directed": True}),
+        ("hub", {"method": "components", "self_loops": "keep"}),
+        ("path", {"method": "modularity", "min_weight": 0.5, "duplicates": "max"}),
+    ],
+)
+def test_one_task_gives_the_result_of_the_engine(spark: SparkSession, name: str, options: dict[str, Any]) -> None:
+    rows = GENERATED[name]()
+    weight = "weight" if len(rows[0]) == 3 else None
+    found = outcore.spark.cluster(frame_of(spark, rows), weight=weight, **options)
+    expected = engine(rows, **options)
+    nodes = expected.to_arrow()
+    assert table_of(found.communities) == list(
+        zip(nodes["node"].to_pylist(), nodes["community"].to_pylist(), strict=True)
+    )
+    for fact in ("community_count", "singleton_count", "largest_size", "modularity"):
+        assert found.report["communities"][fact] == expected.report["communities"][fact], fact
+    assert found.report["graph"]["part_count"] == 1
+    assert found.report["warnings"] == expected.report["warnings"]
+
+
+def test_rows_of_many_tasks_reach_the_engine_in_order(spark: SparkSession) -> None:
+    rows = planted(500, 5000, seed=6)
+    columns = dict(zip(("source", "target", "weight"), zip(*rows, strict=True), strict=True))
+    frame = spark.createDataFrame(pa.table(columns)).repartition(7)
+    found = outcore.spark.cluster(frame, weight="weight")
+    again = [(row["source"], row["target"], row["weight"]) for row in frame.collect()]
+    nodes = engine(again, method="map-equation").to_arrow()
+    assert table_of(found.communities) == list(
+        zip(nodes["node"].to_pylist(), nodes["community"].to_pylist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "parts"),
     [
         ("karate", 1),
@@ -192,11 +231,37 @@ def test_the_engine_finishes_what_spark_begins(spark: SparkSession, name: str, m
         assert mine["code_length"] <= 1.01 * reference["code_length"]
 
 
+def test_communities_of_communities_are_found_on_spark(spark: SparkSession) -> None:
+    """Levels on Spark until a task takes the rest give the quality of the engine."""
+    rows = planted(900, 6000, seed=4)
+    options: dict[str, Any] = {"weight": "weight", "parts": 3, "method": "modularity", "max_sweeps": 2}
+    found = outcore.spark.cluster(frame_of(spark, rows), task_rows=1000, **options)
+    levels = found.report["communities"]["levels"]
+    assert len(levels) > 1
+    assert levels[-1]["edge_count"] <= 1000
+    assert [level["edge_count"] for level in levels] == sorted((level["edge_count"] for level in levels), reverse=True)
+    assert {sweep["level"] for sweep in found.report["sweeps"]} == set(range(len(levels)))
+    expected = engine(rows, method="modularity").report["communities"]["modularity"]
+    assert found.report["communities"]["modularity"] >= 0.98 * expected
+
+
+def test_sweeps_of_two_rounds_are_as_good(spark: SparkSession) -> None:
+    rows = GENERATED["planted"]()
+    found = outcore.spark.cluster(
+        frame_of(spark, rows), weight="weight", method="label-propagation", parts=5, exact=False
+    )
+    rounds = [sweep["rounds"] for sweep in found.report["sweeps"]]
+    assert rounds[0] == 1
+    assert max(rounds) == 2, rounds
+    expected = engine(rows, method="label-propagation").report["communities"]["modularity"]
+    assert found.report["communities"]["modularity"] >= 0.98 * expected
+
+
 def test_moves_are_independent_of_parts_and_failures(spark: SparkSession) -> None:
     frame = frame_of(spark, planted(900, 6000, seed=4))
-    whole = outcore.spark.cluster(frame, method="modularity", parts=1)
+    whole = outcore.spark.cluster(frame, method="modularity", max_sweeps=4, parts=1)
     stages = [sweep["stage"] for sweep in whole.report["sweeps"]]
-    job = {"method": "modularity", "parts": 4, "work_dir": "work", "save_every": 0.0}
+    job = {"method": "modularity", "max_sweeps": 4, "parts": 4, "work_dir": "work", "save_every": 0.0}
 
     def until(sweep: int) -> None:
         """Stop after this sweep, the last of its stage."""
@@ -301,7 +366,12 @@ def test_bad_edges_are_refused(spark: SparkSession, rows: Rows, options: dict[st
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "cpm"}, "modularity"),
+        ({"method": "cpm"}, "`cpm` needs `resolution`|needs `resolution`"),
+        ({"method": "cpm", "resolution": 0.1, "parts": 2}, 'method="cpm"` is not available for a divided graph'),
+        (
+            {"directed": True, "task_rows": 0},
+            "`directed` is for at most 0 edges, which one task takes, and there are 1",
+        ),
         ({"method": "louvain"}, 'Louvain optimizes modularity: `method="modularity"`'),
         ({"resolution": 2.0}, "resolution"),
         ({"max_sweeps": 0}, "max_sweeps"),
@@ -324,7 +394,7 @@ def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
     frame = frame_of(spark, text("karate.tsv"))
     first = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     names = sorted(path.name for path in Path("work").iterdir() if not path.name.startswith("."))
-    assert names == ["bounds.json", "input.json", "job.json", "report.json", "result"]
+    assert names == ["input.json", "job.json", "report.json", "result"]
     again = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     assert table_of(again.communities) == table_of(first.communities)
     assert again.report.to_dict() == first.report.to_dict()
@@ -368,6 +438,8 @@ def test_progress_is_reported(spark: SparkSession) -> None:
     events: list[outcore.Progress] = []
     frame = frame_of(spark, text("karate.tsv"))
     outcore.spark.cluster(frame, method="label-propagation", progress=events.append)
+    assert [progress.stage for progress in events if progress.is_done] == ["check", "engine"]
+    outcore.spark.cluster(frame, method="label-propagation", parts=2, progress=events.append)
     assert {progress.stage for progress in events} >= {"number", "sort", "cluster", "write"}
     assert any("nodes changed" in progress.detail for progress in events)
 
@@ -432,6 +504,57 @@ def test_a_lost_worker_does_not_change_the_result(
     assert "Lost executor" in job.log.read_text()
     assert report["communities"]["resumed_sweep_count"] == 0
     assert_output(tmp_path / "out", edges)
+
+
+def test_every_worker_needs_the_package(driver: Path, edge_file: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    (hidden / "outcore").mkdir(parents=True)
+    (hidden / "outcore" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'outcore'\")")
+    with StandaloneCluster(environments=[{}, {"PYTHONPATH": str(hidden)}]) as cluster:
+        script = driver.read_text().replace("found = ", "import time; time.sleep(8); found = ", 1)
+        job = cluster.driver(script, edge_file, tmp_path / "work", tmp_path / "out")
+        assert job.process.wait(120) != 0
+        assert "UsageError: the Python of the workers has outcore none, not " in job.log.read_text()
+        assert "install it on all workers" in job.log.read_text()
+
+
+#: Script of a job on a server of Spark Connect, which it starts on this machine.
+CONNECT = """
+    import sys
+    from pyspark.sql import SparkSession
+    import outcore, outcore.spark
+
+    edges, work_dir, output = sys.argv[1:]
+    builder = SparkSession.builder.remote("local[2]").config("spark.connect.grpc.binding.address", "127.0.0.1")
+    spark = builder.config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    frame = spark.read.schema("source string, target string, weight double").csv(edges, sep="\t").coalesce(1)
+    job = {"weight": "weight", "method": "label-propagation", "tolerance": 0.0, "work_dir": work_dir}
+    found = outcore.spark.cluster(frame, **job)
+    found.write(output)
+    # The same call returns the result that it finds.
+    assert outcore.spark.cluster(frame, **job).report.to_dict() == found.report.to_dict()
+    for other in ({"seed": 1}, {"restart": True}, {"parts": 2, "work_dir": None}):
+        try:
+            outcore.spark.cluster(frame, **{**job, **other})
+            raise SystemExit(f"{other} is not refused")
+        except outcore.UsageError as error:
+            print(error.message, flush=True)
+    spark.stop()
+"""
+
+
+def test_spark_connect_gives_the_same_bytes(edge_file: Path, edges: list[Edge], tmp_path: Path) -> None:
+    places = [edge_file, tmp_path / "work", tmp_path / "out"]
+    command = [sys.executable, "-c", textwrap.dedent(CONNECT), *map(str, places)]
+    done = subprocess.run(
+        command, env=environment(), text=True, capture_output=True, timeout=300, check=False, start_new_session=True
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert_output(tmp_path / "out", edges)
+    refused = done.stdout.splitlines()
+    assert "differs in seed" in refused[0]
+    assert "cannot start over" in refused[1]
+    assert "Spark Connect" in refused[2]
 
 
 def test_a_restarted_driver_resumes(
