@@ -315,14 +315,15 @@ proptest! {
         let resolution = if let Aim::Modularity(resolution) = aim { resolution } else { 1.0 };
         for (number, found) in found.iter().enumerate() {
             let mut next = labels.clone();
+            let sweep = number as u64 + 1;
             for block in divided.whole.blocks() {
                 let mut oracle = OracleLevels::new((method, resolution), 1, seed);
                 oracle.sweeps = number as u32;
                 let of_block = block.first_node as usize..(block.first_node + block.node_count) as usize;
                 let mut active = vec![false; nodes as usize];
                 for node in of_block.clone() {
-                    let coin = Hash::new(seed ^ TURN).of(node as u64, (number as u64 + 1) / 2) % 2;
-                    active[node] = coin == (number as u64 + 1) % 2;
+                    let coin = Hash::new(seed ^ TURN).of(node as u64, sweep / 2) % 2;
+                    active[node] = coin == sweep % 2;
                 }
                 let mut moved = labels.clone();
                 oracle.sweep(&level, seed, &mut moved, None, &mut active);

@@ -18,6 +18,7 @@ from outcore._report import Report
 from outcore.errors import Options, OutcoreWarning, Text, as_arguments, option, with_keywords
 from outcore.spark._session import (
     check_workers,
+    described,
     directory_of,
     has_context,
     place_of,
@@ -253,7 +254,8 @@ class _Job:
     def _stage(self, name: str, make: Callable[[], Any]) -> Any:
         begun = time.monotonic()
         self._notify(name, "", False)
-        made = make()
+        with described(self.work.spark, f"outcore: {name}"):
+            made = make()
         self._seconds.append({"name": name, "seconds": time.monotonic() - begun})
         self._notify(name, "", True)
         return made
@@ -308,9 +310,7 @@ class _Job:
         from outcore.spark import _index
 
         if not has_context(self.work.spark):
-            message = (
-                f"there are more than {self.options['task_rows']:,} edges, and Spark Connect has no resilient datasets"
-            )
+            message = "a divided graph needs resilient datasets, which Spark Connect does not have"
             hint = (
                 "use a session of the cluster itself: `SparkSession.builder.master(...)`; or a larger ",
                 option("task-rows"),
@@ -352,10 +352,8 @@ class _Job:
         further: dict[str, Any] = {}
         labels: Any = _sweeps.alike
         if options["method"] == "label-propagation":
-            history, labels = (
-                self._sweep(parts, _sweeps.propagation(options, node_count, parts.count)),
-                _sweeps.propagated,
-            )
+            history = self._sweep(parts, _sweeps.propagation(options, node_count, parts.count))
+            labels = _sweeps.propagated
         elif options["method"] in _BY_ENGINE:
             history, further = self._move(parts, node_count)
             labels = _sweeps.moved
@@ -467,6 +465,10 @@ class _Job:
 
     def _report(self, parts: Any, node_count: int, history: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         rows, arcs = self.work.facts("input"), self.work.facts("bounds")
+        texts = warnings_of(self.options["method"], found["largest_size"] / node_count)
+        left = found["levels"][-1]["edge_count"] if "levels" in found else 0
+        if left > self.options["task_rows"]:
+            texts.append((f"one task had to take {left:,} edges between communities, more than ", option("task-rows")))
         return {
             "input": rows,
             "graph": {
@@ -485,9 +487,7 @@ class _Job:
                 "converged": history["converged"],
             },
             "sweeps": history["sweeps"],
-            "warnings": [
-                as_arguments(text) for text in warnings_of(self.options["method"], found["largest_size"] / node_count)
-            ],
+            "warnings": [as_arguments(text) for text in texts],
         }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from outcore.errors import Text, _made, option
@@ -59,6 +61,19 @@ def _is_here(spark: SparkSession) -> bool:
     host = "localhost" if has_context(spark) else spark.client.host
     master = spark.conf.get("spark.master", None) or ""
     return master.startswith("local") and host in ("localhost", "127.0.0.1", "::1")
+
+
+@contextlib.contextmanager
+def described(spark: SparkSession, text: str) -> Iterator[None]:
+    """Show a text beside the jobs of Spark."""
+    if not has_context(spark):
+        yield
+        return
+    spark.sparkContext.setJobDescription(text)
+    try:
+        yield
+    finally:
+        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
 
 
 def cores_of(spark: SparkSession) -> int:

@@ -1,6 +1,8 @@
 //! Advice on when to move to a Spark cluster: compares the plan for one machine with a model of `outcore.spark`.
 //!
-//! The model, with rough figures measured on two cores of a virtual machine (`evals/spark`):
+//! Up to 100 million rows go to the engine in one task: 10 s, 2 core microseconds per row, and the time of the engine here;
+//! the task needs the memory of the engine, and 150 MiB. The model of a divided graph, with rough figures measured on two
+//! cores of a virtual machine (`evals/spark`):
 //!
 //! - *start*: 20 s, independent of size;
 //! - *prepare*: 8 core microseconds per row for numbering, joining, sorting and packing;
@@ -19,6 +21,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes, format_seconds};
 
+/// Largest number of rows that one task takes by default.
+const TASK_ROWS: u64 = 100_000_000;
+const TASK_START_SECONDS: f64 = 10.0;
+const TASK_ROW_SECONDS: f64 = 2e-6;
+/// Memory of Python in the task of the engine.
+const ENGINE_TASK_BYTES: u64 = 150 * MIB;
 const START_SECONDS: f64 = 20.0;
 const ROUND_SECONDS: f64 = 0.3;
 const WAVE_SECONDS: f64 = 0.1;
@@ -108,6 +116,30 @@ impl SparkPlan {
             let message = "a cluster needs workers with cores and memory";
             return Err(Error::new(ErrorKind::Usage, message).hint("use numbers above 0"));
         }
+        let found = match here.edge_count <= TASK_ROWS {
+            true => Self::one_task(here),
+            false => Self::divided(here, cluster),
+        };
+        Ok(found.advised(here, cluster))
+    }
+
+    /// Models the engine in one task.
+    fn one_task(here: &Here) -> Self {
+        let rows = here.edge_count as f64 * TASK_ROW_SECONDS;
+        let task_bytes = here.memory_bytes[0].saturating_add(ENGINE_TASK_BYTES);
+        Self {
+            local_seconds: here.seconds,
+            spark_seconds: TASK_START_SECONDS + rows + here.seconds,
+            part_count: 1,
+            task_bytes,
+            worker_bytes: task_bytes,
+            moves: false,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Models a graph in parts.
+    fn divided(here: &Here, cluster: &Cluster) -> Self {
         let cores = cluster.workers.saturating_mul(cluster.cores);
         let edges = match here.distinct_edge_count {
             0 => here.edge_count,
@@ -123,24 +155,28 @@ impl SparkPlan {
         let of_part = (13 * u128::from(arcs) + 12 * u128::from(nodes)) / u128::from(part_count);
         let of_graph = 31 * u128::from(nodes) / 100;
         let task_bytes = TASK_BYTES.saturating_add((of_part + of_graph) as u64);
-        let worker_bytes = task_bytes.saturating_mul(cluster.cores);
-        let mut reasons = reasons(here, spark_seconds);
-        let fits = worker_bytes <= cluster.memory_bytes;
-        let moves = fits && !reasons.is_empty();
-        if !fits {
-            let (needed, has) = (format_bytes(worker_bytes), format_bytes(cluster.memory_bytes));
-            reasons = vec![format!("a worker has {has}, but its tasks need {needed}")];
-        }
-        let local_seconds = here.seconds;
-        Ok(Self {
-            local_seconds,
+        Self {
+            local_seconds: here.seconds,
             spark_seconds,
             part_count,
             task_bytes,
-            worker_bytes,
-            moves,
-            reasons,
-        })
+            worker_bytes: task_bytes.saturating_mul(cluster.cores),
+            moves: false,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Adds whether to move, and why.
+    fn advised(mut self, here: &Here, cluster: &Cluster) -> Self {
+        self.reasons = reasons(here, self.spark_seconds);
+        let fits = self.worker_bytes <= cluster.memory_bytes;
+        self.moves = fits && !self.reasons.is_empty();
+        if !fits {
+            let (needed, has) =
+                (format_bytes(self.worker_bytes), format_bytes(cluster.memory_bytes));
+            self.reasons = vec![format!("a worker has {has}, but its tasks need {needed}")];
+        }
+        self
     }
 }
 
@@ -194,6 +230,15 @@ mod tests {
         assert_eq!(cramped.reasons, ["this job needs 8.00 GiB of memory here, but has 4.00 GiB"]);
         let full = Here { disk_bytes: (4 * GIB, Some(GIB)), ..here(1_000_000) };
         assert!(SparkPlan::new(&full, &cluster).unwrap().moves);
+    }
+
+    #[test]
+    fn one_task_takes_what_the_engine_takes_here() {
+        let cluster = Cluster { workers: 8, cores: 8, memory_bytes: 64 * GIB };
+        let most = SparkPlan::new(&here(TASK_ROWS), &cluster).unwrap();
+        assert_eq!((most.part_count, most.task_bytes), (1, GIB + ENGINE_TASK_BYTES));
+        assert!(most.spark_seconds > most.local_seconds);
+        assert!(SparkPlan::new(&here(TASK_ROWS + 1), &cluster).unwrap().part_count > 1);
     }
 
     #[test]
