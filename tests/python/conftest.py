@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +20,12 @@ Edge = tuple[str, str, float]
 
 
 @pytest.fixture(autouse=True)
-def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in an empty directory of its own."""
+def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run each test in an empty directory of its own, without drawings of other tests."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    if drawings := sys.modules.get("matplotlib.pyplot"):
+        drawings.close("all")
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ ELSEWHERE = {
         "member-weights",
         "engine",
         "master",
+        "task-rows",
         "parts",
         "spark-conf",
         "quiet",
