@@ -385,6 +385,16 @@ def test_invalid_options_are_refused(spark: SparkSession, options: dict[str, Any
         outcore.spark.cluster(frame_of(spark, [("a", "b")]), **options)
 
 
+@pytest.mark.parametrize(
+    ("size", "mebibytes"),
+    [("512", 512), ("512m", 512), ("2G", 2048), ("2gb", 2048), ("1073741824b", 1024), ("4096k", 4), ("1t", 1 << 20)],
+)
+def test_sizes_of_spark_have_its_units(size: str, mebibytes: int) -> None:
+    from outcore.spark._session import _mebibytes
+
+    assert _mebibytes(size) == mebibytes
+
+
 def test_objects_other_than_tables_are_refused() -> None:
     with pytest.raises(outcore.UsageError, match=r"outcore\.cluster"):
         outcore.spark.cluster([("a", "b")])  # type: ignore[arg-type]

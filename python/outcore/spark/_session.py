@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Memory of a task beside the engine's, and the least that the engine gets by default.
 _PYTHON_MIB, _LEAST_MIB = 150, 256
+#: Size with a unit, and the units as powers of two.
+_SIZE = re.compile(r"(\d+)(b|[kmgtp]?)b?")
+_SHIFTS = {"": 20, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
 
 
 def usage(message: Text, hint: Text) -> BaseException:
@@ -135,12 +139,11 @@ def task_memory(spark: SparkSession) -> str | int:
 
 
 def _mebibytes(value: str) -> int:
-    """Return a size of Spark, in MiB unless it has another unit."""
-    number = value.strip().lower().removesuffix("b").removesuffix("i")
-    shifts = {"k": -10, "m": 0, "g": 10, "t": 20}
-    shift = shifts.get(number[-1:])
-    count = int(number if shift is None else number[:-1])
-    return count << shift if shift and shift > 0 else count >> -(shift or 0)
+    """Return a size of Spark, which is in MiB unless it has a unit."""
+    found = _SIZE.fullmatch(value.strip().lower())
+    if found is None:
+        raise usage(f"`{value}` is not a size of Spark", "write it as `2g` or `512m`")
+    return int(found[1]) << _SHIFTS[found[2]] >> 20
 
 
 def task_threads(spark: SparkSession) -> int | None:
