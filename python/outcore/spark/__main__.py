@@ -304,7 +304,8 @@ class _Terminal:
             for text in found.report["warnings"]:
                 self.say(f"{self._bold('warning', 33)}: {text}")
             seconds = _seconds(time.monotonic() - self._begun)
-            self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} communities")
+            what = "community" if communities == 1 else "communities"
+            self.say(f"done in {seconds} · {nodes:,} nodes in {communities:,} {what}")
 
     def error(self, error: Error) -> None:
         """Print an error with its place and hints."""
