@@ -120,7 +120,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         state: LevelState<O>,
     ) -> Result<LevelState<O>> {
-        if self.job.size_class() == SizeClass::Large || self.given.is_some() {
+        if self.job.size_class() == SizeClass::Large {
             return Ok(state);
         }
         // Most results have no such communities, which their sizes tell without a scan.

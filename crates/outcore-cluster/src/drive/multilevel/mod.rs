@@ -230,12 +230,15 @@ pub(crate) fn find<O: Sums>(
     let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
     first.divisions = job.options.stability.then_some(divisions);
     first.waiting = others.to_vec();
-    let state = match saved {
+    let is_fresh = given.initial.is_empty();
+    let mut state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
-        None if !given.initial.is_empty() => first.begin_from(&mut level, given)?,
-        None => first.begin(&mut level)?,
+        None if is_fresh => first.begin(&mut level)?,
+        None => first.begin_from(&mut level, given)?,
     };
-    let state = first.without_fragments(&mut level, state)?;
+    if is_fresh {
+        state = first.without_fragments(&mut level, state)?;
+    }
     let labels = first.at_least_given(&mut level, state.labels)?;
     let labels = first.divided_otherwise(&mut level, labels)?;
     level.source.release();
