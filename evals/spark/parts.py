@@ -44,7 +44,7 @@ NMI_BAR, OBJECTIVE_BAR, SHARE_BAR, LOOKS_BAR, ROUNDS_BAR = -0.002, 1.005, 0.1, 8
 
 
 class Divided:
-    """Parts of a graph in this process, with the interface of `outcore.spark._sweeps.Parts` that sweeps use."""
+    """Parts of a graph in this process, with the interface of `outcore.spark._parts.Parts` that sweeps use."""
 
     def __init__(self, edges: Edges, nodes: int, parts: int, method: str, *, keep_loops: bool = False) -> None:
         source, target, weight = edges
@@ -88,6 +88,10 @@ class Divided:
                 sent[to].append((at, data))
         self.messages = sent
         return reports
+
+    @staticmethod
+    def checkpoint() -> None:
+        """Save nothing."""
 
     def number(self, numbers: Array) -> None:
         """Let parts keep the numbers of their nodes."""
@@ -134,8 +138,12 @@ class Unsaved:
     """Work directory without stages."""
 
     @staticmethod
-    def newest(_: str) -> None:
+    def facts(_: str) -> None:
         return None
+
+    @staticmethod
+    def save_facts(_: str, facts: Any) -> Any:
+        return facts
 
 
 def by_engine(edges: Edges, nodes: int, method: str) -> Array:
@@ -154,7 +162,6 @@ def communities(found: outcore.Communities, of_nodes: Array) -> Array:
 def moved(edges: Edges, nodes: int, method: str, levels: int, level: int = 0) -> tuple[Array, int]:
     """Return the community of each node, and the number of edges that go to the engine."""
     options = {"method": method, "seed": 0, "resolution": None, "max_sweeps": _cluster._FIRST_SWEEPS}
-    options |= {"save_seconds": float("inf")}
     parts = Divided(edges, nodes, PARTS, method, keep_loops=level > 0)
     first = _sweeps.first_moves(options, nodes, seeded=level == 0)
     first.run(parts, lambda _: None)  # type: ignore[arg-type]
@@ -216,7 +223,7 @@ def rounds(result: results.Result, scale: str) -> None:
     parts = Divided((source, target, np.ones(len(source))), len(names), MANY_PARTS, "label-propagation")
     for exact in (False, True):
         parts.clear()
-        options = {"seed": 0, "exact": exact, "max_sweeps": 30, "tolerance": 0.001, "save_seconds": float("inf")}
+        options = {"seed": 0, "exact": exact, "max_sweeps": 30, "tolerance": 0.001}
         history = _sweeps.propagation(options, len(names), parts.count).run(parts, lambda _: None)  # type: ignore[arg-type]
         looks = sum(sweep["visited_arc_count"] for sweep in history["sweeps"]) / (2 * len(source))
         counts = [sweep["rounds"] for sweep in history["sweeps"]]

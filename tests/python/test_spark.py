@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import outcore
@@ -21,6 +22,8 @@ import outcore.spark
 import pyarrow as pa
 import pytest
 from conftest import GRAPHS, Edge, planted
+from outcore.spark import _pieces, _sweeps
+from outcore.spark._work import Work
 from pyspark.sql import DataFrame, SparkSession
 from spark_cluster import StandaloneCluster, environment, wait_until
 
@@ -147,11 +150,7 @@ def test_rows_of_many_tasks_reach_the_engine_in_order(spark: SparkSession) -> No
         pytest.param("path", 3, marks=long),
     ],
 )
-def test_labels_are_those_of_the_engine(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, parts: int
-) -> None:
-    # Even a small graph is then written in the middle of a sweep.
-    monkeypatch.setattr("outcore.spark._sweeps._ROUNDS_UNWRITTEN", 5)
+def test_labels_are_those_of_the_engine(spark: SparkSession, name: str, parts: int) -> None:
     rows = GENERATED[name]()
     options: dict[str, Any] = {"method": "label-propagation", "seed": parts}
     weight = "weight" if len(rows[0]) == 3 else None
@@ -160,6 +159,38 @@ def test_labels_are_those_of_the_engine(
     # A block has at least 256 nodes.
     graph = found.report["graph"]
     assert graph["part_count"] >= min(parts, 3)
+
+
+def test_pieces_are_joined_by_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, own_directory: Path) -> None:
+    """More links than a task takes give the smallest piece of each, as one task does."""
+    random = Random(7)
+    links = [(node + 1, node) for node in range(150)]
+    links += [tuple(sorted(random.sample(range(200, 900), 2), reverse=True)) for _ in range(500)]
+    expected = list(range(900))
+    for _ in links:
+        for piece, other in links:
+            expected[piece] = expected[other] = min(expected[piece], expected[other])
+    monkeypatch.setattr(_pieces, "_LINKS", 100)
+    work = Work(spark, str(own_directory))
+    table = spark.createDataFrame(links, "piece long, other long")
+    found = _pieces.joined_by_rounds(work, table, len(links)).collect()
+    assert len(list(own_directory.glob("mates-*"))) > 1
+    assert sorted(map(tuple, found)) == [(at, root) for at, root in enumerate(expected) if root < at]
+
+
+def test_components_are_those_of_the_engine_by_rounds(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_rounds, counts = _pieces.joined_by_rounds, []
+
+    def joined(work: Work, links: DataFrame, count: int) -> DataFrame:
+        counts.append(count)
+        return by_rounds(work, links, count)
+
+    monkeypatch.setattr(_pieces, "joined_by_rounds", joined)
+    monkeypatch.setattr(_pieces, "_LINKS", 30)
+    rows = GENERATED["hub"]()
+    found = outcore.spark.cluster(frame_of(spark, rows), weight="weight", method="components", parts=3)
+    assert_same(found, engine(rows, method="components"))
+    assert counts
 
 
 @pytest.mark.parametrize("name", ["hub", pytest.param("path", marks=long)])
@@ -257,31 +288,49 @@ def test_sweeps_of_two_rounds_are_as_good(spark: SparkSession) -> None:
     assert found.report["communities"]["modularity"] >= 0.98 * expected
 
 
-def test_moves_are_independent_of_parts_and_failures(spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    ("method", "task_rows"),
+    [
+        ("map-equation", 100_000),
+        pytest.param("modularity", 1000, marks=long),
+        pytest.param("label-propagation", 100_000, marks=long),
+    ],
+)
+def test_a_job_that_fails_at_many_moments_repeats_no_stage(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, method: Any, task_rows: int
+) -> None:
+    """The result is also independent of the number of parts."""
+    write, left = Work.write, 10_000
+    complete: list[str] = []
+
+    def fail(work: Work, name: str, table: DataFrame) -> DataFrame:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise RuntimeError("lost")
+        done = write(work, name, table)
+        complete.append(f"{work.directory}/{name}")
+        return done
+
+    monkeypatch.setattr(_sweeps, "_LAST_SWEEPS", 1)
+    monkeypatch.setattr(Work, "write", fail)
     frame = frame_of(spark, planted(900, 6000, seed=4))
-    whole = outcore.spark.cluster(frame, method="modularity", max_sweeps=4, parts=1)
-    stages = [sweep["stage"] for sweep in whole.report["sweeps"]]
-    job = {"method": "modularity", "max_sweeps": 4, "parts": 4, "work_dir": "work", "save_every": 0.0}
-
-    def until(sweep: int) -> None:
-        """Stop after this sweep, the last of its stage."""
-        done = 0
-
-        def notify(event: outcore.Progress) -> None:
-            nonlocal done
-            done += event.detail.startswith("sweep")
-            if event.is_done and done == sweep:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            outcore.spark.cluster(frame, **job, progress=notify)
-
-    first = stages.count("groups")
-    until(first)
-    until(stages.count("communities"))
-    found = outcore.spark.cluster(frame, **job)
-    assert found.report["communities"]["resumed_sweep_count"] == len(stages)
-    assert [sweep["stage"] for sweep in found.report["sweeps"]] == stages
+    options: dict[str, Any] = {"method": method, "max_sweeps": 2, "task_rows": task_rows}
+    whole = outcore.spark.cluster(frame, parts=1, **options)
+    failures = 0
+    complete.clear()
+    while True:
+        # Enough for the most rounds between two checkpoints.
+        left = 9
+        try:
+            found = outcore.spark.cluster(frame, parts=4, work_dir="work", **options)
+            break
+        except RuntimeError:
+            failures += 1
+    assert failures >= 3
+    stages = [name for name in complete if "/rounds-" not in name]
+    assert sorted(stages) == sorted(set(stages))
+    assert found.report["communities"]["resumed_sweep_count"] > 0
     assert found.report["graph"]["part_count"] > whole.report["graph"]["part_count"]
     assert table_of(found.communities) == table_of(whole.communities)
 
@@ -425,8 +474,6 @@ def test_a_table_without_its_facts_is_not_a_complete_stage(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """The driver is lost after a table is written, but before its facts are."""
-    from outcore.spark._work import Work
-
     save = Work.save_facts
 
     def fail(work: Work, name: str, facts: Any) -> Any:
@@ -442,6 +489,15 @@ def test_a_table_without_its_facts_is_not_a_complete_stage(
             outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     found = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
     assert_same(found, engine(rows, method="label-propagation"))
+
+
+def test_a_full_disk_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("Job aborted due to stage failure: java.io.IOException: No space left on device")
+
+    monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrameWriter.parquet", fail)
+    with pytest.raises(outcore.DiskFullError, match=r"no space is left for `.*/work/result`"):
+        outcore.spark.cluster(frame_of(spark, text("karate.tsv")), work_dir="work")
 
 
 def test_progress_is_reported(spark: SparkSession) -> None:
@@ -464,7 +520,7 @@ DRIVER = """
     spark = SparkSession.builder.master(master).appName("outcore").getOrCreate()
     frame = spark.read.schema("source string, target string, weight double").csv(edges, sep="\\t")
     found = outcore.spark.cluster(
-        frame, weight="weight", method="label-propagation", tolerance=0.0, parts=5, work_dir=work_dir, save_every=0.0,
+        frame, weight="weight", method="label-propagation", tolerance=0.0, parts=5, work_dir=work_dir,
         progress=lambda progress: print(progress.stage, progress.detail, flush=True),
     )
     found.write(output)
@@ -486,10 +542,15 @@ def edge_file(tmp_path: Path, edges: list[Edge]) -> Path:
     return file
 
 
+def lines_of(output: Path) -> bytes:
+    files = sorted(output.glob("part-*"))
+    assert files
+    return b"".join(file.read_bytes() for file in files)
+
+
 def assert_output(output: Path, edges: list[Edge]) -> None:
     expected = engine(edges, method="label-propagation", tolerance=0.0)
-    found = b"".join(file.read_bytes() for file in sorted(output.glob("part-*")))
-    assert found == Path(expected.path).read_bytes()
+    assert lines_of(output) == Path(expected.path).read_bytes()
 
 
 def read_until(pipe: Any, pattern: str) -> str:
@@ -528,22 +589,25 @@ def test_every_worker_needs_the_package(driver: Path, edge_file: Path, tmp_path:
         assert "install it on all workers" in job.log.read_text()
 
 
-#: Script of a job on a server of Spark Connect, which it starts on this machine.
+#: Script of jobs on a server of Spark Connect, which it starts on this machine.
 CONNECT = """
-    import sys
+    import json, sys
     from pyspark.sql import SparkSession
     import outcore, outcore.spark
+    from outcore.spark import _sweeps
 
-    edges, work_dir, output = sys.argv[1:]
+    _sweeps._LAST_SWEEPS = 1
+    edges, directory, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     builder = SparkSession.builder.remote("local[2]").config("spark.connect.grpc.binding.address", "127.0.0.1")
     spark = builder.config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     frame = spark.read.schema("source string, target string, weight double").csv(edges, sep="\t").coalesce(1)
-    job = {"weight": "weight", "method": "label-propagation", "tolerance": 0.0, "work_dir": work_dir}
-    found = outcore.spark.cluster(frame, **job)
-    found.write(output)
-    # The same call returns the result that it finds.
-    assert outcore.spark.cluster(frame, **job).report.to_dict() == found.report.to_dict()
-    for other in ({"seed": 1}, {"restart": True}, {"parts": 2, "work_dir": None}):
+    for name, options in jobs.items():
+        job = {"weight": "weight", "work_dir": f"{directory}/work-{name}", **options}
+        found = outcore.spark.cluster(frame, **job)
+        found.write(f"{directory}/{name}")
+        # The same call returns the result that it finds.
+        assert outcore.spark.cluster(frame, **job).report.to_dict() == found.report.to_dict()
+    for other in ({"seed": 1}, {"restart": True}):
         try:
             outcore.spark.cluster(frame, **{**job, **other})
             raise SystemExit(f"{other} is not refused")
@@ -553,18 +617,27 @@ CONNECT = """
 """
 
 
-def test_spark_connect_gives_the_same_bytes(edge_file: Path, edges: list[Edge], tmp_path: Path) -> None:
-    places = [edge_file, tmp_path / "work", tmp_path / "out"]
-    command = [sys.executable, "-c", textwrap.dedent(CONNECT), *map(str, places)]
+def test_spark_connect_gives_the_same_bytes(
+    edge_file: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outcore.spark._sweeps._LAST_SWEEPS", 1)
+    jobs: dict[str, dict[str, Any]] = {
+        "engine": {"method": "cpm", "resolution": 0.1},
+        "groups": {"method": "map-equation", "parts": 2, "max_sweeps": 1},
+    }
+    script = textwrap.dedent(CONNECT)
+    command = [sys.executable, "-c", script, str(edge_file), str(tmp_path / "remote"), json.dumps(jobs)]
     done = subprocess.run(
         command, env=environment(), text=True, capture_output=True, timeout=300, check=False, start_new_session=True
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert_output(tmp_path / "out", edges)
     refused = done.stdout.splitlines()
     assert "differs in seed" in refused[0]
     assert "cannot start over" in refused[1]
-    assert "Spark Connect" in refused[2]
+    frame = spark.read.schema("source string, target string, weight double").csv(str(edge_file), sep="\t").coalesce(1)
+    for name, options in jobs.items():
+        outcore.spark.cluster(frame, weight="weight", **options).write(str(tmp_path / name))
+        assert lines_of(tmp_path / "remote" / name) == lines_of(tmp_path / name), name
 
 
 def test_a_restarted_driver_resumes(

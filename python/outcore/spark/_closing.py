@@ -1,32 +1,28 @@
 """From labels to numbered communities: connected pieces, sizes, modularity, and the graph of communities.
 
-The engine joins pieces within each part. Their continuation in other parts is a forest of links between pieces, which
-is merged in a tree of tasks; the last task holds 24 bytes for each piece that continues in another part. Everything
-else is in tables with one row per community and part.
+The engine joins pieces within each part, and `_pieces` those that continue in other parts. Everything else is in tables
+with one row per community and part.
 """
 
 from __future__ import annotations
 
 import array
-import bisect
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-from pyspark import RDD
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from outcore import _outcore
 from outcore.spark._index import numbered, ordered, to_bytes, to_column
-from outcore.spark._sweeps import Labels, Messages, Parts, kept_labels, labels_of
+from outcore.spark._parts import Done, Messages, Parts
+from outcore.spark._pieces import send_roots
+from outcore.spark._sweeps import Labels, kept_labels, labels_of
 from outcore.spark._work import Work
 
-#: Number of forests that a task merges.
-_MERGED = 8
 _SUMS = ("root", "label", "count", "strength", "inside", "visits")
 _SUM_TYPES = (pa.uint32(), pa.uint32(), pa.uint32(), pa.float64(), pa.float64(), pa.float64())
 
@@ -37,37 +33,18 @@ def join_pieces(parts: Parts, labels: Callable[[_outcore.Part, dict[str, bytes],
     Afterwards each part keeps its labels and ``roots``, and the forest has been sent to it.
     """
 
-    def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+    def roots(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Done:
         found = labels(part, kept, sent)
         roots, messages = part.roots(found)
         return {**kept_labels(found), "roots": roots}, messages, None
 
-    def links(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
-        return {**kept, "links": part.links(labels_of(kept), kept["roots"], sent)}, [], None
+    def links(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Done:
+        links = part.links(labels_of(kept), kept["roots"], sent)
+        return {**kept, "links": links}, [], len(links) // 8
 
     parts.run(roots)
-    parts.run(links)
-    parts.send(_merged(parts.kept_as("links"), parts.bounds))
-
-
-def _merged(forests: RDD[bytes], bounds: bytes) -> RDD[tuple[int, bytes]]:
-    """Merge forests in a tree of tasks, and distribute the last one to the parts that have its pieces."""
-
-    def merge(found: Iterable[bytes]) -> Iterator[bytes]:
-        yield _outcore.forest(b"".join(found))
-
-    while forests.getNumPartitions() > 1:
-        forests = forests.coalesce(-(-forests.getNumPartitions() // _MERGED)).mapPartitions(merge)
-
-    def share(forest: bytes) -> Iterator[tuple[int, bytes]]:
-        pairs = array.array("I", forest)
-        pieces, begins = pairs[::2], array.array("I", bounds)
-        places = [bisect.bisect_left(pieces, begin) for begin in begins]
-        for part, (begin, end) in enumerate(pairwise(places)):
-            if end > begin:
-                yield part, pairs[2 * begin : 2 * end].tobytes()
-
-    return forests.flatMap(share)
+    link_count = sum(parts.run(links))
+    send_roots(parts, link_count)
 
 
 def sums_of(work: Work, parts: Parts) -> DataFrame:
@@ -76,16 +53,14 @@ def sums_of(work: Work, parts: Parts) -> DataFrame:
     Afterwards each part keeps the final ``roots``.
     """
 
-    def settle(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+    def settle(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Done:
         forest = b"".join(data for _, data in sent)
         roots, sums = part.settle(labels_of(kept), kept["roots"], forest)
         return {"roots": roots, **dict(zip(_SUMS, sums, strict=True))}, [], None
 
     parts.run(settle)
-    rows = parts.packed(_SUMS)
-    packed = work.spark.createDataFrame(rows, "part int, " + ", ".join(f"{name} binary" for name in _SUMS))
     schema = "part int, root long, label long, count long, strength double, inside double, visits double"
-    return packed.mapInArrow(partial(_unpack, names=_SUMS, kinds=_SUM_TYPES), schema)
+    return parts.packed(_SUMS).mapInArrow(partial(_unpack, names=_SUMS, kinds=_SUM_TYPES), schema)
 
 
 def _unpack(
@@ -134,26 +109,13 @@ def code_length(work: Work, name: str, strength_logs: float) -> float:
     return float(index - 2 * share(of_exits, cut) + share(of_both, cut + total) - share(strength_logs, total))
 
 
-def stream_of(table: DataFrame) -> pa.RecordBatchReader:
-    """Return a reader of the rows of a table in order, with one partition in memory at a time."""
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield pa.RecordBatch.from_arrays([pa.array([batch.serialize().to_pybytes()], pa.binary())], ["batch"])
-
-    schema = pa.schema([("source", pa.int64()), ("target", pa.int64()), ("weight", pa.float64())])
-    rows = table.mapInArrow(pack, "batch binary").toLocalIterator(prefetchPartitions=True)
-    return pa.RecordBatchReader.from_batches(schema, (pa.ipc.read_record_batch(row["batch"], schema) for row in rows))
-
-
 def _log(column: Column) -> Column:
     return F.when(column > 0, column * F.log2(column)).otherwise(0.0)
 
 
 def numbered_by_size(work: Work, name: str, whole: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
     """Number communities by size: the largest is 0, and among equals the one with the smallest node (root) is first."""
-    tasks = work.spark.sparkContext.defaultParallelism
-    table = work.write(name, ordered(whole, [F.desc("count"), F.asc("root")], tasks))
+    table = work.stage(name, lambda: ordered(whole, [F.desc("count"), F.asc("root")], work.cores))
     numbers, community_count = numbered(table, "number")
     single = F.count_if(F.col("count") == 1).alias("singleton_count")
     found = table.agg(single, F.max("count").alias("largest_size")).first()
@@ -180,11 +142,11 @@ def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
     packed = (
         named.repartition(parts.count, "part")
         .sortWithinPartitions("part", "root")
-        .mapInArrow(_pack, "part int, root binary, number binary")
+        .mapInArrow(_pack, "part int, data binary")
     )
-    parts.send(packed.rdd.map(lambda row: (row["part"], bytes(row["root"]), bytes(row["number"]))).map(_joined))
+    parts.send(packed)
 
-    def step(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+    def step(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Done:
         pairs = [_halves(data) for _, data in sent]
         pairs.sort(key=lambda halves: array.array("I", halves[0][:4])[0])
         named, numbers = (b"".join(halves) for halves in zip(*pairs, strict=True))
@@ -193,16 +155,12 @@ def rename(parts: Parts, sums: DataFrame, numbers: DataFrame) -> None:
     parts.run(step)
 
 
-def _joined(row: tuple[int, bytes, bytes]) -> tuple[int, bytes]:
-    return row[0], row[1] + row[2]
-
-
 def _halves(data: bytes) -> tuple[bytes, bytes]:
     return data[: len(data) // 2], data[len(data) // 2 :]
 
 
 def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Convert sorted rows to one row of packed numbers for each part in a batch."""
+    """Convert sorted rows to one row for each part in a batch: roots, and as many numbers."""
     for batch in batches:
         owners = batch.column(batch.schema.get_field_index("part")).to_pylist()
         roots = to_bytes(batch.column(batch.schema.get_field_index("root")), pa.uint32())
@@ -211,15 +169,13 @@ def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spans = list(zip(begins, [*begins[1:], len(owners)], strict=True))
         columns = [
             pa.array([owners[begin] for begin, _ in spans], pa.int32()),
-            pa.array([roots[4 * begin : 4 * end] for begin, end in spans], pa.binary()),
-            pa.array([numbers[4 * begin : 4 * end] for begin, end in spans], pa.binary()),
+            pa.array([roots[4 * a : 4 * b] + numbers[4 * a : 4 * b] for a, b in spans], pa.binary()),
         ]
-        yield pa.RecordBatch.from_arrays(columns, ["part", "root", "number"])
+        yield pa.RecordBatch.from_arrays(columns, ["part", "data"])
 
 
 def nodes_of(work: Work, parts: Parts) -> DataFrame:
     """Return the community of each node (id, community)."""
-    packed = work.spark.createDataFrame(parts.packed(("numbers",)), "part int, numbers binary")
     bounds = parts.bounds
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -231,7 +187,7 @@ def nodes_of(work: Work, parts: Parts) -> DataFrame:
                     [pa.array(range(first, end), pa.int64()), numbers], ["id", "community"]
                 )
 
-    return packed.mapInArrow(unpack, "id long, community long")
+    return parts.packed(("numbers",)).mapInArrow(unpack, "id long, community long")
 
 
 def contracted(work: Work, parts: Parts) -> DataFrame:
@@ -240,18 +196,17 @@ def contracted(work: Work, parts: Parts) -> DataFrame:
     A loop of the map equation weighs twice the edges inside, as the engine counts it once; see `contract` of a part.
     """
 
-    def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+    def announce(part: _outcore.Part, kept: dict[str, bytes], _: Messages) -> Done:
         return kept, part.announce(kept["numbers"]), None
 
-    def contract(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> tuple[dict[str, bytes], Messages, Any]:
+    def contract(part: _outcore.Part, kept: dict[str, bytes], sent: Messages) -> Done:
         edges = part.contract(kept["numbers"], sent)
         return {**kept, **dict(zip(("source", "target", "weight"), edges, strict=True))}, [], None
 
     parts.run(announce)
     parts.run(contract)
     names, kinds = ("source", "target", "weight"), (pa.uint32(), pa.uint32(), pa.float64())
-    packed = work.spark.createDataFrame(parts.packed(names), "part int, source binary, target binary, weight binary")
-    edges = packed.mapInArrow(
+    edges = parts.packed(names).mapInArrow(
         partial(_unpack, names=names, kinds=kinds), "part int, source long, target long, weight double"
     )
     # Sort the weights, so that rounding is independent of their order of arrival.

@@ -20,7 +20,7 @@ from outcore.spark._session import (
     check_workers,
     described,
     directory_of,
-    has_context,
+    naming_full_disks,
     place_of,
     session_of,
     task_memory,
@@ -53,9 +53,9 @@ TASK_ROWS = 100_000_000
 #: Stages that are removed once the result is complete, and names of those with numbers.
 _PASSING = (
     *("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "engine", "merged"),
-    *("level", "engine.json", "result.json"),
+    *("level", "engine.json", "result.json", "sweeps.json", "moves.json", "last.json"),
 )
-_PASSING_NUMBERED = ("sweeps", "moves", "last", "rounds")
+_PASSING_NUMBERED = ("rounds", "links", "mates", "joined")
 
 
 #: Expression for a name as the engine writes it: a name that would break the line is quoted.
@@ -95,11 +95,12 @@ class Clustered:
         """
         place = place_of(self.communities.sparkSession, path)
         writer = self.communities.write.mode("overwrite" if overwrite else "error")
-        if format == "parquet":
-            writer.parquet(place)
-        else:
-            nodes = self.communities.selectExpr(f"concat({_QUOTED}, '\\t', community) AS value")
-            nodes.write.mode("overwrite" if overwrite else "error").text(place)
+        with naming_full_disks(place):
+            if format == "parquet":
+                writer.parquet(place)
+            else:
+                nodes = self.communities.selectExpr(f"concat({_QUOTED}, '\\t', community) AS value")
+                nodes.write.mode("overwrite" if overwrite else "error").text(place)
 
     def __repr__(self) -> str:
         found = self.report["communities"]
@@ -127,7 +128,6 @@ def cluster(
     task_rows: int = TASK_ROWS,
     parts: int | None = None,
     exact: bool | None = None,
-    save_every: float = 60.0,
     restart: bool = False,
     progress: ProgressOption = "auto",
 ) -> Clustered:
@@ -180,8 +180,6 @@ def cluster(
     parts : int, optional
         Divide a graph of any size into approximately this many parts: more parts allow more parallel tasks, and need
         more rounds. By default one per core, or more if parts would have more than 8 million nodes and arcs.
-    save_every : float
-        Seconds between two checkpoints of the sweeps; at most this much work is lost with the driver.
     restart : bool
         Ignore saved progress in the work directory and start from scratch.
     progress : bool, "auto" or callable
@@ -215,9 +213,9 @@ def cluster(
         parts=parts,
         exact=exact,
     )
-    options |= {"is_weighted": weight is not None, "save_seconds": save_every}
+    options["is_weighted"] = weight is not None
     options["memory"] = task_memory(spark) if memory is None else memory
-    job = {name: value for name, value in options.items() if name not in ("save_seconds", "memory")}
+    job = {name: value for name, value in options.items() if name != "memory"}
     job |= {"version": version(), "source": source, "target": target, "weight": weight}
     job |= {"columns": [f"{name} {kind}" for name, kind in edges.dtypes], "files": sorted(edges.inputFiles())}
 
@@ -268,7 +266,7 @@ class _Job:
             work.save_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
             for name in _PASSING_NUMBERED:
-                work.remove_all(f"{name}-")
+                work.remove_all(name)
         result = work.read("result").orderBy("id")
         nodes = result["node"].cast(node_type).alias("node")
         return Clustered(result.select(nodes, "community"), Report(work.facts("report") or {}))
@@ -309,13 +307,6 @@ class _Job:
     def _in_parts(self, rows: DataFrame) -> dict[str, Any]:
         from outcore.spark import _index
 
-        if not has_context(self.work.spark):
-            message = "a divided graph needs resilient datasets, which Spark Connect does not have"
-            hint = (
-                "use a session of the cluster itself: `SparkSession.builder.master(...)`; or a larger ",
-                option("task-rows"),
-            )
-            raise usage(message, hint)
         defaults = {"max_sweeps": _FIRST_SWEEPS if self.options["method"] in _BY_ENGINE else 30, "tolerance": 0.001}
         self.options |= {name: value for name, value in defaults.items() if self.options[name] is None}
         work = self.work
@@ -324,7 +315,7 @@ class _Job:
         try:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].alias("node"), "community")
-            ordered = result.repartitionByRange(_index.tasks_for(work, rows), "id").sortWithinPartitions("id")
+            ordered = result.repartitionByRange(_index.tasks_for(work, node_count), "id").sortWithinPartitions("id")
             self._stage("write", lambda: work.write("result", ordered))
         finally:
             parts.release()
@@ -333,7 +324,7 @@ class _Job:
     def _parts(self, edges: Callable[[], DataFrame], node_count: int) -> Any:
         """Divide a graph of numbered edges into parts."""
         from outcore.spark import _index
-        from outcore.spark._sweeps import Parts
+        from outcore.spark._parts import Parts
 
         work, options = self.work, self.options
         if not work.has("parts"):
@@ -341,7 +332,7 @@ class _Job:
             bounds = _index.bounds_of(work, chunks, node_count, options["parts"])
             self._stage("divide", lambda: _index.parts_of(work, chunks, bounds))
             work.remove("chunks")
-        return Parts.of(work, _index.known_bounds(work), options["method"])
+        return Parts(work, _index.known_bounds(work), options["method"])
 
     def _communities(self, parts: Any, node_count: int) -> tuple[dict[str, Any], DataFrame, dict[str, Any]]:
         """Return the history of the sweeps, the community of each node, and facts about all communities."""
@@ -387,21 +378,22 @@ class _Job:
         from outcore.spark import _closing, _sweeps
 
         work, options = self.work, self.options
-        last = _sweeps.last_moves(options, node_count)
-        before = work.facts("moved") if work.newest(last.name) is not None else None
+        last, before = _sweeps.last_moves(options, node_count), work.facts("moved")
+        is_resumed = before is not None
         if before is None:
             history = self._sweep(parts, _sweeps.first_moves(options, node_count, seeded=level == 0))
             sums, numbers, found = self._close(parts, ("group-sums", "groups"), _sweeps.moved)
             merged, above = self._merge(parts, numbers, (node_count, found["community_count"]), level)
             _closing.rename(parts, sums, merged)
-            before = work.save_facts("moved", {"history": history, "above": above})
+            before = work.save_facts("moved", {"history": history, "above": above, "state": parts.checkpoint()})
+        elif work.facts(last.name) is None:
+            parts.resume(before["state"])
         history, above, polished = before["history"], before["above"], self._sweep(parts, last)
         sweeps = [sweep | {"stage": "groups", "level": level} for sweep in history["sweeps"]]
         sweeps += above.get("sweeps", [])
+        resumed = len(sweeps) if is_resumed else history["resumed_sweep_count"]
+        resumed += polished["resumed_sweep_count"]
         sweeps += [sweep | {"stage": "communities", "level": level} for sweep in polished["sweeps"]]
-        resumed = history["resumed_sweep_count"] + polished["resumed_sweep_count"]
-        if polished["resumed_sweep_count"]:
-            resumed = len(sweeps) - len(polished["sweeps"]) + polished["resumed_sweep_count"]
         combined = {"sweeps": sweeps, "converged": history["converged"], "resumed_sweep_count": resumed}
         logs = [sweep.pop("strength_logs", None) for sweep in sweeps]
         return combined | {"strength_logs": logs[-1]}, {"levels": above["levels"]}

@@ -9,8 +9,9 @@ execution of Spark.
 from __future__ import annotations
 
 import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -161,6 +162,7 @@ def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
 
     This takes one scan of the rows and two shuffles of names.
     """
+    row_count = (work.facts("input") or {})["row_count"]
 
     def make() -> DataFrame:
         ends = F.array(
@@ -169,7 +171,7 @@ def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
         )
         named = rows.select(F.explode(ends).alias("end")).select("end.*")
         first = named.groupBy("name").agg(F.min("place").alias("place"))
-        return ordered(first, [F.col("place")], tasks_for(work, rows))
+        return ordered(first, [F.col("place")], tasks_for(work, row_count))
 
     names, count = numbered(work.stage("names", make), "id")
     if count > _NODES_MAX:
@@ -178,9 +180,9 @@ def names_of(work: Work, rows: DataFrame) -> tuple[DataFrame, int]:
     return names.select("name", "id"), count
 
 
-def tasks_for(work: Work, rows: DataFrame) -> int:
-    """Return the number of tasks that sort data of these rows: the number that read them, but at least one per core."""
-    return max(rows.rdd.getNumPartitions(), work.spark.sparkContext.defaultParallelism)
+def tasks_for(work: Work, row_count: int) -> int:
+    """Return the number of tasks that sort data of so many rows, at least one per core."""
+    return max(work.cores, -(-row_count // _ROWS))
 
 
 def ordered(frame: DataFrame, keys: list[Column], tasks: int) -> DataFrame:
@@ -217,7 +219,7 @@ def chunks_of(work: Work, edges: DataFrame, rules: dict[str, Any]) -> DataFrame:
         both = F.when(F.col("s") == F.col("t"), F.array(there)).otherwise(F.array(there, back))
         arcs = edges.select(F.explode(both).alias("arc"), "weight", "place").select("arc.*", "weight", "place")
         facts = work.facts("input") or {}
-        tasks = max(work.spark.sparkContext.defaultParallelism, -(-2 * facts["row_count"] // _ROWS))
+        tasks = tasks_for(work, 2 * facts["row_count"])
         last = "place" if rules["duplicates"] == "first" else "weight"
         spread = arcs.repartitionByRange(tasks, "s", "t").sortWithinPartitions("s", "t", last)
         schema = "partition int, place int, first_node long, degrees binary, chunk binary, combined long, dropped long"
@@ -290,7 +292,7 @@ def bounds_of(work: Work, chunks: DataFrame, node_count: int, parts: int | None)
     if facts is None:
         totals = chunks.agg(F.sum("combined"), F.sum("dropped")).first() or (0, 0)
         arcs = 2 * (work.facts("input") or {})["row_count"] - (totals[0] or 0) + node_count
-        part_arcs = arcs // parts if parts else min(PART_ARCS, arcs // work.spark.sparkContext.defaultParallelism)
+        part_arcs = arcs // parts if parts else min(PART_ARCS, arcs // work.cores)
         cutter = _outcore.Cutter(node_count, max(1, part_arcs))
         degrees = chunks.select("partition", "place", "first_node", "degrees").orderBy("partition", "place")
         for row in degrees.toLocalIterator(prefetchPartitions=True):
@@ -310,27 +312,42 @@ def parts_of(work: Work, chunks: DataFrame, bounds: bytes) -> DataFrame:
     """Collect the arcs of each part, encoded as in the engine (part, place, data)."""
 
     def make() -> DataFrame:
-        pieces = chunks.select("partition", "place", "chunk").rdd
-        count = len(bounds) // 4 - 1
-
-        def cut(row: Any) -> list[tuple[int, tuple[int, int, bytes]]]:
-            cuts = _outcore.cut_chunk(bytes(row["chunk"]), bounds)
-            return [(part, (row["partition"], row["place"], piece)) for part, piece in cuts]
-
-        def encode(part: int, items: Iterable[tuple[int, tuple[int, int, bytes]]]) -> Iterator[tuple[int, int, bytes]]:
-            first, end = array.array("I", bounds)[part : part + 2]
-            cuts = [piece for _, piece in sorted(items, key=lambda item: item[1][:2])]
-            node_count = array.array("I", bounds)[-1]
-            data = _outcore.write_part(first, end, node_count, [piece for _, _, piece in cuts])
-            for place, begin in enumerate(range(0, len(data), _PIECE_BYTES)):
-                yield part, place, data[begin : begin + _PIECE_BYTES]
-
-        rows = pieces.flatMap(cut).partitionBy(count, own).mapPartitionsWithIndex(encode)
-        return work.spark.createDataFrame(rows, "part int, place int, data binary")
+        pieces = chunks.select("partition", "place", "chunk").mapInArrow(
+            partial(_cut, bounds=bounds), "part int, partition int, place int, piece binary"
+        )
+        return pieces.groupBy("part").applyInArrow(_encoding(bounds), "part int, place int, data binary")
 
     return work.stage("parts", make)
 
 
-def own(part: int) -> int:
-    """Return the partition of a part."""
-    return part
+def _cut(batches: Iterator[pa.RecordBatch], bounds: bytes) -> Iterator[pa.RecordBatch]:
+    """Cut chunks at the bounds of parts."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            cuts = _outcore.cut_chunk(row["chunk"], bounds)
+            columns = [
+                pa.array([part for part, _ in cuts], pa.int32()),
+                pa.array([row["partition"]] * len(cuts), pa.int32()),
+                pa.array([row["place"]] * len(cuts), pa.int32()),
+                pa.array([piece for _, piece in cuts], pa.binary()),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, ["part", "partition", "place", "piece"])
+
+
+def _encoding(bounds: bytes) -> Callable[[pa.Table], pa.Table]:
+    """Return a function that encodes the arcs of a part, from its pieces of chunks."""
+
+    def encode(cuts: pa.Table) -> pa.Table:
+        numbers = array.array("I", bounds)
+        part = cuts.column("part")[0].as_py()
+        pieces = cuts.sort_by([("partition", "ascending"), ("place", "ascending")]).column("piece").to_pylist()
+        data = _outcore.write_part(numbers[part], numbers[part + 1], numbers[-1], pieces)
+        rows = [data[begin : begin + _PIECE_BYTES] for begin in range(0, len(data), _PIECE_BYTES)]
+        columns = [
+            pa.array([part] * len(rows), pa.int32()),
+            pa.array(range(len(rows)), pa.int32()),
+            pa.array(rows, pa.binary()),
+        ]
+        return pa.table(columns, names=["part", "place", "data"])
+
+    return encode

@@ -80,6 +80,23 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
         spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
 
 
+#: What the systems of files say when they are full, or when a quota is used up.
+_FULL = ("No space left on device", "Disk quota exceeded", "QuotaExceededException")
+
+
+@contextlib.contextmanager
+def naming_full_disks(place: str) -> Iterator[None]:
+    """Name a full disk as the cause if writing to a place fails."""
+    try:
+        yield
+    except Exception as error:
+        if not any(text in str(error) for text in _FULL):
+            raise
+        message = f"no space is left for `{place}`, or in the local directories of the workers (`spark.local.dir`)"
+        hint = "free some space and run the same again: stages that are complete are kept"
+        raise _made({"kind": "disk-full", "message": message, "hint": hint}) from error
+
+
 def cores_of(spark: SparkSession) -> int:
     """Return the number of tasks that the cluster runs at the same time."""
     if has_context(spark):

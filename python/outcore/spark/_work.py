@@ -8,15 +8,15 @@ reads and writes.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from outcore.errors import Text, option
-from outcore.spark._session import has_context, usage
+from outcore.spark._session import cores_of, has_context, naming_full_disks, usage
 
 #: Options of tables with rows of megabytes: small row groups, since writers and readers hold a whole one in memory.
 _PACKED = {
@@ -35,6 +35,11 @@ class Work:
         self.spark = spark
         self.directory = directory.rstrip("/")
         self._files = _Files(spark, self.directory) if has_context(spark) else _Remote(spark, self.directory)
+
+    @cached_property
+    def cores(self) -> int:
+        """Number of tasks that the cluster runs at the same time."""
+        return cores_of(self.spark)
 
     def below(self, name: str) -> Work:
         """Return the stages of a part of the job, which are removed with this name."""
@@ -75,8 +80,10 @@ class Work:
         writer = frame.write.mode("overwrite")
         if any(kind == "binary" for _, kind in frame.dtypes):
             writer = writer.options(**_PACKED)
-        writer.parquet(self.path(name))
-        return self.read(name)
+        with naming_full_disks(self.path(name)):
+            writer.parquet(self.path(name))
+        # With the known schema no footer is read.
+        return self.spark.read.schema(frame.schema).parquet(self.path(name))
 
     def read(self, name: str) -> DataFrame:
         """Return a complete table."""
@@ -86,23 +93,14 @@ class Work:
         """Return a table, which is computed unless it is complete."""
         return self.read(name) if self.has(name) else self.write(name, make())
 
-    def newest(self, prefix: str) -> int | None:
-        """Return the largest number of the complete tables ``prefix-NUMBER``."""
-        names = self._files.names()
-        numbers = [name.removeprefix(f"{prefix}-") for name in names if name.startswith(f"{prefix}-")]
-        complete = [int(number) for number in numbers if number.isdigit() and self.has(f"{prefix}-{number}")]
-        return max(complete, default=None)
-
     def remove(self, *names: str) -> None:
         """Remove stages, if they exist."""
         for name in names:
             self._files.remove(name)
 
-    def remove_all(self, prefix: str, *, but: int | None = None) -> None:
-        """Remove the stages ``prefix-NUMBER`` except those of one number."""
-        spared = f"{prefix}-{but}"
-        names = self._files.names()
-        self.remove(*(name for name in names if name.startswith(prefix) and name.split(".")[0] != spared))
+    def remove_all(self, prefix: str) -> None:
+        """Remove the stages ``prefix-NUMBER``."""
+        self.remove(*(name for name in self._files.names() if name.startswith(f"{prefix}-")))
 
     def facts(self, name: str) -> dict[str, Any] | None:
         """Return facts saved as JSON, or None."""
@@ -112,7 +110,8 @@ class Work:
 
     def save_facts(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Save facts as JSON atomically, and return them."""
-        self._files.save(f"{name}.json", json.dumps(facts))
+        with naming_full_disks(self.path(name)):
+            self._files.save(f"{name}.json", json.dumps(facts))
         return dict(facts)
 
 
@@ -174,8 +173,8 @@ class _Remote:
         """Return the names of all stages."""
         reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         rows = self._unless_missing(lambda: reader.load(self._directory).select("path").collect())
-        marker = f"/{os.path.basename(self._directory)}/"
-        return sorted({row["path"].rpartition(marker)[2].partition("/")[0] for row in rows or ()})
+        below = self._directory.partition("://")[2] or self._directory
+        return sorted({row["path"].partition(f"{below}/")[2].partition("/")[0] for row in rows or ()})
 
     def has(self, name: str) -> bool:
         """Return whether a table is complete."""
