@@ -29,7 +29,7 @@ import outcore
 import pyarrow as pa
 from harness import inputs, places, results
 from outcore import _outcore
-from outcore.spark import _cluster, _sweeps
+from outcore.spark import _job, _sweeps
 from sklearn.metrics import normalized_mutual_info_score
 
 Array = Any
@@ -161,7 +161,7 @@ def communities(found: outcore.Communities, of_nodes: Array) -> Array:
 
 def moved(edges: Edges, nodes: int, method: str, levels: int, level: int = 0) -> tuple[Array, int]:
     """Return the community of each node, and the number of edges that go to the engine."""
-    options = {"method": method, "seed": 0, "resolution": None, "max_sweeps": _cluster._FIRST_SWEEPS}
+    options = {"method": method, "seed": 0, "resolution": None, "max_sweeps": _job._FIRST_SWEEPS}
     parts = Divided(edges, nodes, PARTS, method, keep_loops=level > 0)
     first = _sweeps.first_moves(options, nodes, seeded=level == 0)
     first.run(parts, lambda _: None)  # type: ignore[arg-type]
