@@ -82,7 +82,7 @@ def cluster(
     resolution : float, optional
         Resolution, as for :func:`outcore.cluster`. Larger values give smaller communities.
     max_sweeps : int, optional
-        Maximum number of sweeps, as for :func:`outcore.cluster`; in a divided graph 30 by default, or 5 on Spark for
+        Maximum number of sweeps, as for :func:`outcore.cluster`; in a divided graph 30 by default, or 24 on Spark for
         the methods that the engine finishes.
     tolerance : float, optional
         Stop label propagation when at most this share of the nodes changes in a sweep; 0.001 by default.

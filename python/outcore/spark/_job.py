@@ -18,7 +18,7 @@ __all__ = ["Job", "refuse_undivided"]
 
 #: Methods that the engine finishes, and the maximum number of sweeps before. Half of the nodes may move in a sweep.
 _BY_ENGINE = ("map-equation", "modularity")
-_FIRST_SWEEPS = 12
+_FIRST_SWEEPS = 24
 #: A level of communities must have at most this share of the nodes and edges of the one below.
 _SHRINKS = 0.9
 #: Options of a graph of communities.

@@ -6,7 +6,7 @@
 //!
 //! - *start*: 20 s, independent of size;
 //! - *prepare*: 8 core microseconds per row for numbering, joining, sorting and packing;
-//! - *round*: 0.3 s, and 0.1 s per wave of tasks (parts divided by cores);
+//! - *round*: 0.4 s, and 0.1 s per wave of tasks (parts divided by cores);
 //! - *sweep*: four rounds, and 100 core nanoseconds per arc for all rounds together; further work of the engine
 //!   in methods other than label propagation is ignored;
 //! - *number of sweeps*: the number of passes over the graph in the plan;
@@ -28,7 +28,7 @@ const TASK_ROW_SECONDS: f64 = 2e-6;
 /// Memory of Python in the task of the engine.
 const ENGINE_TASK_BYTES: u64 = 150 * MIB;
 const START_SECONDS: f64 = 20.0;
-const ROUND_SECONDS: f64 = 0.3;
+const ROUND_SECONDS: f64 = 0.4;
 const WAVE_SECONDS: f64 = 0.1;
 const ROUNDS_A_SWEEP: f64 = 4.0;
 const ROW_SECONDS: f64 = 8e-6;
