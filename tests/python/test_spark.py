@@ -333,6 +333,8 @@ def test_a_job_that_fails_at_many_moments_repeats_no_stage(
     assert found.report["communities"]["resumed_sweep_count"] > 0
     assert found.report["graph"]["part_count"] > whole.report["graph"]["part_count"]
     assert table_of(found.communities) == table_of(whole.communities)
+    names = sorted(path.name for path in Path("work").iterdir() if not path.name.startswith("."))
+    assert names == ["input.json", "job.json", "report.json", "result"]
 
 
 def test_nodes_without_edges_are_alone(spark: SparkSession) -> None:

@@ -102,7 +102,8 @@ def cluster(
         Largest number of rows that the engine clusters in one task.
     parts : int, optional
         Divide a graph of any size into approximately this many parts: more parts allow more parallel tasks, and need
-        more rounds. By default one per core, or more if parts would have more than 8 million nodes and arcs.
+        more rounds. By default one per core, or more if parts would have more than 8 million nodes and arcs. There are
+        no more parts than blocks of the graph: about 64 from 16 thousand to 4 million nodes.
     restart : bool
         Ignore saved progress in the work directory and start from scratch.
     progress : bool, "auto" or callable

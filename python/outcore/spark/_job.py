@@ -28,7 +28,7 @@ _DIVIDED = (*_BY_ENGINE, "label-propagation", "components")
 #: Stages that are removed once the result is complete, and names of those with numbers.
 _PASSING = (
     *("names", "parts", "sums", "communities", "coarse", "group-sums", "groups", "engine", "merged"),
-    *("level", "engine.json", "result.json", "sweeps.json", "moves.json", "last.json"),
+    *("level", "engine.json", "result.json", "bounds.json", "sweeps.json", "moves.json", "moved.json", "last.json"),
 )
 _PASSING_NUMBERED = ("rounds", "links", "mates", "joined")
 
@@ -108,7 +108,7 @@ class Job:
             history, nodes, found = self._communities(parts, node_count)
             result = names.join(nodes, "id").select("id", names["name"].alias("node"), "community")
             ordered = result.repartitionByRange(_index.tasks_for(work, node_count), "id").sortWithinPartitions("id")
-            self._stage("write", lambda: work.write("result", ordered))
+            self._stage("write", lambda: work.stage("result", lambda: ordered))
         finally:
             parts.release()
         return self._report(parts, node_count, history, found)
