@@ -289,17 +289,18 @@ def test_sweeps_of_two_rounds_are_as_good(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "task_rows"),
+    ("method", "task_rows", "most"),
     [
-        ("map-equation", 100_000),
-        pytest.param("modularity", 1000, marks=long),
-        pytest.param("label-propagation", 100_000, marks=long),
+        ("map-equation", 100_000, 9),
+        # Rounds of a level come after rounds below it.
+        pytest.param("modularity", 1000, 14, marks=long),
+        pytest.param("label-propagation", 100_000, 6, marks=long),
     ],
 )
 def test_a_job_that_fails_at_many_moments_repeats_no_stage(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, method: Any, task_rows: int
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, method: Any, task_rows: int, most: int
 ) -> None:
-    """The result is also independent of the number of parts."""
+    """The result is also independent of the number of parts. `most` tables are written before each failure."""
     write, left = Work.write, 10_000
     complete: list[str] = []
 
@@ -320,8 +321,7 @@ def test_a_job_that_fails_at_many_moments_repeats_no_stage(
     failures = 0
     complete.clear()
     while True:
-        # Enough for the most rounds between two checkpoints.
-        left = 9
+        left = most
         try:
             found = outcore.spark.cluster(frame, parts=4, work_dir="work", **options)
             break
