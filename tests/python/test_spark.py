@@ -498,8 +498,8 @@ def test_a_full_disk_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPat
         raise OSError("Job aborted due to stage failure: java.io.IOException: No space left on device")
 
     monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrameWriter.parquet", fail)
-    with pytest.raises(outcore.DiskFullError, match=r"no space is left for `.*/work/result`"):
-        outcore.spark.cluster(frame_of(spark, text("karate.tsv")), work_dir="work")
+    with pytest.raises(outcore.DiskFullError, match=r"no space is left for `.*/stages/result`"):
+        outcore.spark.cluster(frame_of(spark, text("karate.tsv")), work_dir="stages")
 
 
 def test_progress_is_reported(spark: SparkSession) -> None:

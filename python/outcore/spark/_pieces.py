@@ -2,9 +2,10 @@
 
 A part links its pieces, each named by its smallest node, to pieces of earlier parts. One task joins up to `_LINKS`
 links. More of them are contracted first, in rounds over tables: half of the pieces, chosen by a hash, stay, and each
-other one that is linked to some of them is merged with the smallest. A round removes a quarter of the pieces that are
-linked at all, or more, and no task holds more than `_LINKS` links. Cost: some six shuffles of the remaining links a
-round, and three of all pieces at the end.
+other one that is linked to some of them is merged with the smallest. A round removes a quarter or more of the linked
+pieces, in expectation, and no task holds more than `_LINKS` links.
+
+Cost: some six shuffles of the remaining links a round, and three of all pieces at the end.
 
 Source: random mates, in Miller and Reif, "Parallel tree contraction and its application" (1985).
 """

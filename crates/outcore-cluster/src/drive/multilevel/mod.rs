@@ -230,13 +230,14 @@ pub(crate) fn find<O: Sums>(
     let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
     first.divisions = job.options.stability.then_some(divisions);
     first.waiting = others.to_vec();
-    let is_fresh = given.initial.is_empty();
+    let has_given = !given.initial.is_empty();
     let mut state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
-        None if is_fresh => first.begin(&mut level)?,
-        None => first.begin_from(&mut level, given)?,
+        None if has_given => first.begin_from(&mut level, given)?,
+        None => first.begin(&mut level)?,
     };
-    if is_fresh {
+    // Given communities are kept, small ones too; in its later steps a resumed job no longer holds them.
+    if !has_given {
         state = first.without_fragments(&mut level, state)?;
     }
     let labels = first.at_least_given(&mut level, state.labels)?;
