@@ -10,7 +10,7 @@
 //! times in all.
 //!
 //! Each module imports only from those to its left:
-//! `base | store | kernel | objectives | tree | methods | finish | flow | drive | score`.
+//! `base | store | kernel | objectives | tree | methods | finish | flow | forest | drive | score`.
 //!
 //! ```
 //! use outcore_cluster::{ClusterOptions, Method, cluster};
@@ -44,6 +44,7 @@ pub mod base;
 mod drive;
 pub mod finish;
 mod flow;
+mod forest;
 pub mod kernel;
 mod methods;
 pub mod objectives;
@@ -69,6 +70,7 @@ pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub use finish::tally::Tally;
 pub use finish::tree::{LevelLength, TreeLength};
+pub use forest::{Dendrogram, Forest, Ladder};
 pub use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
 pub use methods::connected::WellConnected;
