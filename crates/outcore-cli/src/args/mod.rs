@@ -109,6 +109,7 @@ Examples:
   outcore cluster web.graph -o communities.tsv --seed 7
   outcore cluster web.graph -o today.tsv --initial before.tsv --match before.tsv
   outcore cluster web.graph -o tree.tsv --levels tree
+  outcore cluster pairs.parquet --method components --min-weight 0.9 -o entities.tsv --prefer first --keep ids.txt
   outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///work
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
@@ -193,6 +194,10 @@ pub(crate) struct Build {
     mut_arg("small", |arg| arg.conflicts_with("build")),
     mut_arg("earlier", |arg| arg.conflicts_with("build")),
     mut_arg("representatives", |arg| arg.conflicts_with("build")),
+    mut_arg("prefer", |arg| arg.conflicts_with("build")),
+    mut_arg("keep", |arg| arg.conflicts_with("build")),
+    mut_arg("drop", |arg| arg.conflicts_with("build")),
+    mut_arg("heights", |arg| arg.conflicts_with("build")),
     mut_arg("summary", |arg| arg.conflicts_with("build")),
     mut_arg("levels", |arg| arg.conflicts_with("build")),
     mut_arg("rows", |arg| arg.conflicts_with("build")),
@@ -438,9 +443,11 @@ pub(crate) struct Input {
     /// Keep the direction of edges
     #[arg(long)]
     pub(crate) directed: bool,
-    /// Drop edges with a smaller weight, after the transformation; also applies to a graph
-    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) min_weight: Option<f64>,
+    /// Drop edges with a smaller weight, after the transformation; also applies to a graph. For components, several
+    /// values, such as 0.95,0.9,0.8, give one result each from one pass: `-o c.tsv` writes c.0.95.tsv and so on, or,
+    /// with `--levels`, all of them as columns of c.tsv
+    #[arg(long, value_name = "W,..", allow_negative_numbers = true, value_parser = number, value_delimiter = ',', num_args = 1)]
+    pub(crate) min_weight: Option<Vec<f64>>,
     /// Drop edges with a larger weight, after the transformation
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) max_weight: Option<f64>,
@@ -525,12 +532,29 @@ pub(crate) struct Present {
     /// the most weight to others in it. A table if the name ends like one, as for `--output`
     #[arg(long, value_name = "FILE")]
     pub(crate) representatives: Option<PathBuf>,
+    /// Which node represents a community: the one with the largest number in this file of `node<TAB>number`, such as
+    /// the longest or newest record, equal ones by name, or `first`, the first in the input [default: the one with the
+    /// most weight to others]
+    #[arg(long, value_name = "FILE|first")]
+    pub(crate) prefer: Option<PathBuf>,
+    /// Also write the nodes to keep, one of each community: its representative, and nodes that are in none. A table if
+    /// the name ends like one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Also write all other nodes: those that `--keep` leaves out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) drop: Option<PathBuf>,
+    /// Components: also write `node<TAB>weight`, in an order in which the components at every threshold are together:
+    /// the weight at which a node joins those before it, 0 for the first of a component (single linkage)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) heights: Option<PathBuf>,
     /// Also write a table of the communities, largest first: size, representative, edges and weight inside,
     /// weight to the outside, density, conductance, stability with `--stability`, and the neighbor to
     /// which most of the outer weight leads. Text, CSV, JSON Lines, Parquet or Arrow by its ending
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
-    /// Also write what is inside communities, for methods with levels: by map-equation the tree of modules
+    /// Also write what is inside communities, for methods with levels, or components at several values of
+    /// `--min-weight`, a column for each: by map-equation the tree of modules
     /// that describes a walk in the fewest bits, at whose top communities are then; otherwise groups on
     /// the way to communities. `columns`: `node<TAB>community<TAB>group...`, each column subdividing the
     /// previous one; `tree`: `node<TAB>3:0:5`, each number counted from 0 within the previous one

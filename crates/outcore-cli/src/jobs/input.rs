@@ -4,7 +4,8 @@ use crate::args::{self, Input, Reading};
 use outcore::error::Opt;
 use outcore::error::opt::{
     COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
-    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
+    METHOD, MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE,
+    WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
 use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, WeightTransform};
@@ -63,6 +64,17 @@ pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &P
             Err(Error::usage(message).hint("give it to `outcore build`"))
         }
     }
+}
+
+/// Refuses several thresholds for a graph, which has one.
+pub(crate) fn refuse_thresholds(input: &Input) -> Result<()> {
+    if input.min_weight.as_ref().is_none_or(|values| values.len() < 2) {
+        return Ok(());
+    }
+    let example = METHOD.of("components");
+    Err(Error::usage(format_args!("{MIN_WEIGHT} takes one value for a graph")).hint(format_args!(
+        "`outcore cluster` with {example} takes several, of edges or of a graph"
+    )))
 }
 
 /// Returns the first option given that controls how lines of edge lists are read, or which edges count.

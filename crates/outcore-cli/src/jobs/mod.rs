@@ -15,7 +15,7 @@ use outcore::error::opt::{
 use outcore::graph::{Graph, GraphSummary, NodeNames};
 use outcore::input::{CommunityInput, TableStream};
 use outcore::io::Files;
-use outcore::job::{self, JobOptions, Normalize, Report, Source};
+use outcore::job::{self, JobOptions, Normalize, Preference, Report, Source};
 use outcore::output::{self, Paths, Written};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
 use outcore::present::PresentOptions;
@@ -62,7 +62,9 @@ pub(crate) fn cluster(
     let levels = arguments.present.levels.is_some();
     let communities = read.input(input.reading.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
-    let options = ClusterOptions { levels, ..options };
+    let heights = arguments.present.heights.is_some();
+    let options = ClusterOptions { levels, heights, ..options };
+    options.check()?;
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
     // Those who want a table of the communities may draw them, too.
@@ -91,6 +93,7 @@ pub(crate) fn build(
 ) -> Result<Report> {
     let inputs = input::expand(files, &arguments.edges)?;
     let args::Build { input, resources, output, restart, .. } = arguments;
+    input::refuse_thresholds(input)?;
     let mut options = job_options(files, inputs, input, resources, output, *restart)?;
     options.input.stream = stream;
     options.names = names;
@@ -108,7 +111,8 @@ pub(crate) fn build(
 
 pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observer) -> Result<Plan> {
     let args::Plan { input, method, labels, present, read, resources, .. } = arguments;
-    if method.initial.is_none() && labels.fixed.is_none() && present.earlier.is_none() {
+    let reads = present.earlier.is_some() || present.prefer.is_some();
+    if method.initial.is_none() && labels.fixed.is_none() && !reads {
         read.refuse_without_files()?;
     }
     let communities = read.input(input.reading.comment.as_deref());
@@ -117,7 +121,10 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
         false => {
             let options = cluster_options(method, labels, input, false)?;
             let levels = present.levels.is_some();
-            Some(ClusterOptions { levels, ..options })
+            let heights = present.heights.is_some();
+            let options = ClusterOptions { levels, heights, ..options };
+            options.check()?;
+            Some(options)
         }
     };
     let present = &present_options(present, communities);
@@ -262,7 +269,7 @@ fn job_options(
         input: input::options(inputs, input)?,
         duplicates: input.duplicates,
         keep_loops: input.self_loops == args::SelfLoops::Keep,
-        min_weight: input.min_weight,
+        min_weight: input.min_weight.iter().flatten().copied().reduce(f64::min),
         max_weight: input.max_weight,
         normalize: input.normalize,
         limits: limits(resources),
@@ -323,7 +330,12 @@ fn cluster_options(
         max_sweeps: if converges { Some(u32::MAX) } else { method.max_sweeps },
         tolerance: if converges { 0.0 } else { method.tolerance.unwrap_or(options.tolerance) },
         // Edges of edge lists are dropped as they are read, before weights are summed.
-        min_weight: input.min_weight.filter(|_| is_graph).unwrap_or(0.0),
+        min_weight: match &input.min_weight {
+            Some(values) if is_graph => values.iter().copied().fold(f64::INFINITY, f64::min),
+            _ => 0.0,
+        },
+        thresholds: input.min_weight.clone().filter(|values| values.len() > 1).unwrap_or_default(),
+        heights: false,
         levels: false,
         max_size: method.max_size,
         well_connected: method.well_connected,
@@ -332,7 +344,6 @@ fn cluster_options(
         recorded_teleportation: method.recorded_teleportation,
         propagation: labels.options(),
     };
-    options.check()?;
     if input.directed {
         method::refuse_directed(options.method)?;
     } else if !is_graph {
@@ -344,7 +355,8 @@ fn cluster_options(
 /// Returns whether a job reads any file of communities.
 fn reads_communities(arguments: &args::Cluster) -> bool {
     let args::Cluster { method, labels, present, .. } = arguments;
-    method.initial.is_some() || labels.fixed.is_some() || present.earlier.is_some()
+    let reads = present.earlier.is_some() || present.prefer.is_some();
+    method.initial.is_some() || labels.fixed.is_some() || reads
 }
 
 fn present_options(present: &args::Present, communities: CommunityInput) -> PresentOptions {
@@ -354,6 +366,13 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         earlier: present.earlier.clone(),
         communities,
         representatives: present.representatives.clone(),
+        prefer: present.prefer.as_ref().map(|prefer| match prefer.as_os_str() == "first" {
+            true => Preference::First,
+            false => Preference::File(prefer.clone()),
+        }),
+        keep: present.keep.clone(),
+        drop: present.drop.clone(),
+        heights: present.heights.clone(),
         summary: present.summary.clone(),
         // Set by a job with a report.
         outline: false,

@@ -93,7 +93,9 @@ fn good(found: &CommunitiesReport) -> String {
     let chance = found
         .chance_modularity
         .map(|by_chance| format!(", {by_chance:.3} in a random graph with the same degrees"));
-    all.push(format!("modularity {:.4}{}", found.modularity, chance.unwrap_or_default()));
+    if let Some(modularity) = found.modularity {
+        all.push(format!("modularity {modularity:.4}{}", chance.unwrap_or_default()));
+    }
     all.push(format!("{:.1} % of the weight is inside communities", 100.0 * found.coverage));
     all.join("; ") + "."
 }

@@ -65,7 +65,7 @@ pub(super) fn comparison(all: &[Found<'_>]) -> Section {
         bars("Communities", "count", count, |found| found.community_count as f64),
         bars("Largest community", "nodes", count, |found| found.largest_size as f64),
         // Modularity can be negative, but bars cannot.
-        bars("Modularity", "modularity", share, |found| found.modularity.max(0.0)),
+        bars("Modularity", "modularity", share, |found| found.modularity.unwrap_or(0.0).max(0.0)),
         bars("Coverage", "share of the weight inside", share, |found| found.coverage),
     ];
     let body = html! { (table(&headings, &rows, &[7])) (small(charts.into_iter().flatten())) };
@@ -81,7 +81,7 @@ fn row(found: &Found<'_>) -> Vec<String> {
         format_count(community_count),
         format_count(singleton_count),
         format_count(largest_size),
-        format!("{modularity:.4}"),
+        modularity.map(|modularity| format!("{modularity:.4}")).unwrap_or_default(),
         format!("{coverage:.4}"),
         format_count(sweep_count),
         found.output.to_owned(),
@@ -231,19 +231,20 @@ pub(super) fn presentation(presented: &PresentReport) -> String {
 
 pub(super) fn quality(all: &[Found<'_>]) -> Section {
     let first = all[0].communities;
-    let short = match (all.len(), first.code_length) {
-        (1, Some(bits)) => {
-            format!("modularity {:.4}, code length {bits:.4} bits", first.modularity)
+    let each = all.iter().filter_map(|found| found.communities.modularity);
+    let each = each.map(|modularity| format!("{modularity:.4}")).collect::<Vec<_>>();
+    let short = match (&each[..], first.code_length) {
+        ([], _) => "components".to_owned(),
+        ([modularity], Some(bits)) => {
+            format!("modularity {modularity}, code length {bits:.4} bits")
         }
-        (1, None) => format!("modularity {:.4}", first.modularity),
-        _ => {
-            let each = all.iter().map(|found| format!("{:.4}", found.communities.modularity));
-            format!("modularity {}", each.collect::<Vec<_>>().join(", "))
-        }
+        (each, _) => format!("modularity {}", each.join(", ")),
     };
     type Measure = (&'static str, fn(&CommunitiesReport) -> String);
     let measures: [Measure; 15] = [
-        ("modularity", |found| format!("{:.6}", found.modularity)),
+        ("modularity", |found| {
+            found.modularity.map(|modularity| format!("{modularity:.6}")).unwrap_or_default()
+        }),
         ("coverage", |found| format!("{:.6}", found.coverage)),
         ("code length in bits", |found| {
             found.code_length.map(|bits| format!("{bits:.6}")).unwrap_or_default()

@@ -11,10 +11,11 @@ use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Pieces};
-use crate::finish::number::{SizeCount, number_in_place};
+use crate::finish::number::number_in_place;
+use crate::forest::Forest;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
-use crate::store::labels::Labels;
+use crate::methods::options::ClusterOptions;
 use crate::store::saves::Saves;
 use outcore_graph::{ArcScratch, Block, Graph};
 use outcore_io::error::Result;
@@ -24,16 +25,23 @@ use outcore_io::progress::{Event, notify};
 const WINDOW_BYTES: u64 = 1 << 20;
 
 /// Returns the memory for finding the components of a graph.
-pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
+pub(crate) fn memory(
+    options: &ClusterOptions,
+    graph: &Graph,
+    threads: usize,
+    fit: Fit,
+) -> ClusterMemory {
     ClusterMemory {
-        node_bytes: node_bytes(graph.node_count()) + WINDOW_BYTES,
+        node_bytes: node_bytes(options, graph.node_count()) + WINDOW_BYTES,
         ..ClusterMemory::fitted(graph, None, threads, fit)
     }
 }
 
 /// Returns the memory that grows with the number of nodes.
-pub(crate) fn node_bytes(node_count: u64) -> u64 {
-    4 * node_count + node_count.div_ceil(8)
+pub(crate) fn node_bytes(options: &ClusterOptions, node_count: u64) -> u64 {
+    let links = options.forest_ladder().map_or(4, |ladder| ladder.bytes_a_node());
+    let dendrogram = if options.heights { Forest::DENDROGRAM_BYTES } else { 0 };
+    links.max(dendrogram) * node_count + node_count.div_ceil(8)
 }
 
 impl ClusterJob<'_> {
@@ -67,39 +75,8 @@ impl ClusterJob<'_> {
             (communities - singles) as usize,
             window as usize,
         )?;
-        Ok(Communities {
-            community_count: communities,
-            singleton_count: singles,
-            largest: sizes.first().map_or(0, |s: &SizeCount| u64::from(s.size)),
-            split_count: 0,
-            separated: None,
-            modularity,
-            two_mode_modularity: None,
-            coverage: 1.0,
-            groupings: Vec::new(),
-            code_length: None,
-            tree: None,
-            sweeps: 0,
-            resumed_sweeps: 0,
-            scans: source.scans(),
-            cycles: 0,
-            trials: 1,
-            trial_losses: Vec::new(),
-            trial_community_counts: Vec::new(),
-            equal_community_counts: Vec::new(),
-            divided: None,
-            trial_agreement: None,
-            chance_modularity: None,
-            undivided_length: None,
-            stability: None,
-            levels: 0,
-            sweeps_reported: Vec::new(),
-            converged: true,
-            last_moved: 0,
-            arcs_visited: 0,
-            sizes,
-            labels: Labels::Memory(labels),
-        })
+        let scans = source.scans();
+        Ok(Communities { modularity, scans, ..Communities::of_components(labels, sizes) })
     }
 
     fn connect_all(

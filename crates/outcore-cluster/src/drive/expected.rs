@@ -113,7 +113,7 @@ impl ClusterOptions {
         } else if method.takes(MethodOption::Resolution) {
             self.resolution.len() as u64
         } else {
-            1
+            self.thresholds.len().max(1) as u64
         }
     }
 }

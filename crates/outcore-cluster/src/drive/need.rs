@@ -99,7 +99,7 @@ impl ClusterOptions {
     ) -> ClusterMemory {
         match self.method.spec().run {
             Procedure::Propagation => propagate::memory(self, graph, given_count, threads, fit),
-            Procedure::Components => components::memory(graph, threads, fit),
+            Procedure::Components => components::memory(self, graph, threads, fit),
             Procedure::Levels(_) => {
                 let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
                 if self.levels {
@@ -221,7 +221,7 @@ impl ClusterOptions {
                 let bits = propagate::node_bits(self, directed, false, given_count);
                 (bits * node_count).div_ceil(8)
             }
-            Procedure::Components => components::node_bytes(node_count),
+            Procedure::Components => components::node_bytes(self, node_count),
             Procedure::Levels(_) => {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);

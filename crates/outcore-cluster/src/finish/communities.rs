@@ -30,7 +30,7 @@ pub struct Communities {
     pub split_count: u64,
     /// Number of communities that were not well-connected and have been split, and of their parts, if requested.
     pub separated: Option<Separated>,
-    /// Modularity of the result.
+    /// Modularity of the result; not a number for components whose edges were not kept.
     pub modularity: f64,
     /// Modularity of a graph of two kinds of nodes (Barber 2007), if that was the objective.
     pub two_mode_modularity: Option<f64>,
@@ -79,6 +79,46 @@ pub struct Communities {
     pub last_moved: u64,
     /// Number of arcs visited in the sweeps: a node's arcs count each time its label is chosen.
     pub arcs_visited: u64,
+}
+
+impl Communities {
+    /// Creates the components that have these labels, and this number of components of each size.
+    pub fn of_components(labels: Vec<u32>, sizes: Vec<SizeCount>) -> Self {
+        let singles = sizes.last().filter(|sizes| sizes.size == 1);
+        Self {
+            community_count: sizes.iter().map(|sizes| sizes.count).sum(),
+            singleton_count: singles.map_or(0, |sizes| sizes.count),
+            largest: sizes.first().map_or(0, |largest| u64::from(largest.size)),
+            split_count: 0,
+            separated: None,
+            modularity: f64::NAN,
+            two_mode_modularity: None,
+            coverage: 1.0,
+            groupings: Vec::new(),
+            code_length: None,
+            tree: None,
+            sweeps: 0,
+            resumed_sweeps: 0,
+            scans: 0,
+            cycles: 0,
+            trials: 1,
+            trial_losses: Vec::new(),
+            trial_community_counts: Vec::new(),
+            equal_community_counts: Vec::new(),
+            divided: None,
+            trial_agreement: None,
+            chance_modularity: None,
+            undivided_length: None,
+            stability: None,
+            levels: 0,
+            sweeps_reported: Vec::new(),
+            converged: true,
+            last_moved: 0,
+            arcs_visited: 0,
+            sizes,
+            labels: Labels::Memory(labels),
+        }
+    }
 }
 
 /// Stability of the community of each node.

@@ -1,11 +1,12 @@
 //! Links of a spanning forest, generic in the rank.
 
-use super::Ladder;
+use crate::methods::thresholds::Ladder;
 use outcore_graph::ArcRecord;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of edges between prefetching the links of its ends and following them.
@@ -182,30 +183,26 @@ impl<R: Rank> Links<R> {
         }
     }
 
-    /// Returns for each node the smallest node of its component by edges of at least the weight `code`.
-    pub(super) fn roots(&self, code: u32, ladder: &Ladder) -> Vec<u32> {
+    /// Appends the roots of `nodes` by edges of at least the weight `code`.
+    pub(super) fn put_roots(
+        &self,
+        code: u32,
+        ladder: &Ladder,
+        nodes: Range<usize>,
+        roots: &mut Vec<u32>,
+    ) {
         let rank = R::of(code, ladder);
-        let mut roots = reserve_large_pages(self.parents.len());
-        roots.resize(self.parents.len(), 0);
-        roots.par_chunks_mut(PART_NODES).enumerate().for_each(|(part, roots)| {
-            let first = part * PART_NODES;
-            roots.iter_mut().enumerate().for_each(|(at, root)| {
-                *root = self.top((first + at) as u32, rank);
-            });
-        });
-        to_smallest(&mut roots);
-        roots
+        let all = nodes.into_par_iter().with_min_len(PART_NODES);
+        roots.par_extend(all.map(|node| self.top(node as u32, rank)));
     }
 
-    /// Like [`roots`](Self::roots) by all edges, in the memory of the links.
+    /// Returns the roots of all nodes by all edges, in the memory of the links.
     pub(super) fn into_roots(self) -> Vec<u32> {
         (0..self.parents.len()).into_par_iter().with_min_len(PART_NODES).for_each(|node| {
             let root = self.top(node as u32, R::LAST);
             self.parents[node].store(root, Relaxed);
         });
-        let mut roots: Vec<u32> = self.parents.into_iter().map(AtomicU32::into_inner).collect();
-        to_smallest(&mut roots);
-        roots
+        self.parents.into_iter().map(AtomicU32::into_inner).collect()
     }
 
     /// Iterates over the links: a node, the node it leads to, and the rank.
@@ -223,19 +220,5 @@ impl<R: Rank> Links<R> {
     pub(super) fn load(&mut self, from: &mut StateReader) -> Result<()> {
         from.labels(&mut self.parents)?;
         R::load(&mut self.ranks, from)
-    }
-}
-
-/// Replaces each component's root, any of its nodes, by its smallest node.
-fn to_smallest(roots: &mut [u32]) {
-    for node in 0..roots.len() {
-        let root = roots[node] as usize;
-        if roots[root] as usize == root && root > node {
-            // The first node of the component: its root leads here from now on.
-            roots[root] = node as u32;
-            roots[node] = node as u32;
-        } else {
-            roots[node] = roots[root];
-        }
     }
 }

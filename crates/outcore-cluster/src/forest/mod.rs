@@ -17,42 +17,19 @@
 
 mod dendrogram;
 mod links;
+mod scan;
 #[cfg(test)]
 mod tests;
 
 pub use dendrogram::Dendrogram;
 
 use crate::finish::number::{SizeCount, number_in_place};
+use crate::methods::thresholds::Ladder;
 use links::Links;
 use outcore_graph::ArcRecord;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::Result;
-use serde::{Deserialize, Serialize};
-
-/// Thresholds at which components are found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ladder {
-    /// None: all edges count alike.
-    One,
-    /// Codes of weights, in descending order; lighter edges do not count.
-    Steps(Vec<u32>),
-    /// Every weight.
-    Heights,
-}
-
-impl Ladder {
-    /// Maximum number of steps.
-    pub const STEPS_MAX: usize = 200;
-
-    /// Returns the memory of a forest per node.
-    pub fn bytes_a_node(&self) -> u64 {
-        match self {
-            Self::One => 4,
-            Self::Steps(_) => 5,
-            Self::Heights => 8,
-        }
-    }
-}
+use std::ops::Range;
 
 /// Spanning forest of all edges so far.
 pub struct Forest {
@@ -115,16 +92,37 @@ impl Forest {
         for_links!(&mut self.links, links => links.join_all(edges, &self.ladder));
     }
 
-    /// Returns the label of each node's component by edges of at least the weight `code`, and the number of components
-    /// of each size. Labels are those of [`cluster`](crate::cluster): the largest component is 0. With steps, the code is
-    /// one of them. Takes 4 bytes per node, and 1/8 more meanwhile.
-    pub fn components(&self, code: u32) -> (Vec<u32>, Vec<SizeCount>) {
-        number_in_place(for_links!(&self.links, links => links.roots(code, &self.ladder)))
+    /// Appends for each of `nodes` a node that stands for its component by edges of at least the weight `code`, the same
+    /// for all nodes of the component. With steps, the code is one of them.
+    pub fn put_roots(&self, code: u32, nodes: Range<usize>, roots: &mut Vec<u32>) {
+        for_links!(&self.links, links => links.put_roots(code, &self.ladder, nodes, roots));
     }
 
-    /// Like [`components`](Self::components) by all edges, in the memory of the forest.
-    pub fn into_components(self) -> (Vec<u32>, Vec<SizeCount>) {
-        number_in_place(for_links!(self.links, links => links.into_roots()))
+    /// Returns the nodes that stand for components by all edges, in the memory of the forest.
+    pub fn into_roots(self) -> Vec<u32> {
+        for_links!(self.links, links => links.into_roots())
+    }
+}
+
+/// Numbers components, each given by any of its nodes: returns the label of each node, and the number of components of
+/// each size. As always, the largest component is 0, and among equals the one with the smallest node is first. Works in
+/// place, with 1/8 byte per node in addition.
+pub fn number_components(mut roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
+    to_smallest(&mut roots);
+    number_in_place(roots)
+}
+
+/// Replaces each component's root by its smallest node.
+fn to_smallest(roots: &mut [u32]) {
+    for node in 0..roots.len() {
+        let root = roots[node] as usize;
+        if roots[root] as usize == root && root > node {
+            // The first node of the component: its root leads here from now on.
+            roots[root] = node as u32;
+            roots[node] = node as u32;
+        } else {
+            roots[node] = roots[root];
+        }
     }
 }
 

@@ -3,3 +3,4 @@
 pub(crate) mod connected;
 pub(crate) mod options;
 pub(crate) mod table;
+pub(crate) mod thresholds;

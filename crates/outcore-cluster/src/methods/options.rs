@@ -2,11 +2,13 @@
 
 use super::connected::WellConnected;
 use super::table::{LevelSpec, Method, MethodOption};
+use super::thresholds::Ladder;
+use outcore_graph::weight::Weight;
 use outcore_graph::{Graph, LoopWeight, View};
 use outcore_io::error::opt::{
-    ATTENUATION, CYCLES, FIXED, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS, MAX_VISITS,
-    METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE, TRIALS,
-    WELL_CONNECTED,
+    ATTENUATION, CYCLES, FIXED, HEIGHTS, INITIAL, LABEL_CUTOFF, LEVELS, MAX_SIZE, MAX_SWEEPS,
+    MAX_VISITS, METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE,
+    TRIALS, WELL_CONNECTED,
 };
 use outcore_io::error::{Error, Result, Text};
 use std::path::PathBuf;
@@ -37,6 +39,12 @@ pub struct ClusterOptions {
     pub tolerance: f64,
     /// Minimum weight: lighter arcs are ignored.
     pub min_weight: f64,
+    /// Components: minimum weights, each of which gives a result, instead of `min_weight`; fewer than two give one result.
+    #[serde(default)]
+    pub thresholds: Vec<f64>,
+    /// Components: whether to return the weights at which nodes join.
+    #[serde(default)]
+    pub heights: bool,
     /// Whether to return the groups of each level; for multilevel methods.
     #[serde(default)]
     pub levels: bool,
@@ -69,6 +77,8 @@ impl Default for ClusterOptions {
             max_sweeps: None,
             tolerance: 0.001,
             min_weight: 0.0,
+            thresholds: Vec::new(),
+            heights: false,
             levels: false,
             max_size: None,
             well_connected: None,
@@ -182,6 +192,11 @@ impl Default for PropagationOptions {
     }
 }
 
+/// Returns the code of the smallest weight that counts at a threshold.
+fn code_of(threshold: f64) -> u32 {
+    if threshold > 0.0 { Weight::new(threshold).code() } else { 0 }
+}
+
 impl ClusterOptions {
     /// Refuses invalid values and meaningless combinations.
     ///
@@ -198,9 +213,11 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
         }
-        if self.levels {
+        // Several thresholds are levels of components.
+        if self.levels && self.thresholds.len() < 2 {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }
+        self.check_thresholds()?;
         if self.recorded_teleportation {
             MethodOption::Teleportation.check(RECORDED_TELEPORTATION, self.method)?;
         }
@@ -215,6 +232,54 @@ impl ClusterOptions {
     /// Returns whether the levels are those of the best tree of modules, not groups on the way to the communities.
     pub(crate) fn finds_tree(&self) -> bool {
         self.levels && self.method.levels().is_some_and(LevelSpec::has_code_length)
+    }
+
+    fn check_thresholds(&self) -> Result<()> {
+        let values = &self.thresholds;
+        let refuse = |message: Text| Err(Error::usage(message));
+        if values.iter().any(|value| !(*value >= 0.0 && value.is_finite())) {
+            return refuse(format_args!("{MIN_WEIGHT} is a number from 0, or several").into());
+        }
+        if values.iter().enumerate().any(|(at, value)| values[..at].contains(value)) {
+            return refuse(format_args!("{MIN_WEIGHT} has the same value twice").into());
+        }
+        if values.len() > Ladder::STEPS_MAX {
+            let most = Ladder::STEPS_MAX;
+            return refuse(format_args!("{MIN_WEIGHT} takes at most {most} values").into());
+        }
+        let several = format_args!("{MIN_WEIGHT} with several values");
+        if values.len() > 1 && !self.method.takes(MethodOption::Thresholds) {
+            let method = METHOD.of(MethodOption::Thresholds.methods());
+            return Err(Error::usage(format_args!("{several} needs {method}"))
+                .hint("give one value: other methods read the edges once for each"));
+        }
+        if self.heights {
+            MethodOption::Thresholds.check(HEIGHTS, self.method)?;
+        }
+        let several: Text = if self.heights { HEIGHTS.into() } else { several.into() };
+        if self.forest_ladder().is_some() && self.well_connected.is_some() {
+            let message = format_args!("{several} cannot be combined with {WELL_CONNECTED}");
+            return Err(Error::usage(message).hint("leave one of them out"));
+        }
+        Ok(())
+    }
+
+    /// Returns the thresholds of components if there are several, or heights are wanted.
+    pub fn forest_ladder(&self) -> Option<Ladder> {
+        if self.heights {
+            return Some(Ladder::Heights);
+        }
+        let mut steps: Vec<u32> = self.thresholds.iter().map(|&value| code_of(value)).collect();
+        steps.sort_unstable_by(|a, b| b.cmp(a));
+        (steps.len() > 1).then_some(Ladder::Steps(steps))
+    }
+
+    /// Returns the code of each threshold, in the order of the results: at least one.
+    pub fn threshold_codes(&self) -> Vec<u32> {
+        match &self.thresholds[..] {
+            [] => vec![0],
+            values => values.iter().map(|&value| code_of(value)).collect(),
+        }
     }
 
     fn check_limits(&self) -> Result<()> {

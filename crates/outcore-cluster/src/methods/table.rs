@@ -8,7 +8,7 @@ use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, Null};
 use MethodOption::{
     Converge, Cycles, Directed, Initial, Levels, MaxSize, MaxSweeps, Propagation, Resolution,
-    Seeding, Teleportation, Tolerance, Trials,
+    Seeding, Teleportation, Thresholds, Tolerance, Trials,
 };
 use outcore_graph::LoopWeight;
 use outcore_io::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
@@ -65,6 +65,11 @@ impl Method {
         self.levels().is_some()
     }
 
+    /// Returns whether communities are the connected components.
+    pub fn finds_components(self) -> bool {
+        matches!(self.spec().run, Procedure::Components)
+    }
+
     /// Returns the settings of a method with levels.
     pub fn levels(self) -> Option<&'static LevelSpec> {
         match &self.spec().run {
@@ -104,6 +109,8 @@ pub enum MethodOption {
     Teleportation,
     /// Options in [`PropagationOptions`](super::options::PropagationOptions).
     Propagation,
+    /// Several thresholds at once, and the weights at which nodes join.
+    Thresholds,
 }
 
 impl MethodOption {
@@ -321,7 +328,7 @@ pub static METHODS: [MethodSpec; 5] = [
         method: Method::Components,
         name: "components",
         help: "Nodes joined by any path, regardless of edge direction",
-        takes: &[Directed],
+        takes: &[Directed, Thresholds],
         resolution: None,
         giant: None,
         node_bytes: 5,

@@ -6,32 +6,58 @@ use super::given;
 use super::present::{self, OfNodes, Targets};
 use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
-use crate::cluster::{self, ClusterOptions, Communities, GivenLabels, Method};
+use crate::cluster::{
+    self, ClusterOptions, Communities, Dendrogram, Forest, GivenLabels, Labels, Ladder, Method,
+    number_components,
+};
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
+use crate::io::{Array, ArrayWriter, Files};
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
 use crate::present::{Look, reading_bytes};
-use crate::progress::Stage;
+use crate::progress::{Event, Stage, notify};
+use crate::sort::{SORT_BYTES_MIN, Sorter};
 use crate::units::{format_bytes, format_counted, size_to_type};
+use std::path::Path;
 
-/// Clusters the graph and writes each result to its file.
+/// Clusters the graph, or takes the components of a forest, and writes each result to its file. The graph of a forest
+/// has no arcs.
 pub(super) fn find_and_write(
     context: &mut Context<'_>,
     graph: &Graph,
+    forest: Option<Forest>,
     options: &ClusterOptions,
     targets: &Targets<'_>,
 ) -> Result<Clustered> {
     check_names(graph, targets.all_outputs())?;
     targets.check_module_names(context, graph)?;
+    // A forest takes memory until its components are found.
+    let found = match &forest {
+        Some(_) => Some(find_components(context, graph, forest, options)?),
+        None => None,
+    };
     let earlier = present::read_earlier(context, graph, targets)?;
-    let look = targets.look(graph, context.limits, &earlier);
+    let priorities = present::read_priorities(context, graph, targets)?;
+    let look = match &found {
+        Some(_) => targets.options.look(),
+        None => targets.look(graph, context.limits, &earlier),
+    };
     let given = given::read(context, graph, options, &targets.options.communities)?;
-    let all = find(context, graph, options, given)?;
+    let (all, dendrogram) = match found {
+        Some(found) => found,
+        None if options.forest_ladder().is_some() => {
+            find_components(context, graph, None, options)?
+        }
+        None => (find(context, graph, options, given)?, None),
+    };
+    if let Some(dendrogram) = dendrogram {
+        present::write_dendrogram(context, graph, &dendrogram, targets)?;
+    }
     let flow = present::find_flow(context, graph, options.recorded_teleportation, targets)?;
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
-    let mut results = Vec::new();
+    let (mut results, mut columns) = (Vec::new(), Vec::new());
     for (at, mut found) in all.into_iter().enumerate() {
         let mut communities = CommunitiesReport::new(graph, options, at, &found);
         warn_of_a_giant(context, options.method, &communities)?;
@@ -40,10 +66,13 @@ pub(super) fn find_and_write(
         let stability = found.stability.take();
         let of_tree = found.tree.as_ref().map(|tree| tree.code_length);
         let code_length = of_tree.or(found.code_length);
+        if !targets.columns.is_empty() {
+            columns.push(present::column(&found, targets.options));
+        }
         let (reported, presented) =
             present::present(context, graph, targets, found, (&earlier, look))?;
         communities.presented = presented;
-        let output = targets.outputs[at].as_path();
+        let output = targets.output(at);
         let is_described = targets.options.outline && look == Look::Communities;
         if let Some(earlier) = earlier.as_ref().filter(|_| is_described) {
             let to = (targets, output);
@@ -53,16 +82,108 @@ pub(super) fn find_and_write(
         communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
         let (options, stable) = (targets.options, stability.as_ref());
         let target = (targets, at, look);
-        let (inside, largest) = present::look_inside(context, graph, &reported, stable, target)?;
+        let chosen = (stable, priorities.as_ref());
+        let (inside, largest) = present::look_inside(context, graph, &reported, chosen, target)?;
         communities.largest = largest;
         communities.summary = targets.summaries.get(at).map(|path| path.display().to_string());
         results.push(ResultReport { output: output.display().to_string(), communities });
+        if !targets.columns.is_empty() {
+            continue;
+        }
         let output = (options, output);
         let (inside, stability, flow) = (&inside, stability.as_ref(), flow.as_ref());
         let of_nodes = OfNodes { inside, stability, flow, levels, code_length };
         present::write(context, graph, &reported, of_nodes, output)?;
     }
+    if !columns.is_empty() {
+        present::write_columns(context, graph, &columns, targets)?;
+    }
     Ok(Clustered { resumed, graph: Some(graph.summary()), results })
+}
+
+/// Finds the components at each threshold, and their dendrogram if it is wanted, by a forest or a scan of the graph.
+fn find_components(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    forest: Option<Forest>,
+    options: &ClusterOptions,
+) -> Result<(Vec<Communities>, Option<Dendrogram>)> {
+    context.stage(Stage::Cluster, |context| {
+        context.begin(Stage::Cluster, Some(graph.arc_count()), "arcs")?;
+        let (files, scratch, observer) = (context.files, context.work.path(), context.observer);
+        let forest = match (forest, options.forest_ladder()) {
+            (Some(forest), _) => forest,
+            (None, ladder) => Forest::of_graph(graph, ladder.unwrap_or(Ladder::One), observer)?,
+        };
+        let all = match (&options.threshold_codes()[..], options.heights) {
+            ([_], false) => {
+                let (labels, sizes) = number_components(forest.into_roots());
+                return Ok(components_found(vec![Communities::of_components(labels, sizes)], None));
+            }
+            (codes, _) => {
+                let roots: Result<Vec<_>> = (0..)
+                    .zip(codes)
+                    .map(|(at, &code)| {
+                        let path = scratch.join(format!("components-{at}"));
+                        set_aside_roots(files, &forest, code, &path)
+                    })
+                    .collect();
+                roots?
+            }
+        };
+        let dendrogram = match options.heights {
+            true => {
+                let least = Forest::DENDROGRAM_BYTES * graph.node_count();
+                let memory = context.memory_for(least + SORT_BYTES_MIN);
+                let budget = memory.saturating_sub(least).max(SORT_BYTES_MIN);
+                let sorter = Sorter::new(files, scratch, budget, context.limits.threads)?;
+                let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
+                forest.into_dendrogram(sorter, tick)?
+            }
+            false => {
+                drop(forest);
+                None
+            }
+        };
+        // One result is small enough for memory, several are not.
+        let mut found = Vec::new();
+        for roots in all {
+            let (labels, sizes) = number_components(roots.read_all(files)?);
+            notify(observer, Event::Advance { done: graph.arc_count() })?;
+            let mut components = Communities::of_components(labels, sizes);
+            if let Labels::Memory(labels) = &components.labels {
+                let labels = Array::write(files, &roots.path, labels.iter().copied())?;
+                components.labels = Labels::Disk(labels);
+            }
+            found.push(components);
+        }
+        Ok(components_found(found, dendrogram))
+    })
+}
+
+/// Components of each result, and the dendrogram, with a summary.
+type ComponentsFound = ((Vec<Communities>, Option<Dendrogram>), String);
+
+fn components_found(all: Vec<Communities>, dendrogram: Option<Dendrogram>) -> ComponentsFound {
+    let summary = cluster::summary(&all);
+    ((all, dendrogram), summary)
+}
+
+/// Nodes whose components are found at a time.
+const ROOTS_NODES: usize = 1 << 18;
+
+/// Writes for each node one that stands for its component at a threshold.
+fn set_aside_roots(files: &Files, forest: &Forest, code: u32, path: &Path) -> Result<Array<u32>> {
+    let count = forest.node_count();
+    let mut writer = ArrayWriter::create(files, path, count)?;
+    let mut roots = Vec::new();
+    for first in (0..count as usize).step_by(ROOTS_NODES) {
+        let nodes = first..(first + ROOTS_NODES).min(count as usize);
+        roots.clear();
+        forest.put_roots(code, nodes, &mut roots);
+        roots.iter().try_for_each(|&root| writer.push(root))?;
+    }
+    writer.finish()
 }
 
 /// Warns if one community holds more than half of the nodes, which is rarely intended.

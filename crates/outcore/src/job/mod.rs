@@ -59,7 +59,7 @@ mod report;
 mod resume;
 mod score;
 
-pub use crate::present::{CommunityLink, CommunityReport, LargestReport};
+pub use crate::present::{CommunityLink, CommunityReport, LargestReport, Preference};
 pub use builder::Job;
 pub use compare::compare;
 pub use export::{ExportOptions, ExportReport, export};
@@ -287,18 +287,16 @@ fn build_once(
     let inputs = options.append.iter().chain(options.input.all_paths());
     let directory = &grows_at(files, &options.work_dir, graph);
     let mut place = hold_place(files, &options.work_dir, graph)?;
-    let edges = Edges { options, old: old.as_ref(), directory };
+    let edges = Edges { options, old: old.as_ref(), directory, ladder: None };
     let manifest = JobManifest::new(files, JobKind::Build, inputs, graph);
-    let old_files = old.as_ref().map(|old| old.files.clone());
-    let (work, mut journal, found) =
-        JobJournal::open(files, observer, manifest, options, old_files, graph, directory)?;
+    let (work, mut journal, found) = JobJournal::open(files, observer, manifest, edges, graph)?;
     if let Some(place) = &mut place {
         let kept: &[&str] = if found.is_some() { &[GRAPH] } else { &[] };
         place.begin(&Owner::current().to_bytes(), kept)?;
     }
     let mut context = Context::new(start, (files, observer, options.limits), work);
     let built = read::build(&mut context, &mut journal, edges, None, found);
-    match built.and_then(|built| files.publish_new(directory, graph).map(|()| built)) {
+    match built.and_then(|(built, _)| files.publish_new(directory, graph).map(|()| built)) {
         Ok(built) => {
             Ok(context.finish(built, Clustered::default(), options.input.rejects.as_deref()))
         }
@@ -355,12 +353,12 @@ pub fn cluster_and_present(
             check_graph(*limits, &graph, options, targets)?;
             run(*limits, *restart, observer, |restart, observer| {
                 let start = Instant::now();
-                let inputs = std::iter::once(path).chain(options.files()).chain(&present.earlier);
+                let inputs = std::iter::once(path).chain(options.files()).chain(present.files());
                 let kept: &[&str] = if restart { &[] } else { &[SAVED] };
                 let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
                 let work = WorkDirectory::take(files, manifest, (work_dir, output), kept)?;
                 let mut context = Context::new(start, (files, observer, *limits), work);
-                match find_and_write(&mut context, &graph, options, targets) {
+                match find_and_write(&mut context, &graph, None, options, targets) {
                     Ok(done) => Ok(context.finish(Built::default(), done, None)),
                     Err(error) => Err(context.work.end(files, output, error)),
                 }
@@ -387,18 +385,18 @@ fn cluster_edges(
     targets.check_lines(files)?;
     given::check_lines(clustering, &present.communities, files)?;
     let (start, files) = (Instant::now(), &options.limits.tuned(files));
-    let inputs = options.input.all_paths().chain(clustering.files()).chain(&present.earlier);
+    let inputs = options.input.all_paths().chain(clustering.files()).chain(present.files());
     let directory = &options.work_dir.join(scratch_name(output)).join(GRAPH);
-    let edges = Edges { options, old: None, directory };
-    let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
-    let (work, mut journal, found) =
-        JobJournal::open(files, observer, manifest, options, None, output, directory)?;
-    let mut context = Context::new(start, (files, observer, options.limits), work);
     let wanted = Clustering { options: clustering, present };
+    let ladder = wanted.ladder().filter(|_| !targets.has_flow());
+    let edges = Edges { options, old: None, directory, ladder: ladder.as_ref() };
+    let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
+    let (work, mut journal, found) = JobJournal::open(files, observer, manifest, edges, output)?;
+    let mut context = Context::new(start, (files, observer, options.limits), work);
     let built = read::build(&mut context, &mut journal, edges, Some(wanted), found);
-    let done = built.and_then(|built| {
+    let done = built.and_then(|(built, forest)| {
         let graph = Graph::open(files, directory)?;
-        Ok((built, find_and_write(&mut context, &graph, clustering, targets)?))
+        Ok((built, find_and_write(&mut context, &graph, forest, clustering, targets)?))
     });
     match done {
         Ok((built, done)) => Ok(context.finish(built, done, options.input.rejects.as_deref())),

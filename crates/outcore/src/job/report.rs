@@ -157,8 +157,8 @@ pub struct CommunitiesReport {
     pub compared: Option<CompareReport>,
     /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
     pub split_count: u64,
-    /// Modularity (Newman 2004) at resolution 1.
-    pub modularity: f64,
+    /// Modularity (Newman 2004) at resolution 1; `None` for components of edges of which no graph was built.
+    pub modularity: Option<f64>,
     /// Modularity of a graph of two kinds of nodes (Barber 2007) at resolution 1, if that was the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub two_mode_modularity: Option<f64>,
@@ -230,7 +230,7 @@ impl CommunitiesReport {
             method: options.method,
             seed: options.seed,
             resolution: options.has_resolution().then(|| options.resolution[at]),
-            min_weight: options.min_weight,
+            min_weight: options.thresholds.get(at).copied().unwrap_or(options.min_weight),
             max_size: options.max_size,
             well_connected: options
                 .well_connected
@@ -248,7 +248,7 @@ impl CommunitiesReport {
             compared: None,
             sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
             split_count: found.split_count,
-            modularity: found.modularity,
+            modularity: Some(found.modularity).filter(|found| found.is_finite()),
             two_mode_modularity: found.two_mode_modularity,
             coverage: found.coverage,
             code_length: found.code_length,

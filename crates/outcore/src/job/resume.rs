@@ -16,6 +16,7 @@
 
 use super::JobOptions;
 use super::place::{InputFile, JobKind, JobManifest, RUNS, scratch_name};
+use super::read::Edges;
 use crate::checkpoint::{
     CHECKPOINT, Identity, Journal, StateReader, StateWriter, report_from_scratch,
 };
@@ -47,16 +48,16 @@ pub(crate) struct MadeOf {
 }
 
 impl MadeOf {
-    fn new(files: &Files, job: JobKind, options: &JobOptions, old: Option<GraphFiles>) -> Self {
+    fn new(files: &Files, job: JobKind, edges: Edges<'_>) -> Self {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
-            options;
+            edges.options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
         Self {
             job,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            options: format!("{input:?}, {rules:?}"),
+            options: format!("{input:?}, {rules:?}, {:?}", edges.ladder),
             inputs: input.all_paths().map(|path| InputFile::new(files, path)).collect(),
-            old,
+            old: edges.old.map(|old| old.files.clone()),
         }
     }
 
@@ -245,18 +246,17 @@ pub(crate) type SavedStage<S> = Option<(S, StateReader)>;
 
 impl JobJournal {
     /// Creates the directory for temporary files and its journal, or reuses those of an earlier job of the same kind,
-    /// with the state it saved for the same edges. The graph of these, and of those of `old`, will be in `graph`.
+    /// with the state it saved for the same edges.
     pub(crate) fn open<S: SavedState>(
         files: &Files,
         observer: &dyn Observer,
         mut manifest: JobManifest,
-        options: &JobOptions,
-        old: Option<GraphFiles>,
+        edges: Edges<'_>,
         result: &Path,
-        graph: &Path,
     ) -> Result<(WorkDirectory, Self, SavedStage<S>)> {
-        let made_of = MadeOf::new(files, manifest.job, options, old.clone());
-        let inputs = made_of.inputs.clone();
+        let Edges { options, directory: graph, .. } = edges;
+        let made_of = MadeOf::new(files, manifest.job, edges);
+        let (inputs, old) = (made_of.inputs.clone(), made_of.old.clone());
         let of = Some(made_of).filter(|made| is_named(files, result) && made.is_known());
         let mut scratch = Scratch::take(files, &options.work_dir, &scratch_name(result))?;
         let (graph, rejects) = (graph.to_path_buf(), options.input.rejects.clone());

@@ -16,12 +16,14 @@
 //! databases", 1993, 5.2): a table would take 26 bytes per node, more than a clustering.
 
 mod lookup;
+mod numbers;
 mod record;
 #[cfg(test)]
 mod tests;
 mod written;
 
 pub use lookup::Lookup;
+pub(crate) use numbers::{numbers_bytes, read_numbers};
 pub use written::{WrittenBatch, WrittenFile, WrittenRows};
 
 use crate::budget::Limits;
@@ -31,6 +33,7 @@ use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeChunk, EdgeReader, Fingerprint,
+    NameRef,
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -115,11 +118,26 @@ pub fn read(
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
         return Err(Error::new(ErrorKind::TooManyNodes, message));
     }
-    let job = MembershipJob { files, path, graph, options, observer };
+    let what = ["community", "communities"];
+    let node_bytes = node_bytes(graph.node_count());
+    let job = MembershipJob { what, node_bytes, files, path, graph, options, observer };
     let reader = job.open()?;
     let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
-    let (mut members, joined) = job.join(job.collect(reader, budget)?, budget)?;
+    let community = |_: &EdgeChunk, community: &NameRef, _| Ok(community.fingerprint);
+    let sorted = job.collect(reader, budget, community)?;
+    let mut sorter = job.sorter::<Member>(budget)?;
+    let mut members = Vec::with_capacity(PUSHED);
+    let joined = job.join(sorted, |line, node| {
+        members.push(Member::new(line.community, node));
+        if members.len() == PUSHED {
+            sorter.push(&members)?;
+            members.clear();
+        }
+        Ok(())
+    })?;
+    sorter.push(&members)?;
+    let mut members = sorter.finish()?;
     if joined.named == 0 {
         return Err(nothing_known(path, joined.unknown));
     }
@@ -203,6 +221,10 @@ pub(crate) fn open(
 }
 
 struct MembershipJob<'a> {
+    /// What a line gives a node, singular and plural.
+    what: [&'static str; 2],
+    /// Memory of the result in bytes.
+    node_bytes: u64,
     files: &'a Files,
     path: &'a Path,
     graph: &'a Graph,
@@ -238,7 +260,7 @@ impl MembershipJob<'_> {
         let MembershipOptions { limits, held_bytes, .. } = *self.options;
         let node_count = self.graph.node_count();
         let held_bytes = held_bytes + window_bytes;
-        let least = memory_bytes_for(node_count, held_bytes, limits.threads);
+        let least = memory_bytes_for(0, held_bytes + self.node_bytes, limits.threads);
         if limits.memory_bytes < least {
             let given = format_bytes(limits.memory_bytes);
             let message = format!("{given} is too little memory to read `{}`", self.path.display());
@@ -246,7 +268,7 @@ impl MembershipJob<'_> {
                 .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
                 .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
         }
-        let fixed = node_bytes(node_count) + input::batch_memory_bytes(&limits) + held_bytes;
+        let fixed = self.node_bytes + input::batch_memory_bytes(&limits) + held_bytes;
         Ok((limits.memory_bytes - fixed) / 2)
     }
 
@@ -254,8 +276,14 @@ impl MembershipJob<'_> {
         Sorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
     }
 
-    /// Sorts the names of the graph, each followed by the lines that name it.
-    fn collect(&self, mut reader: EdgeReader, budget: u64) -> Result<Sorted<Named>> {
+    /// Sorts the names of the graph, each followed by the lines that name it with what `value` makes of their second
+    /// column, in a chunk and a line.
+    fn collect(
+        &self,
+        mut reader: EdgeReader,
+        budget: u64,
+        value: impl Fn(&EdgeChunk, &NameRef, u64) -> Result<Fingerprint>,
+    ) -> Result<Sorted<Named>> {
         let mut sorter = self.sorter(budget)?;
         let mut records = Vec::with_capacity(PUSHED);
         let mut done = 0;
@@ -272,7 +300,11 @@ impl MembershipJob<'_> {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? {
             for chunk in &batch.chunks {
-                push_lines(chunk, &mut records);
+                let (pairs, _) = chunk.names.as_chunks::<2>();
+                for ([name, second], place) in pairs.iter().zip(chunk.edge_lines()) {
+                    let community = value(chunk, second, place)?;
+                    records.push(Named { name: name.fingerprint, community, place });
+                }
                 done += chunk.edge_count() as u64;
                 sorter.push(&records)?;
                 records.clear();
@@ -283,14 +315,16 @@ impl MembershipJob<'_> {
         sorter.finish()
     }
 
-    /// Finds the node of each line; returns the nodes sorted by community.
-    fn join(&self, mut sorted: Sorted<Named>, budget: u64) -> Result<(Sorted<Member>, Joined)> {
-        let mut sorter = self.sorter(budget)?;
+    /// Finds the node of each line, and passes both to `each`, in the order of names.
+    fn join(
+        &self,
+        mut sorted: Sorted<Named>,
+        mut each: impl FnMut(&Named, u32) -> Result<()>,
+    ) -> Result<Joined> {
         let mut joined = Joined::default();
         // A node of the graph, or the first line with an unknown name.
         let mut current = Named::default();
         let mut known: Option<Named> = None;
-        let mut members = Vec::with_capacity(PUSHED);
         while let Some(block) = sorted.next_block()? {
             for record in block {
                 if self.options.numbered && !record.is_node() {
@@ -308,16 +342,14 @@ impl MembershipJob<'_> {
                 } else {
                     known = Some(*record);
                     joined.named += 1;
-                    members.push(Member::new(record.community, current.place as u32));
+                    each(record, current.place as u32)?;
                 }
             }
-            sorter.push(&members)?;
-            members.clear();
             notify(self.observer, Event::Advance { done: self.graph.node_count() })?;
         }
         match joined.conflict {
             Some(conflict) => Err(self.contradiction(conflict)?),
-            None => Ok((sorter.finish()?, joined)),
+            None => Ok(joined),
         }
     }
 
@@ -360,11 +392,12 @@ impl MembershipJob<'_> {
         let Conflict { node, first, second } = conflict;
         let name = self.graph.open_names()?.name(node)?;
         let (path, name) = (self.path.display(), String::from_utf8_lossy(&name).into_owned());
-        let message = format!("`{path}` gives node `{name}` two communities");
+        let [one, several] = self.what;
+        let message = format!("`{path}` gives node `{name}` two {several}");
         Ok(Error::new(ErrorKind::BadInput, message)
             .note(format!("lines {} and {} name it", format_count(first), format_count(second)))
             .hint(format_args!(
-                "a node has one community: remove one of the lines; {} or {} read the file otherwise",
+                "a node has one {one}: remove one of the lines; {} or {} read the file otherwise",
                 COMMUNITY_COLUMNS.of("2,1"),
                 COMMUNITY_FORMAT.of("pairs")
             )))
@@ -399,16 +432,6 @@ impl Joined {
             self.conflict = Some(Conflict { node, first: first.place, second: second.place });
         }
     }
-}
-
-/// Appends the lines of a chunk.
-fn push_lines(chunk: &EdgeChunk, records: &mut Vec<Named>) {
-    let (pairs, _) = chunk.names.as_chunks::<2>();
-    records.extend(pairs.iter().zip(chunk.edge_lines()).map(|([name, community], line)| Named {
-        name: name.fingerprint,
-        community: community.fingerprint,
-        place: line,
-    }));
 }
 
 /// Numbers the labels in the order of their first nodes; returns the new label of each old one.

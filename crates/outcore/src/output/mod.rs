@@ -333,6 +333,8 @@ pub(crate) struct NodeOutput<'a, N, G> {
     pub(crate) groups: G,
     /// Maximum number of groups of a node.
     pub(crate) group_count: usize,
+    /// Names of the columns of the community and of the groups, if they are not the usual ones.
+    pub(crate) column_names: &'a [String],
     /// Whether text has a line of column names.
     pub(crate) has_header: bool,
 }
@@ -379,7 +381,7 @@ pub(crate) fn write_paths(
         has_header: nodes.has_header,
     };
     notify(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
-    let mut writer = OutputRows::create(files, output, shape)?;
+    let mut writer = OutputRows::create(files, output, shape, nodes.column_names)?;
     let (mut done, mut groups) = (0u64, Vec::new());
     for_each_name(&mut |name| {
         groups.clear();
@@ -436,6 +438,7 @@ mod tests {
             kinds: None,
             groups: |_: &mut Vec<u32>| Ok(()),
             group_count: 0,
+            column_names: &[],
             has_header: false,
         };
         let bytes = write_paths(&files, each, nodes, b'\t', path, &Silent).unwrap();
@@ -513,7 +516,7 @@ mod tests {
             is_path: false,
             has_header: false,
         };
-        let mut writer = OutputRows::create(&files, Path::new("out"), shape).unwrap();
+        let mut writer = OutputRows::create(&files, Path::new("out"), shape, &[]).unwrap();
         let row = Row {
             name: b"a",
             community: 1,

@@ -96,6 +96,17 @@ impl OutputShape {
     }
 }
 
+/// Replaces the name of the column of the community, or of a group inside it.
+fn rename(column: &mut String, names: &[String]) {
+    let at = match column.strip_prefix("group") {
+        Some(number) => number.parse().ok(),
+        None => (column == "community").then_some(0),
+    };
+    if let Some(name) = at.and_then(|at: usize| names.get(at)) {
+        column.clone_from(name);
+    }
+}
+
 /// Writer of rows in either format.
 pub(super) enum OutputRows {
     Text(Box<CommunityWriter>),
@@ -104,11 +115,19 @@ pub(super) enum OutputRows {
 
 impl OutputRows {
     /// Creates a writer in the format that the extension of `path` selects.
-    pub(super) fn create(files: &Files, path: &Path, shape: OutputShape) -> Result<Self> {
-        match TableWriter::create(files, path, &shape.columns())? {
+    /// The columns of the community and its groups have these `names`, if there are any.
+    pub(super) fn create(
+        files: &Files,
+        path: &Path,
+        shape: OutputShape,
+        names: &[String],
+    ) -> Result<Self> {
+        let mut columns = shape.columns();
+        columns.iter_mut().for_each(|column| rename(&mut column.name, names));
+        match TableWriter::create(files, path, &columns)? {
             Some(table) => Ok(Self::Table(Box::new(table), shape)),
             None => {
-                let writer = CommunityWriter::create(files, path, shape);
+                let writer = CommunityWriter::create(files, path, shape, names);
                 writer.map(|writer| Self::Text(Box::new(writer)))
             }
         }
@@ -142,12 +161,14 @@ impl CommunityWriter {
     ///
     /// # Errors
     /// `Io` with the path.
-    pub(super) fn create(files: &Files, path: &Path, shape: OutputShape) -> Result<Self> {
+    fn create(files: &Files, path: &Path, shape: OutputShape, names: &[String]) -> Result<Self> {
         let mut lines = LineWriter::create(files, path)?;
         if !shape.has_header {
             return Ok(Self { lines, groups: 0 });
         }
-        lines.header(shape.text_columns().iter().map(String::as_str), b'\t')?;
+        let mut columns = shape.text_columns();
+        columns.iter_mut().for_each(|column| rename(column, names));
+        lines.header(columns.iter().map(String::as_str), b'\t')?;
         Ok(Self { lines, groups: if shape.is_path { 0 } else { shape.groups } })
     }
 

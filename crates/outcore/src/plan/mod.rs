@@ -15,7 +15,7 @@ mod spark;
 mod tests;
 
 use crate::budget::{Limits, SLACK_BYTES};
-use crate::cluster::{ClusterMemory, ClusterOptions};
+use crate::cluster::{ClusterMemory, ClusterOptions, Ladder};
 use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Tuning;
@@ -103,6 +103,15 @@ pub struct Clustering<'a> {
 }
 
 impl Clustering<'_> {
+    /// Returns the thresholds of components, if nothing else is wanted of edges: they are found without a graph.
+    pub(crate) fn ladder(&self) -> Option<Ladder> {
+        let Self { options, present } = *self;
+        let is_plain =
+            options.method.finds_components() && options.well_connected.is_none() && !present.flow;
+        let needs_weights = present.look() > Look::Preferred;
+        (is_plain && !needs_weights).then(|| options.forest_ladder().unwrap_or(Ladder::One))
+    }
+
     /// Returns the forecast of the clustering and of the stages after it. Assumes that an earlier result has up to one
     /// community per node.
     fn forecast(&self, job: &Forecast<'_>, input: &InputSize, threads: usize) -> Clustered {

@@ -20,6 +20,7 @@ mod levels;
 mod links;
 mod matching;
 mod outline;
+mod preferred;
 pub(crate) mod record;
 mod representatives;
 mod summary;
@@ -33,7 +34,11 @@ pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
-pub(crate) use representatives::{Inside, put_name, write_members, write_representatives};
+pub use preferred::Preference;
+pub(crate) use preferred::Priorities;
+pub(crate) use representatives::{
+    Inside, put_name, write_chosen, write_heights, write_members, write_representatives,
+};
 pub(crate) use summary::Sums;
 pub(crate) use tree::{ModuleRows, check_module_names, module_bytes, write_modules};
 
@@ -101,6 +106,14 @@ pub struct PresentOptions {
     pub communities: CommunityInput,
     /// File to write one representative per community to.
     pub representatives: Option<PathBuf>,
+    /// Which node represents a community: by default, the one with the most weight to others in it.
+    pub prefer: Option<Preference>,
+    /// File to write the nodes to that represent their communities, or have none.
+    pub keep: Option<PathBuf>,
+    /// File to write all other nodes to.
+    pub drop: Option<PathBuf>,
+    /// File to write the weights to at which nodes join, for components.
+    pub heights: Option<PathBuf>,
     /// File to write a table of the communities to.
     pub summary: Option<PathBuf>,
     /// Whether the report describes the largest communities, if the memory suffices for it.
@@ -120,12 +133,28 @@ pub struct PresentOptions {
 impl PresentOptions {
     /// Returns what the outputs need.
     pub(crate) fn look(&self) -> Look {
-        let Self { representatives, summary, rows, member_weights, .. } = self;
-        match representatives.is_some() || *rows == RowForm::Pairs || *member_weights {
-            _ if summary.is_some() => Look::Communities,
+        let Self { representatives, keep, drop, .. } = self;
+        let chosen = representatives.is_some() || keep.is_some() || drop.is_some();
+        match chosen || self.rows == RowForm::Pairs {
+            _ if self.summary.is_some() => Look::Communities,
+            _ if self.member_weights => Look::Weights,
+            true if self.prefer.is_some() => Look::Preferred,
             true => Look::Weights,
             false => Look::None,
         }
+    }
+
+    /// Returns the file of priorities, if there is one.
+    pub fn priorities(&self) -> Option<&PathBuf> {
+        match &self.prefer {
+            Some(Preference::File(path)) => Some(path),
+            Some(Preference::First) | None => None,
+        }
+    }
+
+    /// Returns the files to read after the edges.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.earlier.iter().chain(self.priorities())
     }
 }
 
@@ -134,6 +163,8 @@ impl PresentOptions {
 pub(crate) enum Look {
     /// Nothing: there is no scan.
     None,
+    /// Preferred nodes, which need no scan of the graph, but labels in memory.
+    Preferred,
     /// Weights inside communities.
     Weights,
     /// Weights inside and between communities.
@@ -148,6 +179,10 @@ impl Default for PresentOptions {
             earlier: None,
             communities: CommunityInput::default(),
             representatives: None,
+            prefer: None,
+            keep: None,
+            drop: None,
+            heights: None,
             summary: None,
             outline: false,
             levels: LevelForm::default(),
@@ -337,12 +372,15 @@ pub(crate) fn memory_bytes_for(
     let sort = Sorter::<NamePiece>::BUDGET_MIN;
     // At most half of the nodes represent others.
     let strongest = LABEL_BYTES * nodes / 2 + u64::from(options.member_weights) * 8 * nodes;
-    let inside = match look {
-        Look::None => 0,
-        Look::Weights => scan.max(sort) + strongest,
-        // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
-        Look::Communities => scan + 2 * sort + strongest + (8 + 8 + 4) * nodes,
-    };
+    let preferred = if options.prefer.is_some() { Priorities::bytes(nodes) } else { 0 };
+    let inside = preferred
+        + match look {
+            Look::None => 0,
+            Look::Preferred => sort,
+            Look::Weights => scan.max(sort) + strongest,
+            // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
+            Look::Communities => scan + 2 * sort + strongest + (8 + 8 + 4) * nodes,
+        };
     let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
     labels + matching.max(inside).max(levels)
 }

@@ -10,19 +10,20 @@ use super::matching::Workbench;
 use super::record::{NAME_PIECE_BYTES, NamePiece};
 use super::summary::Sums;
 use super::{Presented, RowForm};
-use crate::cluster::{BlockSource, Tally};
+use crate::cluster::{BlockSource, Dendrogram, Tally};
 use crate::error::Result;
 use crate::graph::{Block, Graph};
 use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
+use crate::weight::Weight;
 use std::cell::RefCell;
 use std::path::Path;
 
 /// Representatives and weights inside communities.
 #[derive(Default)]
 pub(crate) struct Inside {
-    /// Node with the largest weight, for each community of more than one node.
+    /// Node with the largest weight or the preferred one, for each community of more than one node.
     strongest: Vec<u32>,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: Vec<f64>,
@@ -70,6 +71,16 @@ impl Inside {
         Ok(Self { strongest, weights })
     }
 
+    /// Returns nothing but preferred nodes, in the place of those with the largest weight.
+    pub(crate) fn of_preferred(preferred: Vec<u32>) -> Self {
+        Self { strongest: preferred, weights: Vec::new() }
+    }
+
+    /// Returns the same with preferred nodes in the place of those with the largest weight.
+    pub(crate) fn preferring(self, preferred: Vec<u32>) -> Self {
+        Self { strongest: preferred, ..self }
+    }
+
     /// Returns whether a node is the representative of its community.
     pub(super) fn stands(&self, node: u32, label: u32) -> bool {
         self.strongest.get(label as usize).is_none_or(|&strongest| strongest == node)
@@ -102,6 +113,62 @@ pub(crate) fn write_representatives(
     for_each_name(bench, sorted, done, |piece, name| {
         let size = Value::Number(piece.value);
         writer.push([Value::Number(piece.number), Value::Name(name), size])
+    })?;
+    writer.finish()
+}
+
+/// Writes the nodes that represent their communities or have none, or all others, in the order of the graph. Returns the
+/// length of the file in bytes.
+///
+/// # Errors
+/// `CorruptFile`, `Io`, `DiskFull`, `Interrupted`.
+pub(crate) fn write_chosen(
+    bench: &Workbench<'_>,
+    graph: &Graph,
+    presented: &Presented,
+    inside: &Inside,
+    represent: bool,
+    (output, has_header): (&Path, bool),
+) -> Result<u64> {
+    let columns = [OutputColumn::new("node", ValueKind::Name)];
+    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let mut names = graph.names()?;
+    for (node, &label) in (0..).zip(presented.labels()) {
+        let Some(name) = names.next_name()? else { break };
+        if (label == Presented::NONE || inside.stands(node, label)) == represent {
+            writer.push([Value::Name(name)])?;
+        }
+        if u64::from(node).is_multiple_of(REPORT_NODES) {
+            notify(bench.observer, Event::Advance { done: graph.arc_count() })?;
+        }
+    }
+    writer.finish()
+}
+
+/// Writes the nodes of a dendrogram in its order, each with the weight at which it joins those before it. Returns the
+/// length of the file in bytes.
+///
+/// # Errors
+/// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
+pub(crate) fn write_heights(
+    bench: &Workbench<'_>,
+    graph: &Graph,
+    dendrogram: &Dendrogram,
+    (output, has_header): (&Path, bool),
+) -> Result<u64> {
+    let columns = [("node", ValueKind::Text), ("weight", ValueKind::Real)];
+    let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
+    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let nodes = dendrogram.positions.iter().zip(&dendrogram.codes);
+    let numbers = nodes.map(|(&at, &code)| Ok(Some((u64::from(at), 0, u64::from(code)))));
+    let done = graph.node_count();
+    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
+    for_each_name(bench, sorted, done, |piece, name| {
+        let weight = match piece.value as u32 {
+            0 => 0.0,
+            code => Weight::from_code(code).value(),
+        };
+        writer.push([Value::Name(name), Value::Weight(weight)])
     })?;
     writer.finish()
 }

@@ -5,8 +5,8 @@ use crate::cluster::ClusterOptions;
 use crate::compare::CompareOptions;
 use crate::error::Result;
 use crate::error::opt::{
-    AGAINST, APPEND, COMMUNITIES, FIXED, INITIAL, MATCH, MOVED, NODES, OUTPUT, REJECTS,
-    REPRESENTATIVES, SUMMARY,
+    AGAINST, APPEND, COMMUNITIES, DROP, FIXED, HEIGHTS, INITIAL, KEEP, MATCH, MOVED, NODES, OUTPUT,
+    PREFER, REJECTS, REPRESENTATIVES, SUMMARY,
 };
 use crate::io::Files;
 use crate::job::present::Targets;
@@ -36,10 +36,14 @@ pub fn cluster_paths(
     let paths = Paths::default()
         .write(OUTPUT, &targets.outputs)
         .write(REPRESENTATIVES, &targets.representatives)
+        .write(KEEP, &targets.keeps)
+        .write(DROP, &targets.drops)
+        .write(HEIGHTS, &targets.heights)
         .write(SUMMARY, &targets.summaries)
         .read(INITIAL, &options.initial)
         .read(FIXED, &options.propagation.fixed)
-        .read(MATCH, &present.earlier);
+        .read(MATCH, &present.earlier)
+        .read(PREFER, present.priorities());
     let (paths, work_dir) = match source {
         Source::Edges(edges) => (edges.paths(paths), &edges.work_dir),
         Source::Graph { path, work_dir, .. } => (paths.read_graph(None, [path]), work_dir),

@@ -5,11 +5,13 @@ mod outputs;
 use super::context::Context;
 use super::{PresentReport, Source};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, Communities, Grouping, Labels, Stability};
+use crate::cluster::{
+    ClusterMemory, ClusterOptions, Communities, Dendrogram, Grouping, Labels, Stability,
+};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
-    FLOW, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, OUTPUT, OUTPUT_HEADER, REPRESENTATIVES, ROWS,
-    STABILITY, SUMMARY,
+    DROP, FLOW, HEIGHTS, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MEMORY, MIN_SIZE, MIN_WEIGHT, OUTPUT,
+    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -20,9 +22,9 @@ use crate::output::{
 };
 use crate::present::{
     Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look, ModuleRows,
-    PresentOptions, Presented, RowForm, Sums, Workbench, check_module_names, flow_bytes,
-    match_numbers, memory_bytes_for, module_bytes, write_members, write_modules,
-    write_representatives,
+    Preference, PresentOptions, Presented, Priorities, RowForm, Small, Sums, Workbench,
+    check_module_names, flow_bytes, match_numbers, memory_bytes_for, module_bytes, write_chosen,
+    write_heights, write_members, write_modules, write_representatives,
 };
 use crate::progress::Stage;
 use crate::score;
@@ -41,8 +43,15 @@ pub(crate) struct Targets<'a> {
     pub(crate) outputs: Vec<PathBuf>,
     /// File of representatives of each result; empty if they are not written.
     pub(crate) representatives: Vec<PathBuf>,
+    /// Files of the nodes that represent their communities, and of all others; empty if they are not written.
+    pub(crate) keeps: Vec<PathBuf>,
+    pub(crate) drops: Vec<PathBuf>,
     /// File of the table of communities of each result; empty if it is not written.
     pub(crate) summaries: Vec<PathBuf>,
+    /// File of the weights at which nodes join, if it is written.
+    pub(crate) heights: Option<PathBuf>,
+    /// Names of the columns, if all results are columns of one file.
+    pub(crate) columns: Vec<String>,
 }
 
 impl<'a> Targets<'a> {
@@ -56,10 +65,26 @@ impl<'a> Targets<'a> {
             Some(path) => outputs(files, path, clustering),
             None => Ok(Vec::new()),
         };
-        let (representatives, summaries) = (all(&options.representatives)?, all(&options.summary)?);
-        let (levels, stability) = (clustering.levels, clustering.stability);
-        let outputs = outputs(files, output, clustering)?;
-        Ok(Self { options, levels, stability, outputs, representatives, summaries })
+        let thresholds = &clustering.thresholds;
+        let columns = match clustering.levels {
+            true => thresholds.iter().map(|value| format!("community_{value}")).collect(),
+            false => Vec::new(),
+        };
+        Ok(Self {
+            options,
+            levels: clustering.levels && columns.is_empty(),
+            stability: clustering.stability,
+            outputs: match columns.is_empty() {
+                true => outputs(files, output, clustering)?,
+                false => vec![output.to_path_buf()],
+            },
+            representatives: all(&options.representatives)?,
+            keeps: all(&options.keep)?,
+            drops: all(&options.drop)?,
+            summaries: all(&options.summary)?,
+            heights: options.heights.clone(),
+            columns,
+        })
     }
 
     /// Refuses files that cannot be read or written, before any work.
@@ -69,22 +94,30 @@ impl<'a> Targets<'a> {
         self.check_header()?;
         let mut written = self.all_outputs();
         written.try_for_each(|path| output::check(files, path))?;
-        let Some(path) = &self.options.earlier else { return Ok(()) };
         let stream = Path::new("-");
-        if path != stream {
-            return files.entry(path).map(drop);
+        let edges = match source {
+            Source::Edges(edges) => edges.input.all_paths().filter(|path| *path == stream).count(),
+            Source::Graph { .. } => 0,
+        };
+        let streams = self.options.files().filter(|path| *path == stream).count();
+        if streams > 0 && streams + edges > 1 {
+            return usage("standard input (`-`) can be read only once".into());
         }
-        match source {
-            Source::Edges(edges) if edges.input.all_paths().any(|input| input == stream) => {
-                usage("standard input (`-`) can be read only once".into())
-            }
-            _ => Ok(()),
-        }
+        self.options
+            .files()
+            .filter(|path| *path != stream)
+            .try_for_each(|p| files.entry(p).map(drop))
     }
 
     /// Iterates over the files of all results.
     pub(crate) fn all_outputs(&self) -> impl Iterator<Item = &PathBuf> {
-        self.outputs.iter().chain(&self.representatives).chain(&self.summaries)
+        let chosen = self.representatives.iter().chain(&self.keeps).chain(&self.drops);
+        self.outputs.iter().chain(chosen).chain(&self.summaries).chain(&self.heights)
+    }
+
+    /// Returns the file of result number `at`.
+    pub(crate) fn output(&self, at: usize) -> &Path {
+        self.outputs.get(at).unwrap_or(&self.outputs[0])
     }
 
     /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
@@ -99,7 +132,7 @@ impl<'a> Targets<'a> {
     }
 
     /// Returns whether the flow of nodes is written.
-    fn has_flow(&self) -> bool {
+    pub(crate) fn has_flow(&self) -> bool {
         self.options.flow || self.has_modules()
     }
 
@@ -179,10 +212,22 @@ impl<'a> Targets<'a> {
                 "leave one of them out".into(),
             );
         }
+        self.check_columns()?;
+        if self.options.prefer.is_some() && self.options.look() == Look::None {
+            return refuse(
+                format_args!("{PREFER} chooses what represents a community, but nothing shows it")
+                    .into(),
+                format_args!("add {KEEP}, {DROP}, {REPRESENTATIVES} or {}", ROWS.of("pair")).into(),
+            );
+        }
+        let heights: Vec<PathBuf> = self.heights.iter().cloned().collect();
         for (option, paths) in [
             (OUTPUT, &self.outputs),
             (REPRESENTATIVES, &self.representatives),
+            (KEEP, &self.keeps),
+            (DROP, &self.drops),
             (SUMMARY, &self.summaries),
+            (HEIGHTS, &heights),
         ] {
             let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
             paths.iter().try_for_each(|path| written.check(&option, path))?;
@@ -206,6 +251,30 @@ impl<'a> Targets<'a> {
                 .into(),
             ),
         }
+    }
+
+    /// Refuses options for which results that are columns of one file have no place.
+    fn check_columns(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, min_size, small, levels, earlier, .. } =
+            self.options;
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        let given = [
+            (*rows != RowForm::Nodes, ROWS),
+            (*member_weights, MEMBER_WEIGHTS),
+            (*min_size > 1 && *small == Small::Drop, MIN_SIZE),
+            (earlier.is_some(), MATCH),
+            (self.has_modules(), OUTPUT),
+            (*levels == LevelForm::Tree, LEVELS.of("tree")),
+        ];
+        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        let several = format_args!("{MIN_WEIGHT} with several values");
+        let message = format_args!("{option} has no place beside columns for {several}");
+        Err(Error::usage(message)
+            .hint(format_args!("leave out {LEVELS}: each value then gives a file of its own")))
     }
 
     /// Refuses options for which the files of Infomap have no place.
@@ -254,10 +323,9 @@ impl<'a> Targets<'a> {
     /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
     pub(crate) fn check_lines(&self, files: &Files) -> Result<()> {
         let PresentOptions { earlier, communities, .. } = self.options;
-        match earlier.as_ref().filter(|path| files.is_regular(path)) {
-            Some(path) => membership::check(files, path, communities, true),
-            None => Ok(()),
-        }
+        self.options.files().filter(|path| files.is_regular(path)).try_for_each(|path| {
+            membership::check(files, path, communities, earlier.as_ref() == Some(path))
+        })
     }
 }
 
@@ -313,8 +381,11 @@ fn check_memory(
     let given = format_bytes(memory_bytes);
     let option = match present {
         PresentOptions { earlier: Some(_), .. } => MATCH,
+        PresentOptions { prefer: Some(_), .. } => PREFER,
         PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
         PresentOptions { summary: Some(_), .. } => SUMMARY,
+        PresentOptions { keep: Some(_), .. } => KEEP,
+        PresentOptions { drop: Some(_), .. } => DROP,
         PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
         _ => ROWS.of("pair"),
     };
@@ -354,6 +425,39 @@ pub(crate) fn read_earlier(
         Ok((earlier, summary))
     })?;
     Ok(Some(earlier))
+}
+
+/// Reads the priorities of nodes, if there are any, and stores them on disk.
+pub(crate) fn read_priorities(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    targets: &Targets<'_>,
+) -> Result<Option<Priorities>> {
+    let path = match &targets.options.prefer {
+        Some(Preference::File(path)) => path,
+        Some(Preference::First) => return Ok(Some(Priorities::First)),
+        None => return Ok(None),
+    };
+    let codes = context.stage(Stage::Match, |context| {
+        let (threads, scratch) = (context.limits.threads, context.work.path().join("priorities"));
+        context.files.create_directory(&scratch)?;
+        let options = MembershipOptions {
+            input: targets.options.communities.clone(),
+            numbered: false,
+            limits: Limits {
+                memory_bytes: context.memory_for(membership::numbers_bytes(threads)),
+                threads,
+            },
+            held_bytes: 0,
+            scratch: scratch.clone(),
+        };
+        let to = &scratch.join("codes");
+        let (files, observer) = (context.files, context.observer);
+        let (codes, named) = membership::read_numbers(files, path, graph, &options, observer, to)?;
+        let nodes = format_counted(graph.node_count(), "node", "nodes");
+        Ok((codes, format!("priorities of {} of {nodes}", format_count(named))))
+    })?;
+    Ok(Some(Priorities::Codes(codes)))
 }
 
 /// Returns the budget of sorts that run alongside `bytes` of other memory, at least `least`.
@@ -403,7 +507,7 @@ pub(crate) fn look_inside(
     context: &mut Context<'_>,
     graph: &Graph,
     presented: &Presented,
-    stability: Option<&Stability>,
+    (stability, priorities): (Option<&Stability>, Option<&Priorities>),
     (targets, at, look): (&Targets<'_>, usize, Look),
 ) -> Result<(Inside, Option<LargestReport>)> {
     let options = targets.options;
@@ -423,7 +527,19 @@ pub(crate) fn look_inside(
         let bench = &bench(context, budget);
         let sums = || Sums::new(bench, graph, presented, (table.is_some(), options.outline));
         let mut sums = (look == Look::Communities).then(sums).transpose()?;
-        let inside = Inside::of(bench, graph, presented, options.member_weights, sums.as_mut())?;
+        let preferred = |of: &Priorities| of.preferred(bench, graph, presented);
+        let preferred = priorities.map(preferred).transpose()?;
+        let inside = match preferred {
+            Some(preferred) if look == Look::Preferred => Inside::of_preferred(preferred),
+            preferred => {
+                let keeps_weights = options.member_weights;
+                let found = Inside::of(bench, graph, presented, keeps_weights, sums.as_mut())?;
+                match preferred {
+                    Some(preferred) => found.preferring(preferred),
+                    None => found,
+                }
+            }
+        };
         let (mut written, mut outline) = (None, None);
         if let Some(sums) = sums {
             let stability = stability.map(|found| found.scan(context.files)).transpose()?;
@@ -441,8 +557,16 @@ pub(crate) fn look_inside(
             let bytes = write_representatives(bench, graph, presented, &inside, to)?;
             written = Some(written.unwrap_or(0) + bytes);
         }
+        for (paths, represent) in [(&targets.keeps, true), (&targets.drops, false)] {
+            if let Some(path) = paths.get(at) {
+                let to = (path.as_path(), options.output_header);
+                let bytes = write_chosen(bench, graph, presented, &inside, represent, to)?;
+                written = Some(written.unwrap_or(0) + bytes);
+            }
+        }
         let summary = match written {
             None if outline.is_some() => "the largest communities".to_owned(),
+            None if look == Look::Preferred => "preferred nodes".to_owned(),
             None => "weights inside communities".to_owned(),
             Some(bytes) => format!("{} written", format_bytes(bytes)),
         };
@@ -586,6 +710,7 @@ pub(crate) fn write(
                 None => Ok(()),
             },
             group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
+            column_names: &[],
             has_header,
         };
         let separator = levels.as_ref().map_or(b'\t', Levels::separator);
@@ -594,6 +719,73 @@ pub(crate) fn write(
             levels.remove(&bench);
         }
         Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))))
+    })
+}
+
+/// Returns a result as a column: its labels stay where they are.
+pub(crate) fn column(found: &Communities, options: &PresentOptions) -> Presented {
+    let (labels, sizes) = (found.labels.clone(), found.sizes.clone());
+    Presented::new(labels, sizes, options.min_size, options.small)
+}
+
+/// Writes all results as columns of one file.
+pub(crate) fn write_columns(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    columns: &[Presented],
+    targets: &Targets<'_>,
+) -> Result<()> {
+    let Some((first, others)) = columns.split_first() else { return Ok(()) };
+    context.stage(Stage::Write, |context| {
+        let (files, mut names) = (context.files, graph.names()?);
+        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            while let Some(name) = names.next_name()? {
+                write(name)?;
+            }
+            Ok(())
+        };
+        let mut numbers = first.scan(files)?;
+        let mut scans = Vec::new();
+        for column in others {
+            scans.push(column.scan(files)?);
+        }
+        let nodes = NodeOutput {
+            count: first.node_count(),
+            number: || numbers.next_number(),
+            weights: &[],
+            flow: None,
+            stability: None,
+            kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
+            groups: |groups: &mut Vec<u32>| {
+                for scan in &mut scans {
+                    groups.extend(scan.next_label()?);
+                }
+                Ok(())
+            },
+            group_count: others.len(),
+            column_names: &targets.columns,
+            has_header: targets.options.output_header,
+        };
+        let bytes = write_paths(files, each, nodes, b'\t', &targets.outputs[0], context.observer)?;
+        Ok(((), format!("{} written", format_bytes(bytes))))
+    })
+}
+
+/// Writes the weights at which nodes join.
+pub(crate) fn write_dendrogram(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    dendrogram: &Dendrogram,
+    targets: &Targets<'_>,
+) -> Result<()> {
+    let Some(path) = &targets.heights else { return Ok(()) };
+    context.stage(Stage::Represent, |context| {
+        context.begin(Stage::Represent, Some(graph.node_count()), "nodes")?;
+        let bytes = 8 * graph.node_count();
+        let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
+        let to = (path.as_path(), targets.options.output_header);
+        let bytes = write_heights(&bench(context, budget), graph, dendrogram, to)?;
+        Ok(((), format!("{} of weights at which nodes join", format_bytes(bytes))))
     })
 }
 

@@ -6,13 +6,14 @@ use crate::io::Files;
 use std::path::{Path, PathBuf};
 
 /// Returns the file of each result: `output` itself if there is only one; otherwise, `output` with the value of the
-/// attenuation or resolution before its extension, such as `communities.0.5.tsv` for `communities.tsv`.
+/// threshold, attenuation or resolution before its extension, such as `communities.0.5.tsv` for `communities.tsv`.
 ///
 /// # Errors
 /// `Usage` if several results would go to one stream.
 pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result<Vec<PathBuf>> {
-    let values = match options.has_resolution() {
-        true => &options.resolution,
+    let values = match options.thresholds.len() > 1 {
+        true => &options.thresholds,
+        false if options.has_resolution() => &options.resolution,
         false => &options.propagation.attenuation,
     };
     if values.len() <= 1 {

@@ -1,12 +1,13 @@
 //! State of a read stage that is not finished, saved so that another process can resume it.
 //!
-//! The checkpoint holds the position in the input, counts, self scores, and the blocks of runs; records collected in
-//! memory are written as a run of their own. Its files are runs, names, spilled names (`ids::spill`) and rejects, each
+//! The checkpoint holds the position in the input, counts, self scores, and the blocks of runs, or the links of a
+//! forest; records collected in memory are written as a run of their own. Its files are runs, names, spilled names (`ids::spill`) and rejects, each
 //! up to its length at that time, since anything after that was written later. The table of names is rebuilt from their
 //! file. State is saved at most once a minute, in at most a 20th of the time.
 
 use super::append::NameBatch;
 use super::runs::made_with;
+use super::sink::SinkState;
 use super::weights::SelfScores;
 use crate::budget::Limits;
 use crate::checkpoint::{Checkpoint, StateReader};
@@ -18,7 +19,7 @@ use crate::input::{self, EdgeReader, InputState};
 use crate::io::{SCRATCH_HINT, Sealed};
 use crate::job::context::Context;
 use crate::progress::{Event, Observer, notify};
-use crate::sort::{SORT_BYTES_MIN, SortState};
+use crate::sort::SORT_BYTES_MIN;
 use crate::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -55,7 +56,7 @@ pub(crate) struct ReadState {
     pub(crate) listed_only: u64,
     pub(super) dropped: DroppedEdges,
     pub(crate) names: Sealed,
-    pub(crate) runs: SortState,
+    pub(crate) sink: SinkState,
     /// Number of nodes with self scores, if there are any.
     pub(crate) scores: Option<u64>,
     /// Set once names are spilled to disk.
@@ -68,7 +69,8 @@ pub(crate) struct ReadState {
 impl ReadState {
     /// Refuses a smaller memory limit than before if it is too small for the names.
     pub(crate) fn check_memory(&self, limits: Limits, window_bytes: u64) -> Result<()> {
-        let held = window_bytes + self.index_bytes + self.scores.map_or(0, SelfScores::bytes_of);
+        let of_nodes = self.scores.map_or(0, SelfScores::bytes_of) + self.sink.node_bytes();
+        let held = window_bytes + self.index_bytes + of_nodes;
         if limits.memory_bytes >= self.memory_bytes || input::sort_bytes(&limits, held).is_some() {
             return Ok(());
         }

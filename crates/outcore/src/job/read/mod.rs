@@ -2,10 +2,12 @@
 
 mod append;
 mod halfway;
+mod joined;
 mod reading;
 mod rules;
 mod runs;
 mod saved;
+mod sink;
 mod summaries;
 mod weights;
 
@@ -20,6 +22,7 @@ use super::place::{RUNS, SPILLED};
 use super::predict;
 use super::resume::{JobJournal, SavedStage, bytes_in};
 use crate::checkpoint::StateReader;
+use crate::cluster::{Forest, Ladder};
 use crate::error::Result;
 use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
 use crate::input::Batch;
@@ -28,9 +31,11 @@ use crate::progress::{Event, Stage, notify};
 use crate::sort::Record;
 use crate::units::format_bytes;
 use halfway::ReadState;
-use reading::Reading;
+use joined::Joined;
+use reading::{Read, Reading};
 use runs::{ReadResult, hold_runs, merge, resume_runs};
 use saved::GraphState;
+use sink::Sink;
 use std::path::Path;
 use summaries::report_again;
 
@@ -42,26 +47,32 @@ pub(crate) struct Edges<'a> {
     pub(crate) old: Option<&'a Old>,
     /// Directory of the graph.
     pub(crate) directory: &'a Path,
+    /// Thresholds, if only components are wanted, and no graph.
+    pub(crate) ladder: Option<&'a Ladder>,
 }
 
-/// Builds the graph of the edges, or resumes from the saved state `found` of an earlier job. It is built for
-/// `clustering`, if that is given.
+/// Builds the graph of the edges, or their forest and a graph without arcs if only components are wanted, or resumes
+/// from the saved state `found` of an earlier job. It is built for `clustering`, if that is given.
 pub(crate) fn build(
     context: &mut Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
     clustering: Option<Clustering<'_>>,
     found: SavedStage<Saved>,
-) -> Result<Built> {
+) -> Result<(Built, Option<Forest>)> {
     let resumed = found.is_some();
-    let built = match (found, edges.options.duplicates) {
-        (Some((Saved::Graph(state), _)), _) => resume_graph(context, *state),
-        (found, Duplicates::First) => {
-            read_and_merge::<InputOrder>(context, journal, edges, clustering, found)
+    let (built, forest) = match (found, edges.options.duplicates) {
+        (Some((Saved::Graph(state), _)), _) => (resume_graph(context, *state)?, None),
+        (Some((Saved::Forest(state), from)), _) => {
+            let (built, forest) = Joined::resume(context, edges, *state, from)?.into_built(None);
+            (built, Some(forest))
         }
-        (found, _) => read_and_merge::<ArcRecord>(context, journal, edges, clustering, found),
-    }?;
-    Ok(Built { resumed, ..built })
+        (found, Duplicates::First) => {
+            read_and_merge::<InputOrder>(context, journal, edges, clustering, found)?
+        }
+        (found, _) => read_and_merge::<ArcRecord>(context, journal, edges, clustering, found)?,
+    };
+    Ok((Built { resumed, ..built }, forest))
 }
 
 /// Resumes from the graph of an earlier job.
@@ -82,31 +93,42 @@ fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
     edges: Edges<'_>,
     clustering: Option<Clustering<'_>>,
     found: SavedStage<Saved>,
-) -> Result<Built> {
-    let mut plan = None;
-    let mut read = match found {
-        Some((Saved::Runs(state), from)) => resume_runs::<R>(context, *state, from)?,
-        found => {
-            plan = preflight(context, edges, clustering)?;
-            let part = found.and_then(|(state, from)| match state {
-                Saved::Reading(state) => Some((*state, from)),
-                Saved::Runs(_) | Saved::Graph(_) => None,
-            });
-            read_all(context, journal, edges, plan.as_ref(), part)?
+) -> Result<(Built, Option<Forest>)> {
+    let found = match found {
+        Some((Saved::Runs(state), from)) => {
+            let read = resume_runs::<R>(context, *state, from)?;
+            return Ok((merge_all(context, journal, edges, None, read)?, None));
         }
+        Some((Saved::Reading(state), from)) => Some((*state, from)),
+        _ => None,
     };
-    let files = context.files;
-    // All names are numbered, and that state is saved.
-    let spilled = context.work.path().join(SPILLED);
-    if files.entry(&spilled).is_ok() {
-        files.remove_all(&spilled);
+    let plan = preflight(context, edges, clustering)?;
+    match read_all::<R>(context, journal, edges, plan.as_ref(), found)? {
+        ReadAll::Runs(read) => Ok((merge_all(context, journal, edges, plan, read)?, None)),
+        ReadAll::Joined(joined) => {
+            let (built, forest) = joined.into_built(plan);
+            Ok((built, Some(forest)))
+        }
     }
+}
+
+/// Merges what was read into the graph.
+fn merge_all<R: Record + Into<ArcRecord>>(
+    context: &mut Context<'_>,
+    journal: &mut JobJournal,
+    edges: Edges<'_>,
+    plan: Option<Plan>,
+    mut read: ReadResult<R>,
+) -> Result<Built> {
+    let files = context.files;
+    remove_spilled(context);
     let built = context.stage(Stage::Merge, |context| {
         let (merge_bytes, reads_ahead) = read.merge_room(context, edges.old)?;
         read.sorter.set_budget(merge_bytes)?;
         let graph_room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
+        let read = read.read;
         let (nodes, scores) = ((read.node_count, read.kinds), read.scores);
         let arcs = (sorted, scores, reads_ahead);
         let graph = merge(context, journal, edges, nodes, arcs, graph_room)?;
@@ -128,6 +150,14 @@ fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
     Ok(built)
 }
 
+/// Removes names on disk: all are numbered, and that state is saved.
+fn remove_spilled(context: &Context<'_>) {
+    let spilled = context.work.path().join(SPILLED);
+    if context.files.entry(&spilled).is_ok() {
+        context.files.remove_all(&spilled);
+    }
+}
+
 /// Plans the job from a sample of its input, if that can be sampled, and refuses a job that cannot succeed.
 fn preflight(
     context: &Context<'_>,
@@ -146,6 +176,12 @@ fn preflight(
     Ok(Some(plan))
 }
 
+/// What reading leads to.
+enum ReadAll<R: Record> {
+    Runs(ReadResult<R>),
+    Joined(Box<Joined>),
+}
+
 /// Runs the stage that reads the input, or the rest of it.
 fn read_all<R: Record + From<ArcRecord>>(
     context: &mut Context<'_>,
@@ -153,33 +189,44 @@ fn read_all<R: Record + From<ArcRecord>>(
     edges: Edges<'_>,
     plan: Option<&Plan>,
     found: Option<(ReadState, StateReader)>,
-) -> Result<ReadResult<R>> {
+) -> Result<ReadAll<R>> {
     context.stage(Stage::Read, |context| {
         let resumed = found.as_ref().map(|(state, _)| format_bytes(state.input.done_bytes));
         let read = read::<R>(context, journal, edges, plan, found);
-        let mut read = match (read, journal.check_inputs(context.files, edges.options)) {
+        let (read, sink) = match (read, journal.check_inputs(context.files, edges.options)) {
             (read, Ok(())) => read?,
             (Ok(_), Err(changed)) => return Err(changed),
             // The error may come from a mixture of the old and the new content.
             (Err(error), Err(changed)) => return Err(error.note(changed.message())),
         };
-        if read.sorter.has_runs() {
-            let memory_bytes = context.limits.memory_bytes;
-            let directory = edges.directory;
-            journal
-                .save(|to| Ok(Saved::Runs(Box::new(read.save(to, directory, memory_bytes)?))))?;
-        } else {
-            journal.withdraw()?;
-        }
         let mut summary = summaries::of_read(&read.input, read.node_count, edges.old);
         if let Some(done) = resumed {
             summary += &format!(", the first {done} reused from an earlier job");
         }
+        let read = match sink {
+            Sink::Sort(sorter) => {
+                let mut read = ReadResult { sorter, read };
+                if read.sorter.has_runs() {
+                    let (memory_bytes, directory) = (context.limits.memory_bytes, edges.directory);
+                    journal.save(|to| {
+                        Ok(Saved::Runs(Box::new(read.save(to, directory, memory_bytes)?)))
+                    })?;
+                } else {
+                    journal.withdraw()?;
+                }
+                ReadAll::Runs(read)
+            }
+            Sink::Join(forest) => {
+                let joined = Joined::new(context, journal, edges, read, forest)?;
+                remove_spilled(context);
+                ReadAll::Joined(Box::new(joined))
+            }
+        };
         Ok((read, summary))
     })
 }
 
-/// Parses, numbers and sorts the input into runs; writes names and kinds to the graph's
+/// Parses and numbers the input; sorts its arcs into runs, or joins nodes; writes names and kinds to the graph's
 /// directory.
 fn read<R: Record + From<ArcRecord>>(
     context: &Context<'_>,
@@ -187,7 +234,7 @@ fn read<R: Record + From<ArcRecord>>(
     edges: Edges<'_>,
     plan: Option<&Plan>,
     found: Option<(ReadState, StateReader)>,
-) -> Result<ReadResult<R>> {
+) -> Result<(Read, Sink<R>)> {
     let mut reading = Reading::new(context, edges, plan, found)?;
     let mut batch = Batch::default();
     while reading.reader.next_batch(&mut batch)? {

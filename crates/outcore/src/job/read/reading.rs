@@ -9,27 +9,27 @@ use super::Edges;
 use super::append::{NameBatch, Old};
 use super::halfway::{DroppedEdges, ReadState};
 use super::rules;
-use super::runs::{ReadResult, made_with};
+use super::runs::made_with;
+use super::sink::{Sink, SinkPlace};
 use super::summaries::report_formats;
-use super::weights::{Normalize, SelfScores, Side, Thresholds};
+use super::weights::{Normalize, SelfScores, Thresholds};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, DUPLICATES, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
-use crate::graph::{self, ArcRecord, NamesWriter};
+use crate::graph::{self, ArcRecord, KindsSummary, NamesWriter};
 use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
     self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
 };
+use crate::io::Sealed;
 use crate::job::context::Context;
 use crate::job::place::{RUNS, SPILLED};
 use crate::job::resume::{JobJournal, bytes_in};
 use crate::job::{InputReport, JobOptions};
 use crate::plan::{self, Plan};
 use crate::progress::{Event, Stage, notify};
-use crate::sort::{Record, SORT_BYTES_MIN, Sorter};
+use crate::sort::{Record, SORT_BYTES_MIN};
 use crate::units::{format_count, format_counted};
-use crate::weight::Weight;
-use std::ops::Range;
 use std::path::Path;
 
 /// Opens the input, or the rest of it.
@@ -53,8 +53,6 @@ fn open_reader(
     }
 }
 
-/// Edges passed to the sort in one piece.
-const PIECE_EDGES: usize = 1 << 14;
 /// Edges per batch when their names were spilled to disk.
 const SPILLED_EDGES: usize = 1 << 16;
 
@@ -66,6 +64,19 @@ enum NamesOf {
     Disk(Box<Spill>),
     /// None: all names are numbered.
     Done,
+}
+
+/// What was read, apart from where the edges went.
+pub(crate) struct Read {
+    pub(crate) node_count: u64,
+    /// Self scores, if weights are divided by them.
+    pub(crate) scores: Option<SelfScores>,
+    /// Seals of the files of names and of kinds.
+    pub(crate) names: Sealed,
+    pub(crate) kinds: Option<KindsSummary>,
+    pub(crate) input: InputReport,
+    /// Warnings so far.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// State of the read stage.
@@ -80,7 +91,7 @@ pub(super) struct Reading<'a, R: Record> {
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
     scores: Option<SelfScores>,
-    sorter: Sorter<R>,
+    sink: Sink<R>,
     sort_bytes: u64,
     thresholds: Thresholds,
     dropped: DroppedEdges,
@@ -114,24 +125,26 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if let Some(old) = edges.old {
             rules::check_kinds(&old.graph, kinds.as_ref())?;
         }
-        let (names, sorter, scores) = match &mut found {
+        let place = SinkPlace { files, runs, sort_bytes, read_bytes, threads: limits.threads };
+        let (names, sink, scores) = match &mut found {
             None => {
+                // Components do not depend on the normalization, which keeps every weight above 0.
                 let is_scored = edges.options.normalize == Normalize::SelfScore;
-                let scores = is_scored.then(|| SelfScores::new(read_bytes));
-                let sorter = Sorter::with_directory(files, runs, sort_bytes, limits.threads)?;
+                let scores = is_scored && edges.ladder.is_none();
+                let scores = scores.then(|| SelfScores::new(read_bytes));
+                let sink = Sink::create(edges.ladder, place)?;
                 let names = NamesWriter::create_of(files, edges.directory, kinds.as_ref())?;
-                (names, sorter, scores)
+                (names, sink, scores)
             }
             Some((state, from)) => {
                 state.report(observer, &reader)?;
                 state.check_memory(limits, window_bytes)?;
                 let scores = Option::resume(&state.scores, from, read_bytes)?;
-                let place = (files, runs.as_path(), sort_bytes, limits.threads);
-                let sorter = Sorter::resume(&state.runs, from, place);
-                let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
+                let sink = Sink::resume(&state.sink, from, place);
+                let sink = sink.map_err(|error| made_with(error, state.memory_bytes))?;
                 let place = (edges.directory, kinds.as_ref());
                 let names = state.resume_names(context, from, place, &mut index)?;
-                (names, sorter, scores)
+                (names, sink, scores)
             }
         };
         let state = found.as_ref().map(|(state, _)| state);
@@ -145,7 +158,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             indexes: Vec::new(),
             names,
             scores,
-            sorter,
+            sink,
             sort_bytes,
             thresholds: Thresholds::new(edges.options),
             dropped: state.map_or(DroppedEdges::default(), |state| state.dropped),
@@ -198,14 +211,14 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             NamesOf::Disk(spill) => (spill.index().needed_bytes(), Some(spill.save(to)?)),
             NamesOf::Done => unreachable!("the input has not been read to its end"),
         };
-        self.sorter.write_collected()?;
+        self.sink.write_collected()?;
         // In the order in which the parts are resumed.
         Ok(ReadState {
             node_count: self.node_count,
             listed_only: self.listed_only,
             dropped: self.dropped,
             scores: self.scores.save(to)?,
-            runs: self.sorter.save(to)?,
+            sink: self.sink.save(to)?,
             names: self.names.save(to)?,
             spill,
             memory_bytes: self.context.limits.memory_bytes,
@@ -247,7 +260,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             match next {
                 Some(bytes) if bytes < self.sort_bytes => {
                     self.sort_bytes = bytes;
-                    self.sorter.set_budget(bytes)?;
+                    self.sink.set_budget(bytes)?;
                 }
                 _ if index.make_dense() => {}
                 _ => {
@@ -270,7 +283,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if let Some(scores) = &self.scores {
             scores.gather(chunks, &self.indexes, self.thresholds);
         }
-        self.dropped = self.dropped.plus(self.emit(chunks)?);
+        let (options, thresholds) = (self.edges.options, self.thresholds);
+        let dropped = self.sink.take(chunks, &self.indexes, options, thresholds)?;
+        self.dropped = self.dropped.plus(dropped);
         Ok(())
     }
 
@@ -309,7 +324,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             // The whole input has been read, and nothing remains to be decompressed.
             NamesOf::Done => 0,
         };
-        window + self.scores.as_ref().map_or(0, SelfScores::memory_bytes)
+        let scores = self.scores.as_ref().map_or(0, SelfScores::memory_bytes);
+        window + scores + self.sink.node_bytes()
     }
 
     /// Starts spilling names to disk. The memory of the sort goes to their buffers.
@@ -328,7 +344,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let NamesOf::Index(index) = std::mem::replace(&mut self.names_of, NamesOf::Done) else {
             return Ok(());
         };
-        self.sorter.set_aside()?;
+        self.sink.set_aside()?;
         let spill = begin(index, &self.context.work.path().join(SPILLED), self.room())?;
         self.names_of = NamesOf::Disk(Box::new(spill));
         Ok(())
@@ -367,7 +383,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         self.node_count = edges.node_count();
         let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
         self.sort_bytes = input::sort_bytes(&limits, rest).ok_or_else(|| self.outgrown())?;
-        self.sorter.set_budget(self.sort_bytes)?;
+        self.sink.set_budget(self.sort_bytes)?;
         self.make_room()?;
         let mut chunks: Vec<EdgeChunk> = Vec::new();
         chunks.resize_with(limits.threads.max(1), EdgeChunk::default);
@@ -398,6 +414,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     fn make_room(&mut self) -> Result<()> {
         let Context { files, limits, .. } = *self.context;
         let mut score_bytes = 0;
+        self.sink.grow(self.node_count);
         if let Some(scores) = &mut self.scores {
             scores.grow(self.node_count);
             score_bytes = scores.memory_bytes();
@@ -411,7 +428,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             // Scores have grown. Makes room for their next step as well, so that this happens rarely.
             let room = input::sort_bytes(&limits, held_bytes + held_bytes / 8);
             self.sort_bytes = room.unwrap_or(SORT_BYTES_MIN);
-            self.sorter.set_budget(self.sort_bytes)?;
+            self.sink.set_budget(self.sort_bytes)?;
         }
         Ok(())
     }
@@ -426,37 +443,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         plan::too_small(&self.context.limits, expected, "the input seems to have")
     }
 
-    /// Passes the arcs of all chunks to the sorter, in input order.
-    fn emit(&mut self, chunks: &[EdgeChunk]) -> Result<DroppedEdges> {
-        let (options, thresholds, indexes) = (self.edges.options, self.thresholds, &self.indexes);
-        let arcs_an_edge = if options.input.directed { 1 } else { 2 };
-        let pieces: Vec<(usize, Range<usize>)> = indexes[..chunks.len()]
-            .iter()
-            .enumerate()
-            .flat_map(|(chunk, indexes)| {
-                let count = indexes.len() / 2;
-                let begins = (0..count).step_by(PIECE_EDGES);
-                begins.map(move |begin| (chunk, begin..count.min(begin + PIECE_EDGES)))
-            })
-            .collect();
-        // The smallest sort has no room for all short lines of a batch at the same time.
-        let at_once = (self.sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
-        let mut dropped = DroppedEdges::default();
-        for pieces in pieces.chunks(at_once) {
-            let lens: Vec<usize> = pieces.iter().map(|(_, p)| p.len() * arcs_an_edge).collect();
-            let dropped_each = self.sorter.push_parts(&lens, |part, out| {
-                let (chunk, edges) = pieces[part].clone();
-                let weights = chunks[chunk].weights.get(edges.clone()).unwrap_or_default();
-                let indexes = &indexes[chunk][2 * edges.start..2 * edges.end];
-                Ok(put_arcs(weights, indexes, options, thresholds, out))
-            })?;
-            dropped = dropped_each.into_iter().fold(dropped, DroppedEdges::plus);
-        }
-        Ok(dropped)
-    }
-
     /// Finishes reading, and emits warnings.
-    pub(super) fn finish(self) -> Result<ReadResult<R>> {
+    pub(super) fn finish(self) -> Result<(Read, Sink<R>)> {
         let is_summed_search = self.reader.is_search() && self.edges.options.sums_directions();
         let has_other_kinds = self.reader.has_other_kinds();
         let summary = self.reader.finish()?;
@@ -509,9 +497,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             skipped_count: summary.skipped_lines,
             formats: self.formats,
         };
-        let (sorter, scores) = (self.sorter, self.scores);
         let (names, kinds) = (names.sealed(), names.kinds);
-        Ok(ReadResult { sorter, node_count, scores, names, kinds, input, warnings })
+        let read = Read { node_count, scores: self.scores, names, kinds, input, warnings };
+        Ok((read, self.sink))
     }
 }
 
@@ -555,38 +543,4 @@ fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptio
         format_args!("{transform} is for E-values; {COLUMNS} names their column").into()
     };
     Err(Error::new(ErrorKind::BadInput, message).hint(hint))
-}
-
-/// Writes the arcs of one chunk to `out`; returns their number, and the counts of other edges. A directed edge becomes
-/// an arc of the node that it points to, since labels flow along edges.
-fn put_arcs<R: From<ArcRecord>>(
-    weights: &[u32],
-    indexes: &[u32],
-    options: &JobOptions,
-    thresholds: Thresholds,
-    out: &mut [R],
-) -> (usize, DroppedEdges) {
-    let (mut filled, mut dropped) = (0, DroppedEdges::default());
-    let has_self_hits = options.normalize == Normalize::SelfScore;
-    let (edges, _) = indexes.as_chunks::<2>();
-    for (edge, &[source, target]) in edges.iter().enumerate() {
-        let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
-        let is_loop = source == target;
-        match thresholds.side(weight) {
-            Side::Zero => dropped.zero_loops += u64::from(is_loop),
-            _ if is_loop && has_self_hits => dropped.self_hits += 1,
-            Side::Below => dropped.below += 1,
-            Side::Above => dropped.above += 1,
-            Side::Inside => {
-                dropped.loops += u64::from(is_loop);
-                out[filled] = ArcRecord { source: target, target: source, weight }.into();
-                filled += 1;
-                if !options.input.directed && !is_loop {
-                    out[filled] = ArcRecord { source, target, weight }.into();
-                    filled += 1;
-                }
-            }
-        }
-    }
-    (filled, dropped)
 }

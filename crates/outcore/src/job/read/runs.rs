@@ -2,6 +2,7 @@
 
 use super::Edges;
 use super::append::Old;
+use super::reading::Read;
 use super::summaries::report_again;
 use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
@@ -39,18 +40,10 @@ pub(crate) struct RunsState {
     warnings: Vec<String>,
 }
 
-/// Result of the read stage.
+/// Result of the read stage, with sorted arcs.
 pub(crate) struct ReadResult<R: Record> {
     pub(crate) sorter: Sorter<R>,
-    pub(crate) node_count: u64,
-    /// Self scores, if weights are divided by them.
-    pub(crate) scores: Option<SelfScores>,
-    /// Seals of the files of names and of kinds.
-    pub(crate) names: Sealed,
-    pub(crate) kinds: Option<KindsSummary>,
-    pub(crate) input: InputReport,
-    /// Warnings so far.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) read: Read,
 }
 
 impl<R: Record> ReadResult<R> {
@@ -61,16 +54,17 @@ impl<R: Record> ReadResult<R> {
         directory: &Path,
         memory_bytes: u64,
     ) -> Result<RunsState> {
-        NamesWriter::need(to, directory, self.names, self.kinds.as_ref());
+        let read = &mut self.read;
+        NamesWriter::need(to, directory, read.names, read.kinds.as_ref());
         Ok(RunsState {
-            node_count: self.node_count,
-            names: self.names,
-            kinds: self.kinds.clone(),
-            scores: self.scores.save(to)?,
+            node_count: read.node_count,
+            names: read.names,
+            kinds: read.kinds.clone(),
+            scores: read.scores.save(to)?,
             runs: self.sorter.save(to)?,
             memory_bytes,
-            input: self.input.clone(),
-            warnings: self.warnings.clone(),
+            input: read.input.clone(),
+            warnings: read.warnings.clone(),
         })
     }
 
@@ -82,7 +76,10 @@ impl<R: Record> ReadResult<R> {
     ) -> Result<(u64, bool)> {
         match old {
             Some(old) => old.merge_room(context.limits, &context.files.tuning()),
-            None => Ok((merge_bytes(context, self.scores.as_ref(), self.node_count)?, false)),
+            None => {
+                let bytes = merge_bytes(context, self.read.scores.as_ref(), self.read.node_count)?;
+                Ok((bytes, false))
+            }
         }
     }
 }
@@ -123,8 +120,8 @@ pub(crate) fn resume_runs<R: Record>(
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
         report_again(context.observer, &input, &warnings)?;
-        let read = ReadResult { sorter, node_count, scores, names, kinds, input, warnings };
-        Ok((read, "reused the runs of an earlier job".into()))
+        let read = Read { node_count, scores, names, kinds, input, warnings };
+        Ok((ReadResult { sorter, read }, "reused the runs of an earlier job".into()))
     })
 }
 
@@ -147,8 +144,10 @@ pub(crate) fn hold_runs<R: Record>(
     let (run_bytes, pass_bytes) = (read.sorter.run_bytes(), read.sorter.pass_bytes());
     let old_bytes = edges.old.map_or(0, |old| old.graph.bytes_on_disk());
     // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
-    let graph_bytes = run_bytes + 3 * read.node_count + old_bytes;
-    let most = RUNS_AND_GRAPH_BYTES * read.input.edge_count + old_bytes + 3 * read.node_count;
+    let node_bytes = 3 * read.read.node_count;
+    let graph_bytes = run_bytes + node_bytes + old_bytes;
+    let edge_count = read.read.input.edge_count;
+    let most = RUNS_AND_GRAPH_BYTES * edge_count + old_bytes + node_bytes;
     // The runs of several merge passes cannot be removed in part.
     let is_too_much = pass_bytes > 0 && run_bytes + pass_bytes + graph_bytes > most;
     let has_room =
@@ -164,7 +163,7 @@ pub(crate) fn hold_runs<R: Record>(
 }
 
 /// Starts the graph.
-fn graph_writer(
+pub(super) fn graph_writer(
     context: &Context<'_>,
     edges: Edges<'_>,
     (node_count, kinds): (u64, Option<KindsSummary>),

@@ -1,6 +1,7 @@
 //! States from which reading and merging resume, as the journal of the job stores them.
 
 use super::halfway::ReadState;
+use super::joined::ForestState;
 use super::runs::RunsState;
 use crate::checkpoint::CHECKPOINT;
 use crate::cluster::SAVED;
@@ -25,6 +26,8 @@ pub(crate) enum Saved {
     Runs(Box<RunsState>),
     /// The graph is complete.
     Graph(Box<GraphState>),
+    /// The whole input has been read for its components.
+    Forest(Box<ForestState>),
 }
 
 /// A complete graph, and the parts of the report about building it.
@@ -58,6 +61,9 @@ impl SavedState for Saved {
                 &[CHECKPOINT, GRAPH, SAVED],
                 format!("the graph of {files}"),
             ),
+            Self::Forest(_) => {
+                (&[Stage::Read], &[CHECKPOINT, GRAPH], format!("the components of {files}"))
+            }
         };
         Kept { stages_done, names, what }
     }
@@ -85,11 +91,18 @@ impl SavedState for Saved {
                     _ => Some("the saved names are missing or were replaced".into()),
                 }
             }
-            Self::Graph(state) => match Graph::open(files, directory) {
-                Err(error) => Some(error.message().to_owned()),
-                Ok(found) => (found.checksum() != state.checksum)
-                    .then(|| format!("`{}` is now a different graph", directory.display())),
-            },
+            Self::Graph(state) => state.replaced(files, directory),
+            Self::Forest(state) => state.graph.replaced(files, directory),
+        }
+    }
+}
+
+impl GraphState {
+    fn replaced(&self, files: &Files, directory: &Path) -> Option<String> {
+        match Graph::open(files, directory) {
+            Err(error) => Some(error.message().to_owned()),
+            Ok(found) => (found.checksum() != self.checksum)
+                .then(|| format!("`{}` is now a different graph", directory.display())),
         }
     }
 }

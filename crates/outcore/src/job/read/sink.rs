@@ -1,0 +1,239 @@
+//! Where numbered edges go: their arcs to the sort, or their ends to a forest, if only components are wanted.
+//!
+//! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch. A piece of
+//! edges is freed of those whose ends are joined already by each thread; the others are joined in input order.
+
+use super::halfway::DroppedEdges;
+use super::weights::{Side, Thresholds};
+use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
+use crate::cluster::{Forest, Ladder};
+use crate::error::Result;
+use crate::graph::ArcRecord;
+use crate::input::EdgeChunk;
+use crate::io::Files;
+use crate::job::{JobOptions, Normalize};
+use crate::sort::{Record, SortState, Sorter};
+use crate::weight::Weight;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::path::Path;
+
+/// Edges processed in one piece.
+const PIECE_EDGES: usize = 1 << 14;
+
+/// Where numbered edges go.
+pub(crate) enum Sink<R: Record> {
+    Sort(Sorter<R>),
+    Join(Forest),
+}
+
+/// Saved state of a sink.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SinkState {
+    Runs(SortState),
+    Forest((Ladder, u64)),
+}
+
+impl SinkState {
+    /// Returns the memory that grows with the number of nodes.
+    pub(super) fn node_bytes(&self) -> u64 {
+        match self {
+            Self::Runs(_) => 0,
+            Self::Forest((ladder, nodes)) => nodes * ladder.bytes_a_node(),
+        }
+    }
+}
+
+/// Where runs are written, the budget of the sort, and the memory of the stage.
+#[derive(Clone, Copy)]
+pub(super) struct SinkPlace<'a> {
+    pub(super) files: &'a Files,
+    pub(super) runs: &'a Path,
+    pub(super) sort_bytes: u64,
+    pub(super) read_bytes: u64,
+    pub(super) threads: usize,
+}
+
+impl<R: Record + From<ArcRecord>> Sink<R> {
+    pub(super) fn create(ladder: Option<&Ladder>, place: SinkPlace<'_>) -> Result<Self> {
+        let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
+        match ladder {
+            Some(ladder) => Ok(Self::Join(Forest::new(ladder.clone(), read_bytes))),
+            None => Sorter::with_directory(files, runs, sort_bytes, threads).map(Self::Sort),
+        }
+    }
+
+    pub(super) fn save(&mut self, to: &mut StateWriter) -> Result<SinkState> {
+        match self {
+            Self::Sort(sorter) => sorter.save(to).map(SinkState::Runs),
+            Self::Join(forest) => forest.save(to).map(SinkState::Forest),
+        }
+    }
+
+    pub(super) fn resume(
+        state: &SinkState,
+        from: &mut StateReader,
+        place: SinkPlace<'_>,
+    ) -> Result<Self> {
+        let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
+        match state {
+            SinkState::Runs(runs_state) => {
+                Sorter::resume(runs_state, from, (files, runs, sort_bytes, threads)).map(Self::Sort)
+            }
+            SinkState::Forest(forest) => Forest::resume(forest, from, read_bytes).map(Self::Join),
+        }
+    }
+
+    /// Sets the memory of the sort.
+    pub(super) fn set_budget(&mut self, bytes: u64) -> Result<()> {
+        match self {
+            Self::Sort(sorter) => sorter.set_budget(bytes),
+            Self::Join(_) => Ok(()),
+        }
+    }
+
+    /// Gives back the memory of the sort.
+    pub(super) fn set_aside(&mut self) -> Result<()> {
+        match self {
+            Self::Sort(sorter) => sorter.set_aside(),
+            Self::Join(_) => Ok(()),
+        }
+    }
+
+    /// Writes what is collected in memory to a run, so that the state can be saved.
+    pub(super) fn write_collected(&mut self) -> Result<()> {
+        match self {
+            Self::Sort(sorter) => sorter.write_collected(),
+            Self::Join(_) => Ok(()),
+        }
+    }
+
+    /// Returns the memory that grows with the number of nodes.
+    pub(super) fn node_bytes(&self) -> u64 {
+        match self {
+            Self::Sort(_) => 0,
+            Self::Join(forest) => forest.memory_bytes(),
+        }
+    }
+
+    pub(super) fn grow(&mut self, node_count: u64) {
+        if let Self::Join(forest) = self {
+            forest.grow(node_count);
+        }
+    }
+
+    /// Takes the edges of all chunks, in input order.
+    pub(super) fn take(
+        &mut self,
+        chunks: &[EdgeChunk],
+        indexes: &[Vec<u32>],
+        options: &JobOptions,
+        thresholds: Thresholds,
+    ) -> Result<DroppedEdges> {
+        let pieces = pieces(&indexes[..chunks.len()]);
+        let edges = Numbered { chunks, indexes, options, thresholds };
+        let mut dropped = DroppedEdges::default();
+        match self {
+            Self::Sort(sorter) => {
+                let arcs_an_edge = if options.input.directed { 1 } else { 2 };
+                // The smallest sort has no room for all short lines of a batch at the same time.
+                let at_once = (sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
+                for pieces in pieces.chunks(at_once) {
+                    let lens = pieces.iter().map(|piece| piece.edges.len() * arcs_an_edge);
+                    let lens: Vec<usize> = lens.collect();
+                    let each = sorter.push_parts(&lens, |part, out| {
+                        let mut filled = 0;
+                        let dropped = edges.read(&pieces[part], |edge| {
+                            filled += put_arcs(edge, options, &mut out[filled..]);
+                        });
+                        Ok((filled, dropped))
+                    })?;
+                    dropped = each.into_iter().fold(dropped, DroppedEdges::plus);
+                }
+            }
+            Self::Join(forest) => {
+                let at_once = 2 * rayon::current_num_threads();
+                for pieces in pieces.chunks(at_once) {
+                    let unjoined = |piece: &Piece| {
+                        let mut unjoined = Vec::with_capacity(piece.edges.len());
+                        let dropped = edges.read(piece, |edge| unjoined.push(edge));
+                        forest.drop_joined(&mut unjoined);
+                        (unjoined, dropped)
+                    };
+                    let all: Vec<_> = pieces.par_iter().map(unjoined).collect();
+                    for (unjoined, dropped_here) in all {
+                        forest.join(&unjoined);
+                        dropped = dropped.plus(dropped_here);
+                    }
+                }
+            }
+        }
+        Ok(dropped)
+    }
+}
+
+/// Chunk and some of its edges.
+struct Piece {
+    chunk: usize,
+    edges: Range<usize>,
+}
+
+/// Divides the edges of chunks into pieces.
+fn pieces(indexes: &[Vec<u32>]) -> Vec<Piece> {
+    let chunks = indexes.iter().enumerate();
+    let pieces = chunks.flat_map(|(chunk, indexes)| {
+        let count = indexes.len() / 2;
+        let begins = (0..count).step_by(PIECE_EDGES);
+        begins.map(move |begin| Piece { chunk, edges: begin..count.min(begin + PIECE_EDGES) })
+    });
+    pieces.collect()
+}
+
+/// Edges with the indexes of their ends.
+struct Numbered<'a> {
+    chunks: &'a [EdgeChunk],
+    indexes: &'a [Vec<u32>],
+    options: &'a JobOptions,
+    thresholds: Thresholds,
+}
+
+impl Numbered<'_> {
+    /// Passes the edges that count to `each`, and returns the counts of the others.
+    fn read(&self, piece: &Piece, mut each: impl FnMut(ArcRecord)) -> DroppedEdges {
+        let Range { start, end } = piece.edges;
+        let weights = self.chunks[piece.chunk].weights.get(start..end).unwrap_or_default();
+        let (edges, _) = self.indexes[piece.chunk][2 * start..2 * end].as_chunks::<2>();
+        let mut dropped = DroppedEdges::default();
+        let has_self_hits = self.options.normalize == Normalize::SelfScore;
+        for (edge, &[source, target]) in edges.iter().enumerate() {
+            let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
+            let is_loop = source == target;
+            match self.thresholds.side(weight) {
+                Side::Zero => dropped.zero_loops += u64::from(is_loop),
+                _ if is_loop && has_self_hits => dropped.self_hits += 1,
+                Side::Below => dropped.below += 1,
+                Side::Above => dropped.above += 1,
+                Side::Inside => {
+                    dropped.loops += u64::from(is_loop);
+                    each(ArcRecord { source, target, weight });
+                }
+            }
+        }
+        dropped
+    }
+}
+
+/// Writes the arcs of an edge to `out`, and returns their number. A directed edge becomes an arc of the node that it
+/// points to, since labels flow along edges.
+#[inline]
+fn put_arcs<R: From<ArcRecord>>(edge: ArcRecord, options: &JobOptions, out: &mut [R]) -> usize {
+    let ArcRecord { source, target, weight } = edge;
+    out[0] = ArcRecord { source: target, target: source, weight }.into();
+    if options.input.directed || source == target {
+        return 1;
+    }
+    out[1] = ArcRecord { source, target, weight }.into();
+    2
+}

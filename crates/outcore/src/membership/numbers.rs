@@ -1,0 +1,123 @@
+//! Reads a number for each node, such as its priority: lines `node<TAB>number`, in any order.
+//!
+//! Like communities, but the numbers are sorted back into the order of the nodes, into a file. Memory: the budgets of
+//! two sorts, whatever the number of nodes.
+
+use super::{MembershipJob, MembershipOptions, memory_bytes_for};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{ArcRecord, Graph};
+use crate::input::{EdgeChunk, Fingerprint, NameRef};
+use crate::io::{Array, ArrayWriter, Files};
+use crate::progress::{Event, Observer, Stage, notify};
+use crate::sort::{PUSHED, Sorter};
+use crate::units::format_count;
+use std::path::Path;
+
+/// Reads the numbers of the nodes of `graph` from the file `path`, and writes a code for each node to `to`: a larger one
+/// for a larger number, and 0 for a node that the file does not name. Returns the codes, and how many nodes it names.
+///
+/// # Errors
+/// The earliest bad line; `BadInput` if a node has two numbers, or if no line names a node of the graph; `CorruptFile`,
+/// `Io`, `DiskFull`, `MemoryTooSmall`, `Interrupted`.
+pub(crate) fn read_numbers(
+    files: &Files,
+    path: &Path,
+    graph: &Graph,
+    options: &MembershipOptions,
+    observer: &dyn Observer,
+    to: &Path,
+) -> Result<(Array<u64>, u64)> {
+    let what = ["number", "numbers"];
+    let job = MembershipJob { what, node_bytes: 0, files, path, graph, options, observer };
+    let reader = job.open()?;
+    let budget = job.sort_bytes(reader.window_bytes())?;
+    notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
+    let value = |chunk: &EdgeChunk, number: &NameRef, line| {
+        code(chunk.name(number)).ok_or_else(|| not_a_number(path, line, chunk.name(number)))
+    };
+    let sorted = job.collect(reader, budget, value)?;
+    let mut sorter: Sorter<ArcRecord> = job.sorter(budget)?;
+    let mut records = Vec::with_capacity(PUSHED);
+    let joined = job.join(sorted, |line, node| {
+        let code = line.community.low;
+        let (high, low) = ((code >> 32) as u32, code as u32);
+        records.push(ArcRecord { source: node, target: high, weight: low });
+        if records.len() == PUSHED {
+            sorter.push(&records)?;
+            records.clear();
+        }
+        Ok(())
+    })?;
+    sorter.push(&records)?;
+    if joined.named == 0 {
+        return Err(super::nothing_known(path, joined.unknown));
+    }
+    let mut writer = ArrayWriter::create(files, to, graph.node_count())?;
+    let (mut sorted, mut next) = (sorter.finish()?, 0);
+    while let Some(block) = sorted.next_block()? {
+        for record in block {
+            (next..record.source).try_for_each(|_| writer.push(0))?;
+            writer.push(u64::from(record.target) << 32 | u64::from(record.weight))?;
+            next = record.source + 1;
+        }
+        notify(observer, Event::Advance { done: u64::from(next) })?;
+    }
+    (u64::from(next)..graph.node_count()).try_for_each(|_| writer.push(0))?;
+    Ok((writer.finish()?, joined.named))
+}
+
+/// Returns the least memory limit to read numbers.
+pub(crate) fn numbers_bytes(threads: usize) -> u64 {
+    memory_bytes_for(0, 0, threads)
+}
+
+/// Returns the code of a number in the form of a fingerprint, unless the text is no number. Codes are in the order of
+/// the numbers, and above 0.
+fn code(text: &[u8]) -> Option<Fingerprint> {
+    let number: f64 = str::from_utf8(text).ok()?.trim().parse().ok()?;
+    if number.is_nan() {
+        return None;
+    }
+    // Turns -0 into 0. The highest bit of positive numbers is set, and negative ones are reversed.
+    let bits = (number + 0.0).to_bits();
+    let low = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
+    // The mark of a long name, which no other is equal to.
+    Some(Fingerprint { low, high: 0xFF << 56 })
+}
+
+fn not_a_number(path: &Path, line: u64, text: &[u8]) -> Error {
+    let (path, line) = (path.display(), format_count(line));
+    let text = String::from_utf8_lossy(text);
+    let message = format!("`{path}`, line {line}: `{text}` is not a number");
+    Error::new(ErrorKind::BadInput, message)
+        .hint("each line names a node and its number, such as a length or a date as seconds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_the_order_of_numbers() {
+        let all = [
+            "-inf",
+            "-1e300",
+            "-2",
+            "-1.5",
+            "-0.0001",
+            "0",
+            "1e-300",
+            "0.5",
+            "3",
+            "2000000000",
+            "2000000001",
+            "inf",
+        ];
+        let codes: Vec<u64> = all.iter().map(|text| code(text.as_bytes()).unwrap().low).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b) && codes[0] > 0, "{codes:?}");
+        assert_eq!(code(b"-0"), code(b"0"));
+        for text in ["", "x", "NaN", "1,5", "0x1"] {
+            assert_eq!(code(text.as_bytes()), None, "{text}");
+        }
+    }
+}
