@@ -3,6 +3,7 @@
 use super::Forest;
 use crate::base::parallel::piece_nodes;
 use crate::kernel::cache::BlockSource;
+use crate::methods::options::ClusterOptions;
 use crate::methods::thresholds::Ladder;
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, ArcScratch, Block, Graph};
@@ -11,12 +12,17 @@ use outcore_io::progress::{Event, Observer, notify};
 use rayon::prelude::*;
 
 impl Forest {
-    /// Joins the nodes of a graph. Memory: the forest, and a block of the graph with its arcs.
+    /// Joins the nodes of a graph, by the edges that count. Memory: the forest, and a block of the graph with its arcs.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`, `Interrupted`.
-    pub fn of_graph(graph: &Graph, ladder: Ladder, observer: &dyn Observer) -> Result<Self> {
-        let nodes = graph.node_count();
+    pub fn of_graph(
+        graph: &Graph,
+        options: &ClusterOptions,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let (graph, nodes) = (&graph.seen_as(&options.view()), graph.node_count());
+        let ladder = options.forest_ladder().unwrap_or(Ladder::One);
         let mut forest = Self::new(ladder.clone(), nodes * ladder.bytes_a_node());
         forest.grow(nodes);
         let (mut source, mut arcs) = (BlockSource::new(graph, 0), 0);

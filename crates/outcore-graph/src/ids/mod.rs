@@ -34,7 +34,7 @@ mod tests;
 pub use add::Added;
 pub use name::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef, SHORT_NAME_BYTES};
 pub use size::NamesSize;
-pub use spill::{NameRoom, Spill, SpillState, SpilledEdges};
+pub use spill::{KnownEdges, NameRoom, Spill, SpillState, SpilledEdges};
 
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::reserve_large_pages;

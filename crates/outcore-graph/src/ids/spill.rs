@@ -18,7 +18,7 @@
 //! read once or twice, front to back. What a checkpoint needs stays until the end, because another process may have to
 //! resume from it.
 
-use super::name::{EdgeChunk, Fingerprint};
+use super::name::{EdgeChunk, Fingerprint, NameRef};
 use super::queue::{Queue, QueueReader, QueueWriter, corrupt, put_name};
 use super::table::{Hasher, Table, slot};
 use super::{MISS, NODES_MAX, NodeIndex, mix, too_many_nodes};
@@ -524,6 +524,43 @@ impl Spill {
         Ok(())
     }
 
+    /// Takes the edges that have an end whose name is new, and returns the others of each chunk.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    pub fn take_new_edges(&mut self, chunks: &[EdgeChunk]) -> Result<Vec<KnownEdges>> {
+        let parts: Vec<_> = chunks.par_iter().map(|chunk| self.new_edges(chunk)).collect();
+        let mut all = Vec::with_capacity(parts.len());
+        for (part, weights, known) in parts {
+            self.shares.push(&part)?;
+            weights.iter().try_for_each(|&code| self.weights.push(code))?;
+            all.push(known);
+        }
+        Ok(all)
+    }
+
+    /// Divides the edges of a chunk into those with a new name, with their weights, and the others.
+    fn new_edges(&self, chunk: &EdgeChunk) -> (SpillPart, Vec<u32>, KnownEdges) {
+        let mut found = Vec::new();
+        self.index.look_up_known(&chunk.names, &mut found);
+        let mut part = SpillPart::new(self.shares.queues.len());
+        let (mut weights, mut known) = (Vec::new(), KnownEdges::default());
+        let (ends, indexes) = (chunk.names.as_chunks::<2>().0, found.as_chunks::<2>().0);
+        for (at, (names, &indexes)) in ends.iter().zip(indexes).enumerate() {
+            let weight = chunk.weights.get(at).copied().unwrap_or(Weight::ONE.code());
+            if !indexes.contains(&MISS) {
+                known.indexes.extend(indexes);
+                known.weights.push(weight);
+                continue;
+            }
+            names.iter().zip(indexes).for_each(|(name, index)| {
+                self.put(chunk, name, index, &mut part);
+            });
+            weights.push(weight);
+        }
+        (part, weights, known)
+    }
+
     /// Takes names. Those that belong to no edge must come last.
     ///
     /// # Errors
@@ -538,14 +575,18 @@ impl Spill {
         self.index.look_up_known(&chunk.names, &mut known);
         let mut part = SpillPart::new(self.shares.queues.len());
         for (name, index) in chunk.names.iter().zip(known) {
-            if index == MISS {
-                let share = self.shares.share_of(&self.hasher, name.fingerprint);
-                part.push(share, name.fingerprint, chunk.name(name));
-            } else {
-                part.refs.push(index);
-            }
+            self.put(chunk, name, index, &mut part);
         }
         part
+    }
+
+    fn put(&self, chunk: &EdgeChunk, name: &NameRef, index: u32, part: &mut SpillPart) {
+        if index == MISS {
+            let share = self.shares.share_of(&self.hasher, name.fingerprint);
+            part.push(share, name.fingerprint, chunk.name(name));
+        } else {
+            part.refs.push(index);
+        }
     }
 
     /// Numbers all names. Passes the new ones to `on_new` in the order of their indexes, with a flag whether they
@@ -579,6 +620,15 @@ impl Spill {
         let repeated_earlier = earlier - new_earlier;
         Ok(SpilledEdges { files: self.files, indexes, weights, node_count, repeated_earlier })
     }
+}
+
+/// Edges of a chunk whose names are known.
+#[derive(Debug, Default)]
+pub struct KnownEdges {
+    /// Index of each end: source, target, source, target, ...
+    pub indexes: Vec<u32>,
+    /// Code of each weight.
+    pub weights: Vec<u32>,
 }
 
 /// Edges with the indexes of their names, in the order of the input.

@@ -7,7 +7,7 @@ use super::present::{self, OfNodes, Targets};
 use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
 use crate::cluster::{
-    self, ClusterOptions, Communities, Dendrogram, Forest, GivenLabels, Labels, Ladder, Method,
+    self, ClusterOptions, Communities, Dendrogram, Forest, GivenLabels, Labels, Method,
     number_components,
 };
 use crate::error::opt::MEMORY;
@@ -111,9 +111,9 @@ fn find_components(
     context.stage(Stage::Cluster, |context| {
         context.begin(Stage::Cluster, Some(graph.arc_count()), "arcs")?;
         let (files, scratch, observer) = (context.files, context.work.path(), context.observer);
-        let forest = match (forest, options.forest_ladder()) {
-            (Some(forest), _) => forest,
-            (None, ladder) => Forest::of_graph(graph, ladder.unwrap_or(Ladder::One), observer)?,
+        let forest = match forest {
+            Some(forest) => forest,
+            None => Forest::of_graph(graph, options, observer)?,
         };
         let all = match (&options.threshold_codes()[..], options.heights) {
             ([_], false) => {

@@ -17,7 +17,7 @@ use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, DUPLICATES, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{self, ArcRecord, KindsSummary, NamesWriter};
-use crate::ids::{NameRoom, NodeIndex, Spill, SpilledEdges};
+use crate::ids::{KnownEdges, NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
     self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
 };
@@ -229,10 +229,27 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// Numbers the names of edges and passes their arcs to the sort, or spills both to disk.
     pub(super) fn take_edges(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
+        let keeps_order = self.sink.keeps_order();
         match self.number(chunks, None)? {
-            Some(spill) => spill.take_edges(chunks),
+            Some(spill) if keeps_order => spill.take_edges(chunks),
+            Some(spill) => {
+                let known = spill.take_new_edges(chunks)?;
+                self.take_known(known)
+            }
             None => self.take_numbered(chunks),
         }
+    }
+
+    /// Takes edges whose names are known, although others are not.
+    fn take_known(&mut self, known: Vec<KnownEdges>) -> Result<()> {
+        let (mut chunks, mut indexes) = (Vec::new(), Vec::new());
+        for edges in known {
+            chunks.push(EdgeChunk { weights: edges.weights, ..EdgeChunk::default() });
+            indexes.push(edges.indexes);
+        }
+        let (options, thresholds) = (self.edges.options, self.thresholds);
+        self.dropped = self.dropped.plus(self.sink.take(&chunks, &indexes, options, thresholds)?);
+        Ok(())
     }
 
     /// Numbers names in the index. If the index has no room to grow, takes memory from the sort; if the sort has none

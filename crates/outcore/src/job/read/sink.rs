@@ -86,6 +86,11 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         }
     }
 
+    /// Returns whether edges must come in the order of the input.
+    pub(super) fn keeps_order(&self) -> bool {
+        matches!(self, Self::Sort(_))
+    }
+
     /// Sets the memory of the sort.
     pub(super) fn set_budget(&mut self, bytes: u64) -> Result<()> {
         match self {
