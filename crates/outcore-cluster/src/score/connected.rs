@@ -1,4 +1,5 @@
-//! Share of communities that are well-connected: more edges than a bound must be cut to divide them.
+//! Share of communities that are well-connected: more edges than a bound must be cut to divide them; and number of those
+//! that one edge holds together.
 //!
 //! Cost: a scan, and a sort of the edges inside communities. Memory in addition to the labels: 4 bytes per community, a
 //! fifth of a byte per node, and room for the edges of a community.
@@ -11,7 +12,7 @@ use outcore_io::progress::{Event, Observer, notify};
 use outcore_io::units::{format_bytes, size_to_type};
 use std::path::Path;
 
-/// Share of communities that are well-connected. Communities of one node do not count.
+/// Counts of communities that are well-connected, or that one edge holds together. Communities of one node do not count.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Connectedness {
     /// Bound that the smallest edge cut exceeds (Park, Tabatabaee, Ramavarapu et al., "Well-connectedness and community
@@ -25,6 +26,9 @@ pub struct Connectedness {
     pub community_share: f64,
     /// Share of the nodes of these communities that are in well-connected ones; 1 if there are none.
     pub node_share: f64,
+    /// Number of communities that one edge holds together: its removal leaves two parts of at least two nodes each. It
+    /// does not depend on the bound.
+    pub bridged_count: u64,
 }
 
 /// Memory limit, and directory for temporary files.
@@ -36,7 +40,7 @@ pub struct ScoreRoom<'a> {
     pub scratch: &'a Path,
 }
 
-/// Counts the well-connected communities of dense labels.
+/// Counts the well-connected and the bridged communities of dense labels.
 ///
 /// # Errors
 /// `MemoryTooSmall` for a large community; those of reading and writing; `Interrupted`.
@@ -81,6 +85,7 @@ pub fn connectedness(
         well_connected_count: found.communities,
         community_share: share(found.communities, community_count),
         node_share: share(found.nodes, nodes),
+        bridged_count: found.bridged,
     })
 }
 

@@ -1,16 +1,20 @@
 //! Compares measures with other programs on known graphs, and with their definitions on small ones.
 
 use super::*;
+use crate::WellConnected;
 use crate::tests::kinds::barber;
+use crate::tests::{PLENTY, POOLS, scratch};
 use outcore_graph::weight::Weight;
 use outcore_graph::{
     ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, KindNames, KindsWriter,
 };
-use outcore_io::Files;
+use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
 use outcore_io::sim::Sim;
+use outcore_io::units::parse_bytes;
+use outcore_io::{Cramped, Files};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -370,25 +374,64 @@ impl Naive<'_> {
 
     /// Returns the number of communities of which not all nodes can be reached from the first.
     fn disconnected(&self) -> u64 {
-        let is_split = |&label: &u32| {
-            let members: Vec<u32> =
-                (0..self.edges.node_count).filter(|&v| self.has(label)(v)).collect();
-            let mut reached = vec![members[0]];
+        let is_split = |&&label: &&u32| self.parts(label, None).len() > 1;
+        self.communities().iter().filter(is_split).count() as u64
+    }
+
+    /// Returns the number of communities that removing one pair leaves in two parts of at least two nodes each.
+    fn bridged(&self) -> u64 {
+        let is_bridged = |&&label: &&u32| {
+            self.parts(label, None).len() == 1
+                && self.edges.edges.iter().any(|&(a, b, _)| {
+                    let parts = self.parts(label, Some((a, b)));
+                    parts.len() == 2 && parts.iter().all(|&size| size > 1)
+                })
+        };
+        self.communities().iter().filter(is_bridged).count() as u64
+    }
+
+    /// Returns the sizes of the connected parts of a community, without the edges between two nodes.
+    fn parts(&self, label: u32, without: Option<(u32, u32)>) -> Vec<usize> {
+        let mut left: Vec<u32> =
+            (0..self.edges.node_count).filter(|&v| self.has(label)(v)).collect();
+        let mut sizes = Vec::new();
+        while let Some(first) = left.pop() {
+            let mut reached = vec![first];
             let mut at = 0;
             while at < reached.len() {
                 for &(a, b, _) in &self.edges.edges {
+                    if without == Some((a, b)) || without == Some((b, a)) {
+                        continue;
+                    }
                     for (a, b) in [(a, b), (b, a)] {
-                        if a == reached[at] && self.has(label)(b) && !reached.contains(&b) {
+                        if a == reached[at] && left.contains(&b) {
+                            left.retain(|&node| node != b);
                             reached.push(b);
                         }
                     }
                 }
                 at += 1;
             }
-            reached.len() < members.len()
-        };
-        self.communities().iter().filter(|label| is_split(label)).count() as u64
+            sizes.push(reached.len());
+        }
+        sizes
     }
+}
+
+/// Graphs of few edges, so that one of them often holds a community together.
+fn sparse_edges() -> impl Strategy<Value = (ScoredEdges, Vec<u32>)> {
+    (2u32..16, any::<bool>(), 1u32..4).prop_flat_map(|(node_count, directed, most)| {
+        let labels = prop::collection::vec(0..most, node_count as usize);
+        let pairs = prop::collection::btree_set((0..node_count, 0..node_count), 1..28);
+        (pairs, labels).prop_map(move |(pairs, labels)| {
+            let pairs: BTreeSet<_> = match directed {
+                true => pairs,
+                false => pairs.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect(),
+            };
+            let edges = pairs.into_iter().map(|(a, b)| (a, b, 1.0)).collect();
+            (ScoredEdges { node_count, directed, edges }, labels)
+        })
+    })
 }
 
 fn some_edges() -> impl Strategy<Value = (ScoredEdges, Vec<u32>)> {
@@ -503,5 +546,77 @@ proptest! {
         let expected = barber(&edges.edges, &kinds, labels, resolution);
         prop_assert!((found - expected).abs() < 1e-12, "{} is not {}", found, expected);
         prop_assert_eq!(edges.quality(labels, resolution).two_mode_modularity, None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    /// Whatever the bound and the threads, with communities in memory or larger than it.
+    #[test]
+    fn bridged_communities_are_those_that_one_pair_divides(
+        (edges, labels) in sparse_edges(),
+        text in prop::sample::select(vec!["0", "1", "3", "log10", "0.5n"]),
+        community_edges in 0..20usize,
+    ) {
+        let graph = edges.graph();
+        let expected = Naive { edges: &edges, labels: &labels }.bridged();
+        let bound: WellConnected = text.parse().unwrap();
+        let room = ScoreRoom { memory_bytes: PLENTY, scratch: scratch() };
+        for (pool, most) in [(0, usize::MAX), (2, usize::MAX), (0, community_edges), (1, 0)] {
+            let cramped = Cramped { community_edges: most, ..graph.files().cramped() };
+            let files = graph.files().with_cramped(cramped);
+            let graph = Graph::open(&files, graph.directory()).unwrap();
+            let rated = POOLS[pool].install(|| connectedness(&graph, &labels, bound, room, &Silent));
+            prop_assert_eq!(rated.unwrap().bridged_count, expected, "{} {}", pool, most);
+        }
+    }
+}
+
+#[test]
+fn a_pair_of_two_arcs_is_one_bridge() {
+    let triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
+    let of = |more: &[(u32, u32)], directed, labels: &[u32]| {
+        let pairs = triangles.iter().chain(more);
+        let edges = pairs.map(|&(a, b)| (a, b, f64::from(a + b))).collect();
+        let graph = ScoredEdges { node_count: 6, directed, edges }.graph();
+        let room = ScoreRoom { memory_bytes: PLENTY, scratch: scratch() };
+        let bound = "1".parse().unwrap();
+        connectedness(&graph, labels, bound, room, &Silent).unwrap().bridged_count
+    };
+    let one = &[0; 6];
+    assert_eq!([of(&[], false, one), of(&[], true, one), of(&[(3, 2), (4, 4)], true, one)], [1; 3]);
+    // Two pairs; two communities; a node on one edge; a community in two parts.
+    assert_eq!([of(&[(1, 4)], false, one), of(&[(4, 1)], true, one)], [0; 2]);
+    assert_eq!(of(&[], false, &[0, 0, 0, 1, 1, 1]), 0);
+    assert_eq!([of(&[], false, &[0, 0, 0, 0, 1, 1]), of(&[], false, &[0, 0, 1, 1, 0, 0])], [0; 2]);
+}
+
+/// One edge per node tells whether a community is connected, but not whether one edge holds it together. The community,
+/// two rings of close neighbors, has too many nodes for two per node in the least memory.
+#[test]
+fn a_bridge_of_a_large_community_is_found_or_refused_with_the_memory_that_suffices() {
+    let count = 20_000;
+    let ring = |node: u32| (1..5).map(move |step| (node, (node + step) % count, 1.0));
+    let two = |(a, b, weight)| [(a, b, weight), (a + count, b + count, weight)];
+    let mut edges: Vec<_> = (0..count).flat_map(ring).flat_map(two).collect();
+    edges.push((7, count, 1.0));
+    for expected in [1, 0] {
+        let node_count = 2 * count;
+        let graph = ScoredEdges { node_count, directed: false, edges: edges.clone() }.graph();
+        let rate = |memory_bytes: u64| {
+            let (labels, room) =
+                (vec![0; 2 * count as usize], ScoreRoom { memory_bytes, scratch: scratch() });
+            connectedness(&graph, &labels, "0".parse().unwrap(), room, &Silent)
+        };
+        let error = rate(0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+        let hint = error.hint_text().unwrap();
+        let words = hint.split(|c: char| !c.is_ascii_alphanumeric());
+        let typed = words.filter_map(|word| parse_bytes(word).ok()).max().unwrap();
+        for memory_bytes in [typed, PLENTY] {
+            let found = rate(memory_bytes).unwrap();
+            assert_eq!((found.bridged_count, found.well_connected_count), (expected, 1), "{hint}");
+        }
+        edges.push((8, count + 1, 1.0));
     }
 }

@@ -8,12 +8,13 @@
 //! A community is well-connected if its smallest edge cut, without weights and directions, has more edges than a bound
 //! that grows with its number of nodes (Park, Tabatabaee, Ramavarapu et al., "Well-connectedness and community detection",
 //! 2024). [`separate`] replaces the others by their well-connected parts, and [`rate`] counts those that are
-//! well-connected.
+//! well-connected, and those that one edge holds together.
 //!
 //! Cost: one scan and one sort of the edges inside communities; a community is examined in memory, in time that is
 //! usually linear in its edges, at most once for each value of its cuts up to the bound. A community larger than
 //! the memory takes a scan for each of these.
 
+mod bridges;
 pub(crate) mod edges;
 mod flows;
 mod large;
