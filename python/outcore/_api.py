@@ -650,7 +650,8 @@ def score(
     recorded_teleportation : bool
         Code length of a directed graph: count teleportation as flow; see :func:`cluster`.
     well_connected : bool, str or int, optional
-        Also count the communities that are well-connected, under `well_connected`; see :func:`cluster`.
+        Also count the communities that are well-connected, and those that one edge holds together, under
+        `well_connected`; see :func:`cluster`.
     unnamed : {"stop", "singletons"}
         What to do with nodes of the graph that the communities do not name.
     comment, community_columns, community_format, memory, threads, work_dir, profile, progress

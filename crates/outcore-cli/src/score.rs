@@ -88,6 +88,11 @@ fn table(report: &ScoreReport) -> String {
             "well-connected",
             &format!("{count} of {of} above one node, {shares} in these, by {}", found.bound),
         );
+        let bridged = format_counted(found.bridged_count, "community", "communities");
+        row(
+            "bridged",
+            &format!("{bridged} of two parts, of several nodes each, that one edge joins"),
+        );
     }
     let resolution = match quality.resolution {
         1.0 => String::new(),

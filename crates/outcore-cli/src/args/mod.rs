@@ -278,7 +278,8 @@ pub(crate) struct Score {
     #[arg(long)]
     pub(crate) recorded_teleportation: bool,
     /// Also count well-connected communities, whose minimum cut exceeds this number of edges: log10, log2, sqrt or n of
-    /// the number of nodes, optionally scaled, such as =0.01n, or a number, such as =2
+    /// the number of nodes, optionally scaled, such as =0.01n, or a number, such as =2; and those that one edge holds
+    /// together
     #[arg(
         long,
         value_name = "BOUND",

@@ -82,7 +82,7 @@ pub struct ScoreReport {
     /// Code length of the tree of modules, if the file has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeLength>,
-    /// Share of communities that are well-connected, if requested.
+    /// Counts of communities that are well-connected, or that one edge holds together, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub well_connected: Option<Connectedness>,
     /// Comparison with other communities, if there are any.
