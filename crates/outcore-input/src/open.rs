@@ -67,7 +67,9 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<OpenFile> {
 fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     let Some(first) = files.first() else { return Ok(()) };
     let no_lines = !files.iter().any(|file| file.facts.has_lines);
-    let no_columns = !files.iter().any(|file| file.facts.has_columns);
+    // Options about columns say nothing about those of the list of nodes.
+    let mut edges = files.iter().take(options.paths.len());
+    let no_columns = !edges.any(|file| file.facts.has_columns);
     let option = match () {
         () if options.delimiter.is_some() && no_lines => DELIMITER,
         () if options.header != Header::Auto && no_lines => HEADER,

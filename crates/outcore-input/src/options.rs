@@ -231,9 +231,9 @@ pub struct InputOptions {
     pub paths: Vec<PathBuf>,
     /// Table in memory that `-` stands for.
     pub stream: Option<TableStream>,
-    /// List of nodes to include even if no edge has them: a name at the beginning of each line. It is read after the
-    /// edges and like them, but without a header. Names that no edge has are numbered after those of the edges, in list
-    /// order.
+    /// List of nodes to include even if no edge has them: a name per line, the column that a header or a table calls `id`,
+    /// `node` or `name`, or FASTA. It is read after the edges. Names that no edge has are numbered after those of the
+    /// edges, in list order.
     pub nodes: Option<PathBuf>,
     /// Format of the edges.
     pub format: EdgeFormat,
@@ -275,12 +275,13 @@ impl InputOptions {
 
     /// Returns the options of reading the list of nodes, next to edges that are separated by `delimiter`.
     pub(super) fn of_nodes(&self, delimiter: Option<Delimiter>) -> Self {
-        // A header of the edges says nothing about the list.
+        // A header of the edges says nothing about the list, whose names begin with their kind if there are two.
         let header = if self.header == Header::No { Header::No } else { Header::Auto };
         Self {
             rows: Rows::Nodes,
             format: EdgeFormat::Auto,
             columns: None,
+            two_mode: false,
             ignore_weights: true,
             delimiter,
             header,

@@ -392,19 +392,24 @@ pub(crate) fn listed(names: &[&str]) -> String {
     names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the column of nodes in a table of nodes: the only one that is not an index of a data frame, otherwise the one
-/// with the likeliest name. `:ID` marks it in files for Neo4j.
-pub(crate) fn node_column(names: &[&[u8]]) -> Option<usize> {
+/// Returns the columns with the likeliest name for that of the nodes in a table of nodes; `:ID` marks it in files for Neo4j.
+/// Several are in doubt.
+pub(crate) fn node_columns(names: &[&[u8]]) -> Vec<usize> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
-    let places: Vec<usize> = (0..names.len()).filter(|&at| !is_index(names[at])).collect();
-    let of_neo4j = || names.iter().position(|name| is_neo4j_id(name));
-    let named = || {
-        LIST_WORDS.split_whitespace().find_map(|known| words.iter().position(|word| word == known))
-    };
-    match places[..] {
-        [only] if names.len() == 1 || is_node_name(names[only]) => Some(only),
-        _ => of_neo4j().or_else(named),
-    }
+    let all = |is: &dyn Fn(usize) -> bool| (0..names.len()).filter(|&at| is(at)).collect();
+    let of_neo4j: Vec<usize> = all(&|at| is_neo4j_id(names[at]));
+    let named = LIST_WORDS.split_whitespace().map(|known| all(&|at| words[at] == known));
+    std::iter::once(of_neo4j).chain(named).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// Returns the error for a table with `several` columns that may be that of the nodes.
+pub(crate) fn several_nodes(path: &Path, names: &[&[u8]], several: &[usize]) -> Error {
+    let names: Vec<_> = several.iter().map(|&at| String::from_utf8_lossy(names[at])).collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let (path, count) = (path.display(), names.len());
+    Error::usage(format!("`{path}` has {count} columns that may be that of the nodes"))
+        .note(format!("they are named {}", listed(&names)))
+        .hint("write `node` above one of them and other names above the others")
 }
 
 /// Returns whether a header calls its column that of nodes.

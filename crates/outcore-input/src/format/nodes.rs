@@ -28,7 +28,7 @@ const EXPORTED: &[u8] = b"node";
 /// Detects the format of a list of nodes, whose `options.delimiter` is that of the edges: names do not have it.
 ///
 /// # Errors
-/// `Usage` for several columns without a header that names the nodes.
+/// `Usage` for several columns without a header that names that of the nodes.
 pub(super) fn detect(
     block: &[u8],
     is_whole: bool,
@@ -41,7 +41,7 @@ pub(super) fn detect(
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
-    let named = if is_fasta { None } else { named_column(&sample.lines, options.header) };
+    let named = if is_fasta { None } else { named_column(&sample.lines, path, options.header)? };
     if named.is_none() && !is_fasta {
         refuse_columns(&sample.lines, path, options)?;
     }
@@ -63,20 +63,33 @@ pub(super) fn detect(
 /// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as
 /// many columns, most of them at least. Without headers, only the word that an export writes above its nodes is one:
 /// text of edges has no header there, so that it is read with `--header no`.
-fn named_column(lines: &[&[u8]], header: Header) -> Option<(Delimiter, usize)> {
-    let (first, body) = lines.split_first()?;
+///
+/// # Errors
+/// `Usage` for several columns of that name.
+fn named_column(
+    lines: &[&[u8]],
+    path: &Path,
+    header: Header,
+) -> Result<Option<(Delimiter, usize)>> {
+    let Some((first, body)) = lines.split_first() else { return Ok(None) };
     let may_name = |name: &[u8]| header != Header::No || name == EXPORTED;
-    let of_table = CANDIDATES.into_iter().find_map(|delimiter| {
+    for delimiter in CANDIDATES {
         let header = split_by(delimiter, first);
         let is_row = |line: &&&[u8]| split_by(delimiter, line).len() == header.len();
         let fits = 2 * body.iter().filter(is_row).count() >= body.len();
-        let is_table = header.len() >= 2 && fits;
-        let column = is_table.then(|| names::node_column(&header)).flatten()?;
-        may_name(header[column]).then_some((delimiter, column))
-    });
+        if header.len() < 2 || !fits {
+            continue;
+        }
+        match names::node_columns(&header)[..] {
+            [] => {}
+            [column, ..] if !may_name(header[column]) => {}
+            [column] => return Ok(Some((delimiter, column))),
+            ref several => return Err(names::several_nodes(path, &header, several)),
+        }
+    }
     let only = unquoted(first.trim_ascii());
-    let is_named = || !body.is_empty() && names::is_node_name(only) && may_name(only);
-    of_table.or_else(|| is_named().then_some((WHOLE_LINE, 0)))
+    let is_named = !body.is_empty() && names::is_node_name(only) && may_name(only);
+    Ok(is_named.then_some((WHOLE_LINE, 0)))
 }
 
 fn split_by(delimiter: Delimiter, line: &[u8]) -> Vec<&[u8]> {

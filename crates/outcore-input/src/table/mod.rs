@@ -314,10 +314,14 @@ fn choose_columns(
             let found = columns.iter().map(|column| find(column, &names, path, options.rows));
             check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
         }
-        None if options.rows == Rows::Nodes => {
-            let column = names::node_column(&bytes).ok_or_else(|| no_nodes(&names, path))?;
-            vec![column]
-        }
+        None if options.rows == Rows::Nodes => match (names::node_columns(&bytes), names.len()) {
+            (_, 1) => vec![0],
+            (found, _) if found.len() > 1 => {
+                return Err(names::several_nodes(path, &bytes, &found));
+            }
+            (found, _) if found.is_empty() => return Err(no_nodes(&names, path)),
+            (found, _) => found,
+        },
         None if names.len() < 2 => Vec::new(),
         None => {
             let found = with_view(schema, options, |view| {
@@ -350,10 +354,14 @@ fn choose_columns(
         if !is_usable {
             let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
             let message = format!("`{}`: {message}", path.display());
-            return Err(Error::new(ErrorKind::BadInput, message).hint(format_args!(
-                "use {} to name others, or change its type",
-                options.rows.columns_to_type()
-            )));
+            let error = Error::new(ErrorKind::BadInput, message);
+            return Err(match options.rows {
+                Rows::Nodes => error.hint("change its type, or name another column `node` instead"),
+                rows => error.hint(format_args!(
+                    "use {} to name others, or change its type",
+                    rows.columns_to_type()
+                )),
+            });
         }
     }
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
@@ -362,8 +370,12 @@ fn choose_columns(
 /// Returns the error for a table without a column of nodes.
 fn no_nodes(names: &[&str], path: &Path) -> Error {
     let path = path.display();
+    let columns = match names {
+        [] => "it has no columns".into(),
+        names => format!("its columns are {}", names::listed(names)),
+    };
     Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
-        .note(format!("its columns are {}", names::listed(names)))
+        .note(columns)
         .hint("name one of them `id`, `node` or `name`, or write only that column")
 }
 

@@ -1,9 +1,14 @@
 //! Files of communities and lists of nodes in every form: each is read as what wrote it means it, or refused.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use crate::common::tables::{arrow, parquet};
+use crate::common::tables::{self, Names, arrow, parquet};
 use crate::common::{MIB, files_of, options, storage_of};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray,
+};
+use arrow_schema::Schema;
 use outcore::ErrorKind;
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
@@ -181,31 +186,144 @@ fn what_is_not_communities_is_refused_by_name() {
     }
 }
 
+/// Builds a graph of text and of a list of nodes; returns its files, in order.
+fn with_nodes(nodes: &[u8]) -> outcore::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let sim = storage_of("7\t12\n12\t-3\n0\t7\n");
+    sim.put("/in/nodes", nodes);
+    let mut options = options(2, 128 * MIB);
+    options.input.nodes = Some("/in/nodes".into());
+    crate::tables::built(&sim, &options)
+}
+
+/// Returns the table in every kind of file.
+fn in_files(table: &RecordBatch) -> [(&'static str, Vec<u8>); 3] {
+    [
+        ("Parquet", parquet(table, 2)),
+        ("Arrow", arrow(table, 2, false, false)),
+        ("stream", arrow(table, 2, true, true)),
+    ]
+}
+
+/// Text, Parquet and Arrow give the same nodes; whole numbers are those of the same digits in text.
 #[test]
 fn lists_of_nodes_may_be_tables() {
-    let sim = triangles();
-    let nodes = table(&[("label", text(&["x", "y", "z"])), ("Id", text(&["a", "g", "h"]))]);
-    sim.put("/in/n.parquet", &parquet(&nodes, 2));
-    sim.put("/in/n.arrow", &arrow(&nodes, 2, true, true));
-    sim.put("/in/n.csv", b"label,Id\nx,a\ny,g\nz,h\n");
-    let numbered = table(&[("node", numbers(&[7, 8]))]);
-    sim.put("/in/numbers.parquet", &parquet(&numbered, 2));
-    let unnamed = table(&[("x", text(&["a"])), ("y", text(&["b"]))]);
-    sim.put("/in/unnamed.parquet", &parquet(&unnamed, 2));
-    let built = |path: &str| {
-        let mut options = options(2, 128 * MIB);
-        options.input.nodes = Some(path.into());
-        let graph = PathBuf::from("/out").join(path.replace('/', "-"));
-        job::build(&files_of(&sim), &options, &graph, &Silent)
-    };
-    for (path, listed) in
-        [("/in/n.parquet", 3), ("/in/n.arrow", 3), ("/in/n.csv", 3), ("/in/numbers.parquet", 2)]
-    {
-        let report = built(path).unwrap();
-        assert_eq!(report.graph.unwrap().node_count, 8, "{path}");
-        assert_eq!(report.input.unwrap().listed_count, listed, "{path}");
+    let names = ["99", "7", "-3", "99", "1000000000000", "5"];
+    let expected = with_nodes(names.join("\n").as_bytes()).unwrap();
+    assert!(with_nodes(b"").unwrap() != expected);
+    let lines = names.map(|name| format!("x,{name}\n")).concat();
+    assert!(with_nodes(format!("label,Id\n{lines}").as_bytes()).unwrap() == expected);
+    for kind in tables::KINDS {
+        let names = tables::column(&names.map(Some), kind);
+        let other = text(&["x"; 6]);
+        for columns in [
+            vec![("label", other.clone()), ("Id", names.clone())],
+            vec![("node", names.clone()), ("id", other.clone()), ("name", other)],
+            // The only column needs no name.
+            vec![("x", names.clone())],
+            vec![("", names.clone())],
+            vec![("__index_level_0__", names)],
+        ] {
+            for (file, bytes) in in_files(&table(&columns)) {
+                let found = with_nodes(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+                assert!(found == expected, "{file} of {kind:?}, column {}", columns[0].0);
+            }
+        }
     }
-    let error = built("/in/unnamed.parquet").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
-    assert_eq!(error.notes(), ["its columns are `x`, `y`"]);
+    let nothing = table(&[("node", text(&[]))]);
+    for (file, bytes) in in_files(&nothing) {
+        assert!(with_nodes(&bytes).unwrap() == with_nodes(b"").unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn bad_tables_of_nodes_are_refused_with_their_place() {
+    let text_or_null = tables::column(&[Some("7"), None, Some("a")], Names::Text);
+    let words = tables::column(&[Some("7"), None, Some("7")], Names::Dictionary);
+    let whole_or_null = tables::column(&[Some("7"), None], Names::Numbers);
+    for (names, message) in [
+        (text_or_null, "node has no name"),
+        (words, "node has no name"),
+        (whole_or_null, "node has no name"),
+        (text(&["a", ""]), "node has no name"),
+        (text(&["a", "b\nc"]), "name contains a line end"),
+    ] {
+        let batch = table(&[("x", names.clone()), ("node", names)]);
+        for (file, bytes) in in_files(&batch) {
+            let error = with_nodes(&bytes).unwrap_err();
+            assert_eq!(error.to_string(), format!("/in/nodes:2:2: {message}"), "{file}");
+            assert_eq!(error.notes(), ["row 2 of the table, column `node`"], "{file}");
+        }
+    }
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)])]);
+    let fields = StructArray::from(table(&[("a", text(&["b"]))]));
+    let of_types: [(ArrayRef, &str); 4] = [
+        (Arc::new(Float64Array::from(vec![1.5])), "Float64"),
+        (Arc::new(BooleanArray::from(vec![true])), "Boolean"),
+        (Arc::new(lists), "List("),
+        (Arc::new(fields), "Struct("),
+    ];
+    for (names, kind) in of_types {
+        for columns in [vec![("node", names.clone())], vec![("x", text(&["a"])), ("id", names)]] {
+            let name = columns[columns.len() - 1].0;
+            for (file, bytes) in in_files(&table(&columns)) {
+                let error = with_nodes(&bytes).unwrap_err();
+                let begin = format!("`/in/nodes`: column `{name}` is {kind}");
+                assert!(error.message().starts_with(&begin), "{file}: {error}");
+                // `--columns` is about the edges.
+                assert!(!error.hint_text().unwrap().contains("--"), "{file}: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_without_one_column_of_nodes_are_asked() {
+    let a = || text(&["a"]);
+    let none = "has no column that is named as that of the nodes";
+    let several = "has 2 columns that may be that of the nodes";
+    for (columns, message, found) in [
+        (vec![("x", a()), ("y", a())], none, "its columns are `x`, `y`"),
+        (vec![("source", a()), ("target", a())], none, "its columns are `source`, `target`"),
+        // The index of a data frame may be the names, too.
+        (
+            vec![("__index_level_0__", a()), ("x", a())],
+            none,
+            "its columns are `__index_level_0__`, `x`",
+        ),
+        (vec![("id", a()), ("x", a()), ("ID", a())], several, "they are named `id`, `ID`"),
+        (vec![("node", a()), ("node", a())], several, "they are named `node`, `node`"),
+    ] {
+        for (file, bytes) in in_files(&table(&columns)) {
+            let error = with_nodes(&bytes).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{file}");
+            assert_eq!(error.message(), format!("`/in/nodes` {message}"), "{file}");
+            assert_eq!(error.notes(), [found], "{file}");
+            assert!(error.hint_text().is_some(), "{file}");
+        }
+    }
+    let nothing = RecordBatch::new_empty(Arc::new(Schema::empty()));
+    for (file, bytes) in in_files(&nothing) {
+        assert_eq!(with_nodes(&bytes).unwrap_err().notes(), ["it has no columns"], "{file}");
+    }
+}
+
+/// A list that ends at any byte is refused, unless only the index at the end of an Arrow file is missing, or it is a
+/// stream that ends after whole batches.
+#[test]
+fn tables_of_nodes_that_are_cut_are_refused() {
+    let batch = table(&[("node", text(&["a", "b", "c"]))]);
+    for (file, bytes) in in_files(&batch) {
+        let mut read = 0;
+        for end in 8..bytes.len() {
+            match with_nodes(&bytes[..end]) {
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::BadInput, "{file}, {end}: {error}");
+                    assert!(error.to_string().contains("/in/nodes"), "{file}, {end}: {error}");
+                }
+                Ok(_) => read += 1,
+            }
+        }
+        assert!(read == 0 || file != "Parquet", "{file}: {read} read");
+        assert!(read < bytes.len() / 2, "{file}: {read} of {} read", bytes.len());
+    }
 }

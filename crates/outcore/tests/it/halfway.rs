@@ -77,16 +77,21 @@ fn cases() -> [Case; 5] {
     let packed = vec![several[1].clone()];
     let several = [several, vec![("/in/nodes.txt", nodes.into_bytes())]].concat();
     let text = vec![("/in/a.tsv", text.into_bytes())];
+    let listed: Vec<String> = (0..9000).map(|node| format!("node-{node}")).collect();
+    let listed: Vec<Option<&str>> = listed.iter().map(|name| Some(name.as_str())).collect();
+    let listed = [("node", tables::column(&listed, Names::Text))];
+    let listed = RecordBatch::try_from_iter(listed).unwrap();
     let of_tables = vec![
         ("/in/a.parquet", tables::parquet(&rows(50_000, 5), 7000)),
         ("/in/b.arrows", tables::arrow(&rows(30_000, 6), 900, true, false)),
+        ("/in/nodes.parquet", tables::parquet(&listed, 2000)),
     ];
     let (names, nodes) = (u64::MAX, Some("/in/nodes.txt"));
     [
         Case { name: "text", files: text.clone(), nodes: None, names },
         Case { name: "compressed", files: packed, nodes: None, names },
         Case { name: "several files", files: several.clone(), nodes, names },
-        Case { name: "tables", files: of_tables, nodes: None, names },
+        Case { name: "tables", files: of_tables, nodes: Some("/in/nodes.parquet"), names },
         Case { name: "names on disk", files: several, nodes, names: 5000 },
     ]
 }

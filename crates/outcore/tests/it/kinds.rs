@@ -4,6 +4,7 @@
 use crate::common::stop::StopAt;
 use crate::common::warnings::Warnings;
 use crate::common::{MIB, files_of, options, tables};
+use arrow_array::RecordBatch;
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::graph::{Graph, NodeKinds};
@@ -155,13 +156,23 @@ fn listed_nodes_are_of_one_of_the_kinds() {
     let sim = Sim::new();
     sim.put("/in/a.csv", text("user_id,item_id\n", ",").as_bytes());
     sim.put("/in/nodes.txt", b"user_id:u1\nitem_id:new\n");
+    let names = tables::column(&[Some("user_id:u1"), Some("item_id:new")], tables::Names::Text);
+    let table = RecordBatch::try_from_iter([("node", names)]).unwrap();
+    sim.put("/in/nodes.parquet", &tables::parquet(&table, 1));
+    sim.put("/in/nodes.arrow", &tables::arrow(&table, 1, false, false));
     sim.put("/in/others.txt", b"item_id:new\nu1\n");
     let (files, mut options) = (files_of(&sim), of(&["/in/a.csv"]));
     for files in [files.clone(), cramped(&files)] {
-        options.input.nodes = Some("/in/nodes.txt".into());
-        build(&files, &options, &Silent).unwrap();
-        assert_eq!(kinds_of(&files, GRAPH)["item_id:new"], "item_id");
-        files.remove_all(Path::new(GRAPH));
+        for (nodes, two_mode) in ["/in/nodes.txt", "/in/nodes.parquet", "/in/nodes.arrow"]
+            .into_iter()
+            .flat_map(|path| [(path, false), (path, true)])
+        {
+            options.input.nodes = Some(nodes.into());
+            options.input.two_mode = two_mode;
+            build(&files, &options, &Silent).unwrap();
+            assert_eq!(kinds_of(&files, GRAPH)["item_id:new"], "item_id");
+            files.remove_all(Path::new(GRAPH));
+        }
         options.input.nodes = Some("/in/others.txt".into());
         let error = build(&files, &options, &Silent).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BadInput);

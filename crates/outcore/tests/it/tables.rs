@@ -1,7 +1,7 @@
 //! Tables of any format give the same graph and the same bad rows as text.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use crate::common::tables::{Names, Row, arrow, parquet, table, text};
+use crate::common::tables::{KINDS, Names, Row, arrow, parquet, table, text};
 use crate::common::{MIB, files_of, options, storage_of};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use outcore::cluster::ClusterOptions;
@@ -100,9 +100,6 @@ pub(crate) fn edges(count: usize, nodes: u64, seed: u64) -> Vec<Row> {
     };
     (0..count).map(edge).collect()
 }
-
-const KINDS: [Names; 6] =
-    [Names::Text, Names::LargeText, Names::Views, Names::Binary, Names::Dictionary, Names::Numbers];
 
 #[test]
 fn all_formats_give_the_same_graph() {

@@ -24,10 +24,14 @@ pub(crate) enum Names {
     Numbers,
 }
 
+pub(crate) const KINDS: [Names; 6] =
+    [Names::Text, Names::LargeText, Names::Views, Names::Binary, Names::Dictionary, Names::Numbers];
+
 /// An edge; missing values are null.
 pub(crate) type Row = (Option<String>, Option<String>, Option<f64>);
 
-fn column(names: &[Option<&str>], kind: Names) -> ArrayRef {
+/// Returns a column of names.
+pub(crate) fn column(names: &[Option<&str>], kind: Names) -> ArrayRef {
     let names = names.iter().copied();
     match kind {
         Names::Text => Arc::new(names.collect::<StringArray>()),
