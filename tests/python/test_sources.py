@@ -398,3 +398,22 @@ def test_an_exception_of_an_iterator_is_raised_unchanged(edges: list[Edge]) -> N
 
     with pytest.raises(LookupError, match="no more edges"):
         outcore.cluster(failing())
+
+
+def test_lists_of_nodes_are_text_or_tables(tmp_path: Path, edges: list[Edge]) -> None:
+    names = ["9001", "7", "9002", "9001"]
+    numbers = pa.table({"label": ["x"] * 4, "id": [int(name) for name in names]})
+    (tmp_path / "n.txt").write_text("\n".join(names))
+    pa.parquet.write_table(numbers, tmp_path / "n.parquet")
+    pa.feather.write_feather(numbers, tmp_path / "n.feather")
+    pa.feather.write_feather(pa.table({"x": pa.array(names).dictionary_encode()}), tmp_path / "x.feather")
+    text = write_text(edges, tmp_path / "edges.tsv")
+    found = [
+        dict(outcore.cluster(text, nodes=tmp_path / name, method="components", progress=False))
+        for name in ("n.txt", "n.parquet", "n.feather", "x.feather")
+    ]
+    assert found == [found[0]] * 4
+    assert {"9001", "9002"} < set(map(str, found[0]))
+    pa.parquet.write_table(pa.table({"node": [1.5]}), tmp_path / "bad.parquet")
+    with pytest.raises(outcore.InputError, match="column `node` is Float64"):
+        outcore.cluster(text, nodes=tmp_path / "bad.parquet", progress=False)
