@@ -376,7 +376,7 @@ fn no_nodes(names: &[&str], path: &Path) -> Error {
     };
     Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
         .note(columns)
-        .hint("name one of them `id`, `node` or `name`, or write only that column")
+        .hint("name the column of nodes `id`, `node` or `name`, or write only that column")
 }
 
 fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usize> {

@@ -1,6 +1,6 @@
 //! Parquet and Arrow: columns of all names and types, empty tables, damage and false claims of size.
 
-use super::{Case, Expected, FOUND, bad, finds};
+use super::{Case, Expected, FOUND, PLAIN, bad, finds};
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
@@ -203,8 +203,52 @@ fn of_weights() -> Vec<Case> {
         .collect()
 }
 
+/// Returns cases of a list of nodes beside edges in text.
+fn of_nodes() -> Vec<Case> {
+    let whole: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 7]));
+    let lists =
+        ListArray::from_iter_primitive::<Int32Type, _, _>([1, 2, 3].map(|n| Some([Some(n)])));
+    let words = DictionaryArray::<Int32Type>::from_iter(["a", "z", "z"]);
+    let null: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("z")]));
+    let named = |names: ArrayRef| table([("x", targets()), ("id", names)]);
+    let cases: Vec<Row<RecordBatch>> = vec![
+        ("text", named(text(["a", "z", "b"])), || finds("a b c|d e|z")),
+        ("whole numbers", named(whole.clone()), || finds("7|8|a b c|d e")),
+        ("dictionary", named(Arc::new(words)), || finds("a b c|d e|z")),
+        ("one column", table([("x", whole)]), || finds("7|8|a b c|d e")),
+        ("no rows", named(targets()).slice(0, 0), || finds(FOUND)),
+        ("a null", named(null), || bad("node has no name")),
+        ("numbers with points", named(weights()), || bad("names are text or whole numbers")),
+        ("lists", named(Arc::new(lists)), || bad("names are text or whole numbers")),
+        ("unknown names", table([("x", sources()), ("y", targets())]), || {
+            super::asks("no column that is named as that of the nodes")
+        }),
+        ("two of one name", table([("id", sources()), ("ID", targets())]), || {
+            super::asks("2 columns that may be that of the nodes")
+        }),
+        ("no columns", RecordBatch::new_empty(Arc::new(Schema::empty())), || {
+            super::asks("no column that is named as that of the nodes")
+        }),
+    ];
+    let beside = |kind: &str, form: Form, (name, batch, expected): &Row<RecordBatch>| {
+        let nodes = form.write(batch);
+        let make = move |directory: &Path| {
+            std::fs::write(directory.join("edges.tsv"), PLAIN).unwrap();
+            std::fs::write(directory.join("nodes"), &nodes).unwrap();
+        };
+        let case = Case::made(format!("nodes in {kind}: {name}"), "edges.tsv", make, expected());
+        case.and(&["--nodes", "nodes"])
+    };
+    let of = |case| FORMS.map(|(form, kind, _)| beside(kind, form, case));
+    let of_kinds: Row<RecordBatch> = ("two kinds", table([("x", text(["target:z", "z"]))]), || {
+        bad("node `z` is neither of the kind `source` nor `target`")
+    });
+    let of_kinds = of(&of_kinds).map(|case| case.and(&["--two-mode"]));
+    cases.iter().flat_map(of).chain(of_kinds).collect()
+}
+
 pub(super) fn plain() -> Vec<Case> {
-    of_names().into_iter().chain(of_types()).chain(of_weights()).collect()
+    of_names().into_iter().chain(of_types()).chain(of_weights()).chain(of_nodes()).collect()
 }
 
 /// Returns a table of several pages.
