@@ -69,7 +69,7 @@ Method: TypeAlias = Literal["map-equation", "modularity", "cpm", "label-propagat
 #: Parameters that are not passed on as options of the command.
 _OWN = ("edges", "graph", "communities", "a", "b", "output", "progress")
 #: Parameters that take several values, each of which has a result.
-SEVERAL = ("resolution", "attenuation")
+SEVERAL = ("resolution", "attenuation", "min_weight")
 
 
 @overload
@@ -78,6 +78,7 @@ def cluster(
     *,
     resolution: float | None = None,
     attenuation: float | None = None,
+    min_weight: float | None = None,
     **options: Unpack[ClusterOptions],
 ) -> Communities: ...
 
@@ -88,6 +89,7 @@ def cluster(
     *,
     resolution: Iterable[float],
     attenuation: float | None = None,
+    min_weight: float | None = None,
     **options: Unpack[ClusterOptions],
 ) -> dict[float, Communities]: ...
 
@@ -98,6 +100,18 @@ def cluster(
     *,
     resolution: float | None = None,
     attenuation: Iterable[float],
+    min_weight: float | None = None,
+    **options: Unpack[ClusterOptions],
+) -> dict[float, Communities]: ...
+
+
+@overload
+def cluster(
+    edges: EdgeSource,
+    *,
+    resolution: float | None = None,
+    attenuation: float | None = None,
+    min_weight: Iterable[float],
     **options: Unpack[ClusterOptions],
 ) -> dict[float, Communities]: ...
 
@@ -134,7 +148,7 @@ def cluster(
     two_mode: bool = False,
     ignore_weights: bool = False,
     weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
-    min_weight: float | None = None,
+    min_weight: float | Iterable[float] | None = None,
     max_weight: float | None = None,
     normalize: Literal["none", "self-score"] = "none",
     nodes: StrPath | None = None,
@@ -148,6 +162,10 @@ def cluster(
     small: Literal["drop", "singletons"] = "drop",
     match: Communities | StrPath | None = None,
     representatives: StrPath | None = None,
+    prefer: StrPath | None = None,
+    keep: StrPath | None = None,
+    drop: StrPath | None = None,
+    heights: StrPath | None = None,
     summary: StrPath | bool | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
@@ -254,8 +272,11 @@ def cluster(
     weight_transform : {"none", "log", "neglog10", "reciprocal", "similarity"}
         Transform each weight as it is read: ``log`` is ln(1 + w), for counts; ``neglog10`` is -log10(w), for E-values;
         ``reciprocal`` is 1/w, for distances, and ``similarity`` 1/(1 + w), for distances of which some are 0.
-    min_weight, max_weight : float, optional
-        Drop edges with a smaller or larger weight, after the transformation.
+    min_weight : float or iterable of float, optional
+        Drop edges with a smaller weight, after the transformation. Several values, for components, give several results
+        from one pass over the edges.
+    max_weight : float, optional
+        Drop edges with a larger weight, after the transformation.
     normalize : {"none", "self-score"}
         Divide weights, after the thresholds: ``self-score`` by the smaller self score of the two nodes, which is the
         weight of an edge from a node to itself. Use it with ``duplicates="max"``.
@@ -287,6 +308,15 @@ def cluster(
     representatives : path, optional
         File for lines of ``community<TAB>node<TAB>size``: for each community the node with the most weight to others of
         it. A table if the name has the ending of one, such as ``.csv`` or ``.parquet``.
+    prefer : path or "first", optional
+        Which node represents a community: the one with the largest number in this file of ``node<TAB>number``, equal
+        ones by name, or the first in the input. By default the one with the most weight to others.
+    keep, drop : path, optional
+        Files for the nodes to keep, one of each community and those that are in none, and for all other nodes. Tables if
+        the names have the ending of one.
+    heights : path, optional
+        For components, file for lines of ``node<TAB>weight`` in an order in which the components at every threshold are
+        together: the weight at which a node joins those before it, 0 for the first of a component.
     summary : path or bool, optional
         File for a table of the communities, as text or as its ending says, or True to keep it with the result; see
         :meth:`Communities.summary`.
@@ -319,7 +349,7 @@ def cluster(
     Returns
     -------
     Communities or dict of Communities
-        Result, stored on disk; if `resolution` or `attenuation` is a sequence, a dictionary with the result for each of
+        Result, stored on disk; if `resolution`, `attenuation` or `min_weight` is a sequence, a dictionary with the result for each of
         its values, in their order.
 
     Raises
@@ -349,6 +379,10 @@ def cluster(
     2    c          0
     3    x          1
     4    y          1
+    >>> pairs = [("a", "b", 0.95), ("b", "c", 0.85), ("d", "e", 0.9)]
+    >>> entities = outcore.cluster(pairs, method="components", min_weight=[0.9, 0.8])
+    >>> {threshold: found.community_count for threshold, found in entities.items()}
+    {0.9: 3, 0.8: 2}
     """
     options = {name: value for name, value in locals().items() if name not in _OWN}
     return _cluster(edges, output, options, progress)
@@ -362,6 +396,11 @@ def _cluster(
         found = values_of(name, options[name])
         if found is not None:
             values = options[name] = found
+    if options["levels"] and isinstance(options["min_weight"], list):
+        raise _refused(
+            "`levels` writes all thresholds to one file, but `min_weight` gives a result for each",
+            "leave `levels` out",
+        )
     source = edges_of(edges, options["columns"], directed=options["directed"], two_mode=options["two_mode"])
     if isinstance(edges, Graph):
         options = _without_defaults(options)

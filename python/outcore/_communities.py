@@ -773,8 +773,10 @@ class Communities:
         if not self.report:
             return f"<Communities: {self.path!r}>"
         found = self._found
-        quality = f"modularity {found['modularity']:.2f}"
-        return f"<Communities: {self.node_count} nodes in {self.community_count} communities, {quality}>"
+        modularity = found["modularity"]
+        # Components of edges are found without their graph.
+        quality = "" if modularity is None else f", modularity {modularity:.2f}"
+        return f"<Communities: {self.node_count} nodes in {self.community_count} communities{quality}>"
 
     def _repr_html_(self) -> str:
         if not self.report:
@@ -784,8 +786,9 @@ class Communities:
             ["nodes", f"{self.node_count:,}"],
             ["communities", f"{self.community_count:,}"],
             ["largest", f"{found['largest_size']:,} nodes, {found['largest_share']:.1%}"],
-            ["modularity", f"{found['modularity']:.4f}"],
             ["method", found["method"]],
             ["file", self.path],
         ]
+        if found["modularity"] is not None:
+            rows.insert(3, ["modularity", f"{found['modularity']:.4f}"])
         return table(["communities", ""], rows)

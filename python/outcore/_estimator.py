@@ -80,7 +80,7 @@ recorded_teleportation, max_sweeps, tolerance, converge, duplicates, self_loops,
 weight_transform, min_weight, max_weight, normalize, attenuation, attenuation_rule, label_cutoff, max_visits, fixed, \
 like, min_size, small, match, summary, community_columns, community_format, flow, memory, threads, work_dir, profile, \
 restart, progress
-        See :func:`outcore.cluster`; `resolution` and `attenuation` have one value each.
+        See :func:`outcore.cluster`; `resolution`, `attenuation` and `min_weight` have one value each.
 
     Attributes
     ----------

@@ -43,7 +43,6 @@ class ClusterOptions(TypedDict, total=False):
     two_mode: bool
     ignore_weights: bool
     weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"]
-    min_weight: float | None
     max_weight: float | None
     normalize: Literal["none", "self-score"]
     nodes: StrPath | None
@@ -56,6 +55,10 @@ class ClusterOptions(TypedDict, total=False):
     small: Literal["drop", "singletons"]
     match: Communities | StrPath | None
     representatives: StrPath | None
+    prefer: StrPath | None
+    keep: StrPath | None
+    drop: StrPath | None
+    heights: StrPath | None
     summary: StrPath | bool | None
     community_columns: Columns | None
     community_format: CommunityFormat

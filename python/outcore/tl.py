@@ -31,7 +31,10 @@ _RESTRICTED = "_R"
 _ELSEWHERE = {
     "seed": "use `random_state`, as in scanpy",
     **dict.fromkeys(
-        ("output", "output_header", "summary", "representatives", "levels", "flow"),
+        (
+            *("output", "output_header", "summary", "levels", "flow"),
+            *("representatives", "prefer", "keep", "drop", "heights"),
+        ),
         "use `outcore.cluster(adata, ...)`, whose result has it",
     ),
     **dict.fromkeys(("two_mode", "columns", "format", "delimiter", "comment", "header"), "leave it out"),
@@ -175,9 +178,10 @@ def communities(
         if name in _ELSEWHERE:
             raise _refused(f"`{name}` is not a keyword of `outcore.tl`", _ELSEWHERE[name])
     values = values_of("resolution", resolution)
-    if values_of("attenuation", options.get("attenuation")) is not None:
-        hint = "call it once for each value, with a `key_added` of its own"
-        raise _refused("`attenuation` takes one number here, since columns are named by `resolution`", hint)
+    for name in ("attenuation", "min_weight"):
+        if values_of(name, options.get(name)) is not None:
+            hint = "call it once for each value, with a `key_added` of its own"
+            raise _refused(f"`{name}` takes one number here, since columns are named by `resolution`", hint)
     path = os.fspath(adata) if isinstance(adata, (str, os.PathLike)) else None
     whole: Any = adata
     if path is not None:

@@ -12,7 +12,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Pieces};
 use crate::finish::number::number_in_place;
-use crate::forest::Forest;
+use crate::forest::{Forest, ForestPlace};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
@@ -56,6 +56,16 @@ impl ClusterJob<'_> {
         let history = History { converged: true, ..History::default() };
         let outcomes = vec![SweptLabels::new(labels, history)];
         self.finish_all::<S>(&mut source, outcomes, None, saves)
+    }
+
+    /// Finds the components at several thresholds.
+    pub(crate) fn find_by_forest(&self) -> Result<Vec<Communities>> {
+        let forest = Forest::of_graph(self.graph, self.options, self.observer)?;
+        let files = self.graph.files();
+        let (scratch, memory, observer) = (self.scratch, self.memory, self.observer);
+        let options = ClusterOptions { heights: false, ..self.options.clone() };
+        let place = ForestPlace { files, scratch, memory, observer };
+        Ok(forest.find(&options, place)?.0)
     }
 
     /// Finds the components of the graph.

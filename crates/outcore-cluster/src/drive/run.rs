@@ -166,6 +166,7 @@ impl ClusterJob<'_> {
                 saves.open::<()>(self.observer)?;
                 match self.options.well_connected {
                     Some(_) => self.find_well_connected::<S>(saves),
+                    None if self.options.forest_ladder().is_some() => self.find_by_forest(),
                     None => Ok(vec![self.find_components::<S>()?]),
                 }
             }

@@ -126,12 +126,9 @@ impl Lists {
     fn into_dendrogram(self) -> Dendrogram {
         let Self { mut parents, nexts, codes, tails: _ } = self;
         let mut position = 0;
-        for first in 0..parents.len() {
-            // Only first nodes of whole lists join none before them.
-            if codes[first] != 0 {
-                continue;
-            }
-            let mut node = first as u32;
+        // Only first nodes of whole lists join none before them.
+        for (first, _) in (0..).zip(&codes).filter(|(_, code)| **code == 0) {
+            let mut node = first;
             while node != NONE {
                 parents[node as usize] = position;
                 position += 1;

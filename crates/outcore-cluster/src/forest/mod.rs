@@ -16,12 +16,14 @@
 //! more for the rank. Time: about 25 ns of one core for an edge, as most wait for one or two accesses to memory.
 
 mod dendrogram;
+mod found;
 mod links;
 mod scan;
 #[cfg(test)]
 mod tests;
 
 pub use dendrogram::Dendrogram;
+pub use found::ForestPlace;
 
 use crate::finish::number::{SizeCount, number_in_place};
 use crate::methods::thresholds::Ladder;
@@ -94,12 +96,12 @@ impl Forest {
 
     /// Appends for each of `nodes` a node that stands for its component by edges of at least the weight `code`, the same
     /// for all nodes of the component. With steps, the code is one of them.
-    pub fn put_roots(&self, code: u32, nodes: Range<usize>, roots: &mut Vec<u32>) {
+    pub(crate) fn put_roots(&self, code: u32, nodes: Range<usize>, roots: &mut Vec<u32>) {
         for_links!(&self.links, links => links.put_roots(code, &self.ladder, nodes, roots));
     }
 
     /// Returns the nodes that stand for components by all edges, in the memory of the forest.
-    pub fn into_roots(self) -> Vec<u32> {
+    pub(crate) fn into_roots(self) -> Vec<u32> {
         for_links!(self.links, links => links.into_roots())
     }
 }
@@ -107,7 +109,7 @@ impl Forest {
 /// Numbers components, each given by any of its nodes: returns the label of each node, and the number of components of
 /// each size. As always, the largest component is 0, and among equals the one with the smallest node is first. Works in
 /// place, with 1/8 byte per node in addition.
-pub fn number_components(mut roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
+pub(crate) fn number_components(mut roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
     to_smallest(&mut roots);
     number_in_place(roots)
 }

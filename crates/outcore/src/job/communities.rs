@@ -7,20 +7,16 @@ use super::present::{self, OfNodes, Targets};
 use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
 use crate::cluster::{
-    self, ClusterOptions, Communities, Dendrogram, Forest, GivenLabels, Labels, Method,
-    number_components,
+    self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Method,
 };
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
-use crate::io::{Array, ArrayWriter, Files};
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
 use crate::present::{Look, reading_bytes};
-use crate::progress::{Event, Stage, notify};
-use crate::sort::{SORT_BYTES_MIN, Sorter};
+use crate::progress::Stage;
 use crate::units::{format_bytes, format_counted, size_to_type};
-use std::path::Path;
 
 /// Clusters the graph, or takes the components of a forest, and writes each result to its file. The graph of a forest
 /// has no arcs.
@@ -115,75 +111,12 @@ fn find_components(
             Some(forest) => forest,
             None => Forest::of_graph(graph, options, observer)?,
         };
-        let all = match (&options.threshold_codes()[..], options.heights) {
-            ([_], false) => {
-                let (labels, sizes) = number_components(forest.into_roots());
-                return Ok(components_found(vec![Communities::of_components(labels, sizes)], None));
-            }
-            (codes, _) => {
-                let roots: Result<Vec<_>> = (0..)
-                    .zip(codes)
-                    .map(|(at, &code)| {
-                        let path = scratch.join(format!("components-{at}"));
-                        set_aside_roots(files, &forest, code, &path)
-                    })
-                    .collect();
-                roots?
-            }
-        };
-        let dendrogram = match options.heights {
-            true => {
-                let least = Forest::DENDROGRAM_BYTES * graph.node_count();
-                let memory = context.memory_for(least + SORT_BYTES_MIN);
-                let budget = memory.saturating_sub(least).max(SORT_BYTES_MIN);
-                let sorter = Sorter::new(files, scratch, budget, context.limits.threads)?;
-                let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
-                forest.into_dendrogram(sorter, tick)?
-            }
-            false => {
-                drop(forest);
-                None
-            }
-        };
-        // One result is small enough for memory, several are not.
-        let mut found = Vec::new();
-        for roots in all {
-            let (labels, sizes) = number_components(roots.read_all(files)?);
-            notify(observer, Event::Advance { done: graph.arc_count() })?;
-            let mut components = Communities::of_components(labels, sizes);
-            if let Labels::Memory(labels) = &components.labels {
-                let labels = Array::write(files, &roots.path, labels.iter().copied())?;
-                components.labels = Labels::Disk(labels);
-            }
-            found.push(components);
-        }
-        Ok(components_found(found, dendrogram))
+        let least = options.min_memory(graph, 0, context.limits.threads);
+        let memory = context.memory_for(least.total_bytes());
+        let found = forest.find(options, ForestPlace { files, scratch, memory, observer })?;
+        let summary = cluster::summary(&found.0);
+        Ok((found, summary))
     })
-}
-
-/// Components of each result, and the dendrogram, with a summary.
-type ComponentsFound = ((Vec<Communities>, Option<Dendrogram>), String);
-
-fn components_found(all: Vec<Communities>, dendrogram: Option<Dendrogram>) -> ComponentsFound {
-    let summary = cluster::summary(&all);
-    ((all, dendrogram), summary)
-}
-
-/// Nodes whose components are found at a time.
-const ROOTS_NODES: usize = 1 << 18;
-
-/// Writes for each node one that stands for its component at a threshold.
-fn set_aside_roots(files: &Files, forest: &Forest, code: u32, path: &Path) -> Result<Array<u32>> {
-    let count = forest.node_count();
-    let mut writer = ArrayWriter::create(files, path, count)?;
-    let mut roots = Vec::new();
-    for first in (0..count as usize).step_by(ROOTS_NODES) {
-        let nodes = first..(first + ROOTS_NODES).min(count as usize);
-        roots.clear();
-        forest.put_roots(code, nodes, &mut roots);
-        roots.iter().try_for_each(|&root| writer.push(root))?;
-    }
-    writer.finish()
 }
 
 /// Warns if one community holds more than half of the nodes, which is rarely intended.

@@ -290,7 +290,7 @@ mod tests {
     /// Returns the text written to `path` for two nodes, one of which has no second group.
     fn written(path: &str, shape: OutputShape) -> String {
         let files = Files::new(Arc::new(Sim::default()));
-        let mut rows = OutputRows::create(&files, Path::new(path), shape).unwrap();
+        let mut rows = OutputRows::create(&files, Path::new(path), shape, &[]).unwrap();
         for (name, groups) in [(&b"a,\"b\""[..], &[3, 5][..]), (b"#c", &[3])] {
             let row = Row {
                 name,

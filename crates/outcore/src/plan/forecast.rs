@@ -8,7 +8,7 @@
 use super::limits::{score_bytes, score_bytes_a_node};
 use super::{InputSize, StagePlan};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, METHODS, Method, NodeMemory};
+use crate::cluster::{ClusterMemory, ClusterOptions, Ladder, METHODS, Method, NodeMemory};
 use crate::graph::{self, ARC_BYTES, BLOCK_ARCS, BLOCK_NODES, Block, GraphSize};
 use crate::ids::NamesSize;
 use crate::input::{self, CHUNK_BYTES};
@@ -19,6 +19,12 @@ use crate::units::{KIB, MIB};
 
 /// Nanoseconds of one core to parse an edge and form its arcs into runs.
 const READ_EDGE: f64 = 165.0;
+/// Nanoseconds of one core to parse an edge and join its ends, if no graph is built; and to find the component of a node
+/// at a threshold.
+const JOIN_EDGE: f64 = 230.0;
+const JOINED_NODE: f64 = 60.0;
+/// Bytes of a node in a graph without arcs.
+const BARE_NODE_BYTES: f64 = 0.2;
 /// Nanoseconds to sample and to decompress a byte of text, always on one core.
 const SAMPLE_BYTE: f64 = 12.0;
 const DECOMPRESS_BYTE: f64 = 3.5;
@@ -131,6 +137,8 @@ pub(super) struct Forecast<'a> {
     /// Memory of self scores, and of the blocks of a graph that edges are added to.
     score_bytes: u64,
     old_block_bytes: u64,
+    /// Memory of the forest of all edges, if no graph is built.
+    forest_bytes: Option<u64>,
 }
 
 /// Forecast of a clustering.
@@ -153,13 +161,20 @@ pub(super) struct Part {
 }
 
 impl<'a> Forecast<'a> {
-    pub(super) fn new(input: &'a InputSize, limits: &'a Limits, tuning: &'a Tuning) -> Self {
-        let scores = input.has_self_scores;
+    /// Creates the forecast of a job that builds a graph or, with a `ladder`, finds only components.
+    pub(super) fn new(
+        input: &'a InputSize,
+        limits: &'a Limits,
+        tuning: &'a Tuning,
+        ladder: Option<&Ladder>,
+    ) -> Self {
+        let scores = input.has_self_scores && ladder.is_none();
+        let of_forest = ladder.map(Ladder::bytes_a_node);
         let score_bytes = score_bytes(input.node_count, scores);
         let old_nodes = input.old_nodes();
         // Old names come first, each like an end of an edge.
         let counts = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
-        let of_node = score_bytes_a_node(scores);
+        let of_node = score_bytes_a_node(scores) + of_forest.unwrap_or(0) as f64;
         let names = NamesSize::of(counts, input.name_bytes, input::read_bytes(limits), of_node);
         let old_block_bytes = input.append.map_or(0, |old| old.block_bytes);
         let beside = |held_bytes: u64| {
@@ -172,11 +187,19 @@ impl<'a> Forecast<'a> {
         let forming = forming as u64;
         let merging = graph::merge_bytes_beside(limits, score_bytes + old_block_bytes, tuning)
             .unwrap_or(SORT_BYTES_MIN);
-        let (count, batch) = (input.record_count(), batch_records(input, limits));
+        let (count, batch) = match of_forest {
+            Some(_) => (0, 0),
+            None => (input.record_count(), batch_records(input, limits)),
+        };
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
         let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
         let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
         let (graph, names_bytes) = (input.graph(), input.names_bytes());
+        let bare_bytes = (input.node_count as f64 * BARE_NODE_BYTES) as u64;
+        let graph = match of_forest {
+            Some(_) => GraphSize { arc_count: 0, bytes: bare_bytes, hub_arcs: 0, ..graph },
+            None => graph,
+        };
         Self {
             input,
             limits,
@@ -188,7 +211,13 @@ impl<'a> Forecast<'a> {
             run_bytes,
             score_bytes,
             old_block_bytes,
+            forest_bytes: of_forest.map(|bytes| bytes * input.node_count),
         }
+    }
+
+    /// Returns whether a graph is built.
+    pub(super) fn builds_graph(&self) -> bool {
+        self.forest_bytes.is_none()
     }
 
     pub(super) fn graph_bytes(&self) -> u64 {
@@ -229,23 +258,28 @@ impl<'a> Forecast<'a> {
         let (input, names) = (self.input, &self.names);
         let old = input.append.unwrap_or_default();
         let writer = WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes);
-        let index = names.index_bytes + self.score_bytes;
+        let of_nodes = self.score_bytes + self.forest_bytes.unwrap_or(0);
+        let index = names.index_bytes + of_nodes;
+        let forming = if self.forest_bytes.is_some() { 0 } else { self.sorting.forming_bytes };
         let memory = match names.spilled_bytes {
-            0 => index + self.sorting.forming_bytes + writer,
+            0 => index + forming + writer,
             _ => self.limits.memory_bytes,
         };
         let is_packed = input.file_bytes < input.text_bytes / 10 * 9;
         let decompressed = if is_packed { input.text_bytes as f64 } else { 0.0 };
+        // The graph of names, and the forest that is saved with it.
+        let bare = self.forest_bytes.map_or(0, |bytes| bytes + self.graph.bytes);
         let row = StagePlan {
             stage: Stage::Read,
             pass_count: 1,
             read_bytes: input.file_bytes + names.read_bytes + old.names_bytes,
-            write_bytes: self.run_bytes + self.names_bytes + names.write_bytes,
+            write_bytes: self.run_bytes + self.names_bytes + names.write_bytes + bare,
             memory_bytes: memory.saturating_add(batch_bytes(input, self.limits)),
-            disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes,
+            disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes + bare,
             seconds: decompressed * DECOMPRESS_BYTE * 1e-9,
         };
-        let nanoseconds = input.edge_count as f64 * READ_EDGE
+        let of_edge = if self.forest_bytes.is_some() { JOIN_EDGE } else { READ_EDGE };
+        let nanoseconds = input.edge_count as f64 * of_edge
             + names.indexed_count.saturating_sub(input.old_nodes()) as f64 * NEW_NAME
             + input.old_nodes() as f64 * OLD_NAME
             + names.write_bytes as f64 * SPILLED_BYTE;
@@ -280,7 +314,15 @@ impl<'a> Forecast<'a> {
     pub(super) fn write(&self, options: &ClusterOptions) -> StagePlan {
         let (nodes, results) = (self.input.node_count, options.result_count());
         let number_bytes = (nodes.max(10) as f64).log10() - 0.3;
-        let levels = if options.levels { LEVELS_WRITTEN } else { 0 };
+        // Results of several thresholds are files, or columns of one.
+        let has_thresholds = options.thresholds.len() > 1;
+        let (results, levels) = match (options.levels, has_thresholds) {
+            (true, true) => (1, results.saturating_sub(1)),
+            (true, false) => (results, LEVELS_WRITTEN),
+            (false, _) => (results, 0),
+        };
+        let held = if has_thresholds { 0 } else { 4 * nodes * results };
+        let on_disk = 4 * nodes * options.thresholds.len() as u64;
         let line =
             self.input.name_bytes + 2.0 + number_bytes + levels as f64 * (1.0 + number_bytes);
         let groups = 4 * levels * nodes;
@@ -290,11 +332,30 @@ impl<'a> Forecast<'a> {
             pass_count: results,
             read_bytes: (self.names_bytes + groups) * results,
             write_bytes: output + groups * results,
-            memory_bytes: 4 * nodes * results + MIB + (8 * MIB).min(2 * self.names_bytes),
-            disk_bytes: self.graph_bytes() + groups + output,
+            memory_bytes: held + MIB + (8 * MIB).min(2 * self.names_bytes),
+            disk_bytes: self.graph_bytes() + groups.max(on_disk) + output,
             seconds: 0.0,
         };
         self.row(row, nodes as f64 * results as f64 * WRITE_NODE)
+    }
+
+    /// Returns the forecast of finding components at each threshold in the forest.
+    fn joined(&self, options: &ClusterOptions, nodes: NodeMemory, forest: u64) -> ClusterForecast {
+        let (count, results) = (self.input.node_count, options.result_count());
+        let is_one = results == 1 && !options.heights;
+        // Several results go to disk, as a root for each node and then as labels.
+        let moved = if is_one { 0 } else { 8 * count * results };
+        let row = StagePlan {
+            stage: Stage::Cluster,
+            pass_count: results,
+            read_bytes: moved / 2,
+            write_bytes: moved,
+            memory_bytes: forest.max(nodes.bytes_in_memory) + MIB,
+            disk_bytes: self.graph_bytes() + forest + moved,
+            seconds: 0.0,
+        };
+        let nanoseconds = count as f64 * results as f64 * JOINED_NODE;
+        ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
     }
 
     /// Returns the forecast of a clustering.
@@ -302,6 +363,9 @@ impl<'a> Forecast<'a> {
         let (graph, threads) = (&self.graph, self.limits.threads);
         let (smallest, largest) = (self.input.smallest_graph(), self.input.largest_graph());
         let nodes = options.node_memory([graph, &smallest, &largest], threads);
+        if let Some(forest) = self.forest_bytes {
+            return self.joined(options, nodes, forest);
+        }
         let mut needed = ClusterMemory::expected(graph, Some(options.method), threads);
         needed.node_bytes = nodes.bytes_in_memory;
         needed.scratch_bytes += options.cut_bytes(graph.arc_count);

@@ -91,6 +91,18 @@ pub fn too_small(limits: &Limits, node_count: u64, about: &str) -> Error {
     .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
 }
 
+/// Returns the error for components whose nodes do not fit, at a number of bytes for each.
+pub(crate) fn too_small_for_nodes(limits: &Limits, node_count: u64, bytes_a_node: u64) -> Error {
+    let needed = input::with_batch(limits, bytes_a_node * node_count + SORT_BYTES_MIN);
+    let given = format_bytes(limits.memory_bytes);
+    Error::new(ErrorKind::MemoryTooSmall, format!("{given} is too little memory for these nodes"))
+        .note(format!(
+            "the input seems to have {} nodes, which take {bytes_a_node} bytes each",
+            format_count(node_count)
+        ))
+        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
+}
+
 /// Adds to the refusal of a clustering that needs `own` bytes that another method needs `other`, if that is less.
 pub(crate) fn note_less_memory(error: Error, own: u64, (method, other): (Method, u64)) -> Error {
     if other >= own {

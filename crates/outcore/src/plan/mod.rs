@@ -23,6 +23,7 @@ use crate::present::{self, Look, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
 use forecast::{ClusterForecast, Forecast};
+pub(crate) use limits::too_small_for_nodes;
 pub use limits::{at_least, check_limits, too_small};
 use limits::{check_size, memory_bytes_for, note_less_memory};
 
@@ -178,7 +179,8 @@ impl Plan {
     ) -> Result<Self> {
         check_limits(&limits)?;
         clustering.map_or(Ok(()), |clustering| clustering.options.check())?;
-        let job = Forecast::new(&input, &limits, tuning);
+        let ladder = clustering.and_then(|clustering| clustering.ladder());
+        let job = Forecast::new(&input, &limits, tuning, ladder.as_ref());
         let forecast = |wanted: Clustering<'_>| wanted.forecast(&job, &input, limits.threads);
         let clustered = clustering.map(forecast);
         Self::of(&job, input, limits, clustered.as_ref()).map_err(|error| {
@@ -205,7 +207,8 @@ impl Plan {
     ) -> Result<Self> {
         check_size(&limits, &input, clustered)?;
         let least = clustered.map(Clustered::min_limit);
-        let mut stages = vec![job.read(), job.merge()];
+        let mut stages = vec![job.read()];
+        stages.extend(job.builds_graph().then(|| job.merge()));
         stages.extend(clustered.iter().flat_map(|own| [own.found.row, own.write]));
         let sum = |of: fn(&StagePlan) -> u64| stages.iter().map(of).fold(0, u64::saturating_add);
         let most = |of: fn(&StagePlan) -> u64| stages.iter().map(of).max().unwrap_or(0);

@@ -261,7 +261,7 @@ fn clustered(method: Method, input: &InputSize, memory_bytes: u64) -> ClusterFor
 
 fn found(options: &ClusterOptions, input: &InputSize, memory_bytes: u64) -> ClusterForecast {
     let (limits, tuning) = (Limits { memory_bytes, threads: 2 }, Tuning::default());
-    Forecast::new(input, &limits, &tuning).cluster(options)
+    Forecast::new(input, &limits, &tuning, None).cluster(options)
 }
 
 proptest! {

@@ -71,7 +71,8 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
     let bounds = prop::sample::select(vec!["log10", "3log2", "0.4n", "0", "2"]);
     let bound = weighted(0.3, bounds.prop_map(|text| text.parse().expect("a bound")));
     let initial = weighted(0.1, Just("f".into()));
-    let rest = (any::<bool>(), seeding, propagation, bound, initial);
+    let thresholds = weighted(0.3, (vec(any_number(), 0..4), any::<bool>()));
+    let rest = (any::<bool>(), seeding, propagation, bound, initial, thresholds);
     (method, resolution, seed, limits, numbers, rest).prop_map(
         |(
             method,
@@ -79,13 +80,14 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
             seed,
             limits,
             numbers,
-            (levels, seeding, propagation, well_connected, initial),
+            (levels, seeding, propagation, well_connected, initial, thresholds),
         )| {
             let (cycles, max_sweeps, max_size, trials) = limits;
             let (tolerance, min_weight) = numbers;
             let propagates = method == Method::LabelPropagation;
             let propagation = propagation.filter(|_| propagates).unwrap_or_default();
-            let levels = levels && method.is_multilevel();
+            let (thresholds, heights) = thresholds.unwrap_or_default();
+            let levels = levels && (method.is_multilevel() || thresholds.len() > 1);
             let initial = initial.filter(|_| method != Method::Components && !levels);
             let max_size = max_size.filter(|_| method != Method::Components);
             ClusterOptions {
@@ -98,6 +100,8 @@ fn any_options() -> impl Strategy<Value = ClusterOptions> {
                 max_sweeps,
                 tolerance,
                 min_weight,
+                thresholds,
+                heights,
                 levels,
                 max_size,
                 well_connected,
@@ -154,7 +158,9 @@ fn check(found: Communities, options: &ClusterOptions, graph: &Graph, files: &Fi
     assert!(options.max_size.is_none_or(|most| found.largest <= most.into()));
     // Powers of weights near the limits of floating point overflow or underflow.
     let is_usual = (1e-6..1e6).contains(&graph.weight_total());
-    assert!(!is_usual || found.modularity.is_finite() && found.coverage.is_finite());
+    let has_modularity = options.forest_ladder().is_none();
+    let is_finite = found.modularity.is_finite() == has_modularity && found.coverage.is_finite();
+    assert!(!is_usual || is_finite);
     let labels = found.labels.into_memory(files)?;
     let distinct: BTreeSet<_> = labels.iter().collect();
     assert_eq!((labels.len() as u64, distinct.len() as u64), (nodes, found.community_count));

@@ -104,7 +104,7 @@ fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
     };
     let plan = preflight(context, edges, clustering)?;
     match read_all::<R>(context, journal, edges, plan.as_ref(), found)? {
-        ReadAll::Runs(read) => Ok((merge_all(context, journal, edges, plan, read)?, None)),
+        ReadAll::Runs(read) => Ok((merge_all(context, journal, edges, plan, *read)?, None)),
         ReadAll::Joined(joined) => {
             let (built, forest) = joined.into_built(plan);
             Ok((built, Some(forest)))
@@ -178,7 +178,7 @@ fn preflight(
 
 /// What reading leads to.
 enum ReadAll<R: Record> {
-    Runs(ReadResult<R>),
+    Runs(Box<ReadResult<R>>),
     Joined(Box<Joined>),
 }
 
@@ -205,7 +205,7 @@ fn read_all<R: Record + From<ArcRecord>>(
         }
         let read = match sink {
             Sink::Sort(sorter) => {
-                let mut read = ReadResult { sorter, read };
+                let mut read = Box::new(ReadResult { sorter: *sorter, read });
                 if read.sorter.has_runs() {
                     let (memory_bytes, directory) = (context.limits.memory_bytes, edges.directory);
                     journal.save(|to| {

@@ -437,7 +437,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             score_bytes = scores.memory_bytes();
         }
         // If the merge cannot fit, there is no point in reading on.
-        if graph::merge_bytes_beside(&limits, score_bytes, &files.tuning()).is_none() {
+        let has_room = match self.edges.ladder {
+            // The index gives way to the forest, as further names go to disk.
+            Some(_) => input::sort_bytes(&limits, self.held_beside_index()).is_some(),
+            None => graph::merge_bytes_beside(&limits, score_bytes, &files.tuning()).is_some(),
+        };
+        if !has_room {
             return Err(self.outgrown());
         }
         let held_bytes = self.held_bytes();
@@ -450,14 +455,19 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         Ok(())
     }
 
-    /// Returns the error for self scores that outgrow the limit. The suggested limit is extrapolated from the fraction
+    /// Returns the error for self scores, or a forest, that outgrow the limit. The suggested limit is extrapolated from the fraction
     /// of the input read.
     fn outgrown(&self) -> Error {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
         let expected = (self.node_count as f64 / share.max(0.01)) as u64;
-        plan::too_small(&self.context.limits, expected, "the input seems to have")
+        match self.edges.ladder {
+            Some(ladder) => {
+                plan::too_small_for_nodes(&self.context.limits, expected, ladder.bytes_a_node())
+            }
+            None => plan::too_small(&self.context.limits, expected, "the input seems to have"),
+        }
     }
 
     /// Finishes reading, and emits warnings.

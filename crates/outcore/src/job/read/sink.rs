@@ -24,7 +24,7 @@ const PIECE_EDGES: usize = 1 << 14;
 
 /// Where numbered edges go.
 pub(crate) enum Sink<R: Record> {
-    Sort(Sorter<R>),
+    Sort(Box<Sorter<R>>),
     Join(Forest),
 }
 
@@ -61,7 +61,10 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
         match ladder {
             Some(ladder) => Ok(Self::Join(Forest::new(ladder.clone(), read_bytes))),
-            None => Sorter::with_directory(files, runs, sort_bytes, threads).map(Self::Sort),
+            None => {
+                let sorter = Sorter::with_directory(files, runs, sort_bytes, threads)?;
+                Ok(Self::Sort(Box::new(sorter)))
+            }
         }
     }
 
@@ -80,7 +83,8 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
         match state {
             SinkState::Runs(runs_state) => {
-                Sorter::resume(runs_state, from, (files, runs, sort_bytes, threads)).map(Self::Sort)
+                let place = (files, runs, sort_bytes, threads);
+                Ok(Self::Sort(Box::new(Sorter::resume(runs_state, from, place)?)))
             }
             SinkState::Forest(forest) => Forest::resume(forest, from, read_bytes).map(Self::Join),
         }

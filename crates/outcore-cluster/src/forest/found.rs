@@ -1,0 +1,90 @@
+//! Components at each threshold, from a forest.
+
+use super::{Dendrogram, Forest, number_components};
+use crate::finish::communities::Communities;
+use crate::methods::options::ClusterOptions;
+use crate::store::labels::Labels;
+use outcore_io::error::Result;
+use outcore_io::progress::{Event, Observer, notify};
+use outcore_io::{Array, ArrayWriter, Files};
+use outcore_sort::{SORT_BYTES_MIN, Sorter};
+use std::path::Path;
+
+/// Nodes whose components are found at a time.
+const PART_NODES: usize = 1 << 18;
+
+/// Where components go, and the memory to find them.
+#[derive(Clone, Copy)]
+pub struct ForestPlace<'a> {
+    /// Storage.
+    pub files: &'a Files,
+    /// Directory for files of several results.
+    pub scratch: &'a Path,
+    /// Memory in bytes.
+    pub memory: u64,
+    /// Receiver of progress.
+    pub observer: &'a dyn Observer,
+}
+
+impl Forest {
+    /// Finds the components at each threshold of the options, and their dendrogram, if heights are wanted. The labels of
+    /// one result are in memory; those of several are on disk, and one is in memory at a time.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `Interrupted`; `MemoryTooSmall` for the sort of a dendrogram.
+    pub fn find(
+        self,
+        options: &ClusterOptions,
+        place: ForestPlace<'_>,
+    ) -> Result<(Vec<Communities>, Option<Dendrogram>)> {
+        let ForestPlace { files, scratch, memory, observer } = place;
+        let codes = options.threshold_codes();
+        if let ([_], false) = (&codes[..], options.heights) {
+            let (labels, sizes) = number_components(self.into_roots());
+            return Ok((vec![Communities::of_components(labels, sizes)], None));
+        }
+        let done = self.node_count();
+        let mut all = Vec::new();
+        for (at, code) in (0..).zip(codes) {
+            let path = scratch.join(format!("components-{at}"));
+            all.push(self.set_aside_roots(files, code, &path)?);
+            notify(observer, Event::Advance { done })?;
+        }
+        let dendrogram = match options.heights {
+            true => {
+                let least = Self::DENDROGRAM_BYTES * self.node_count();
+                let budget = memory.saturating_sub(least).max(SORT_BYTES_MIN);
+                let threads = rayon::current_num_threads();
+                let sorter = Sorter::new(files, scratch, budget, threads)?;
+                self.into_dendrogram(sorter, || notify(observer, Event::Advance { done }))?
+            }
+            false => {
+                drop(self);
+                None
+            }
+        };
+        let mut found = Vec::new();
+        for roots in all {
+            let (labels, sizes) = number_components(roots.read_all(files)?);
+            let labels = Array::write(files, &roots.path, labels.into_iter())?;
+            let components = Communities::of_components(Vec::new(), sizes);
+            found.push(Communities { labels: Labels::Disk(labels), ..components });
+            notify(observer, Event::Advance { done })?;
+        }
+        Ok((found, dendrogram))
+    }
+
+    /// Writes for each node one that stands for its component at a threshold.
+    fn set_aside_roots(&self, files: &Files, code: u32, path: &Path) -> Result<Array<u32>> {
+        let count = self.node_count();
+        let mut writer = ArrayWriter::create(files, path, count)?;
+        let mut roots = Vec::new();
+        for first in (0..count as usize).step_by(PART_NODES) {
+            let nodes = first..(first + PART_NODES).min(count as usize);
+            roots.clear();
+            self.put_roots(code, nodes, &mut roots);
+            roots.iter().try_for_each(|&root| writer.push(root))?;
+        }
+        writer.finish()
+    }
+}
