@@ -5,6 +5,7 @@ mod columns;
 mod common;
 mod communities;
 mod compare;
+mod entities;
 mod export;
 mod faults;
 mod flow_tree;

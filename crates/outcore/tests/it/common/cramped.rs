@@ -11,7 +11,7 @@ use outcore::input::{CommunityInput, OnBadLine};
 use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
 use outcore::job::{self, ExportOptions, JobOptions, Normalize, Source};
-use outcore::present::{LevelForm, PresentOptions, Small};
+use outcore::present::{LevelForm, Preference, PresentOptions, Small};
 use outcore::progress::Silent;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -30,6 +30,9 @@ const LATER: &str = "/in/later.tsv";
 const OUTPUT: &str = "/out/communities.tsv";
 const FLOW_TREE: &str = "/out/communities.ftree";
 const REPRESENTATIVES: &str = "/out/representatives.tsv";
+const KEEP: &str = "/out/keep.txt";
+const DROP: &str = "/out/drop.txt";
+const HEIGHTS: &str = "/out/heights.tsv";
 const SUMMARY: &str = "/out/summary.tsv";
 const OVERLAPS: &str = "/out/overlaps.tsv";
 const MOVED: &str = "/out/moved.csv";
@@ -54,7 +57,7 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 16] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -69,6 +72,8 @@ pub(crate) const CASES: [Case; 14] = [
     Case { name: "compare two results", run: compare },
     Case { name: "cluster from an earlier result", run: updated },
     Case { name: "cluster a graph", run: graph },
+    Case { name: "components at three thresholds, saved after every batch", run: entities },
+    Case { name: "components of a graph, with heights", run: graph_entities },
 ];
 
 impl Case {
@@ -310,6 +315,46 @@ fn updated(files: &Files) -> Result<Warnings> {
     let (initial, trials) = (Some(EARLIER.into()), Some(2));
     let method = ClusterOptions { initial, trials, ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default())
+}
+
+/// Spills names to disk late, and chooses a node of each component.
+fn entities(files: &Files) -> Result<Warnings> {
+    let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
+    let (method, thresholds) = (Method::Components, vec![0.9, 0.3, 0.7]);
+    let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
+    let reported = PresentOptions {
+        prefer: Some(Preference::File(EARLIER.into())),
+        representatives: Some(REPRESENTATIVES.into()),
+        keep: Some(KEEP.into()),
+        drop: Some(DROP.into()),
+        ..PresentOptions::default()
+    };
+    let options = JobOptions { min_weight: Some(0.3), work_dir: "/out".into(), ..plain() };
+    let (files, output) = (&files.with_cramped(cramped), Path::new(OUTPUT));
+    let source = Source::Edges(Box::new(options));
+    let report = job::cluster_and_present(files, &source, &found, &reported, output, &Silent)?;
+    let input = report.input.as_ref();
+    assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
+    assert!(report.sort.is_none(), "no arcs are sorted");
+    Ok(report.warnings)
+}
+
+/// Writes all thresholds as columns of one file.
+fn graph_entities(files: &Files) -> Result<Warnings> {
+    let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
+    let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
+    let (method, thresholds) = (Method::Components, vec![0.9, 0.5]);
+    let found = ClusterOptions {
+        method,
+        thresholds,
+        heights: true,
+        levels: true,
+        min_weight: 0.5,
+        ..ClusterOptions::default()
+    };
+    let reported = PresentOptions { heights: Some(HEIGHTS.into()), ..PresentOptions::default() };
+    let output = Path::new(OUTPUT);
+    Ok(job::cluster_and_present(files, &source, &found, &reported, output, &Silent)?.warnings)
 }
 
 fn graph(files: &Files) -> Result<Warnings> {
