@@ -177,6 +177,8 @@ pub enum Rows {
     Memberships,
     /// Like [`Rows::Memberships`], but communities are whole numbers of at most 15 digits.
     NumberedMemberships,
+    /// Nodes and a number of each, such as its priority; columns of fractions are read as text.
+    Numbers,
     /// Nodes: a name per line.
     Nodes,
 }
@@ -187,6 +189,7 @@ impl Rows {
         match self {
             Self::Edges => ["source", "target"],
             Self::Memberships | Self::NumberedMemberships => ["node", "community"],
+            Self::Numbers => ["node", "number"],
             Self::Nodes => ["node", "node"],
         }
     }
@@ -195,7 +198,7 @@ impl Rows {
     pub(super) fn columns_option(self) -> Opt {
         match self {
             Self::Edges | Self::Nodes => COLUMNS,
-            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS,
+            Self::Memberships | Self::NumberedMemberships | Self::Numbers => COMMUNITY_COLUMNS,
         }
     }
 
@@ -204,12 +207,13 @@ impl Rows {
         match self {
             Self::Edges | Self::Nodes => COLUMNS.of("SOURCE,TARGET[,WEIGHT]"),
             Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
+            Self::Numbers => COMMUNITY_COLUMNS.of("NODE,NUMBER"),
         }
     }
 
-    /// Returns whether lines are nodes and their communities.
+    /// Returns whether lines are nodes and their communities, or numbers.
     pub(super) fn are_memberships(self) -> bool {
-        matches!(self, Self::Memberships | Self::NumberedMemberships)
+        matches!(self, Self::Memberships | Self::NumberedMemberships | Self::Numbers)
     }
 }
 
@@ -505,6 +509,11 @@ impl CommunityInput {
             rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },
             ..InputOptions::default()
         }
+    }
+
+    /// Returns the options for reading `path` as a number for each node.
+    pub fn numbers_of(&self, path: &Path) -> InputOptions {
+        InputOptions { rows: Rows::Numbers, ..self.of(path, false) }
     }
 }
 

@@ -212,7 +212,7 @@ impl NamedColumns<'_> {
     fn choose_membership(&self, words: &[String]) -> ColumnChoice {
         let places = self.places();
         let named = match self.rows {
-            Rows::Edges | Rows::Nodes => None,
+            Rows::Edges | Rows::Nodes | Rows::Numbers => None,
             Rows::Memberships | Rows::NumberedMemberships => node_and_community(words),
         };
         let ends = named.or(match places[..] {

@@ -335,7 +335,11 @@ fn choose_columns(
         }
     };
     if chosen.len() < 2 && options.rows != Rows::Nodes {
-        let what = if options.rows == Rows::Edges { "an edge" } else { "a community" };
+        let what = match options.rows {
+            Rows::Edges => "an edge",
+            Rows::Numbers => "a number of a node",
+            _ => "a community",
+        };
         let message = format!("has {} columns, but {what} needs two", names.len());
         return Err(
             bad_input(path, &message).hint(format_args!("use {}", options.rows.columns_to_type()))
@@ -349,6 +353,7 @@ fn choose_columns(
         let kind = field.data_type();
         let (is_usable, wanted) = match part {
             2 => (values::is_weight(kind), "a weight is a number"),
+            1 if options.rows == Rows::Numbers => (values::is_weight(kind), "it must be numbers"),
             _ => (values::is_name(field), "names are text or whole numbers"),
         };
         if !is_usable {
@@ -472,7 +477,11 @@ impl TableReader<'_> {
     /// chunk.
     fn convert(&self, batch: &RecordBatch, row: u64, done_bytes: u64, sink: Sink<'_>) -> Progress {
         let TableFormat { uuids, transform, rows, .. } = self.format;
-        let columns = Columns::of(batch, *uuids, *transform, *rows);
+        let texts = match rows {
+            Rows::Numbers => values::fractions_as_text(batch),
+            _ => None,
+        };
+        let columns = Columns::of(texts.as_ref().unwrap_or(batch), *uuids, *transform, *rows);
         let chunk_bytes = self.task.chunk_bytes;
         let (mut at, end) = (0, batch.num_rows());
         while at < end {

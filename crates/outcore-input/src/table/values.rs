@@ -13,10 +13,12 @@ use arrow_array::types::{
     Decimal256Type, Float16Type, Float32Type, Float64Type,
 };
 use arrow_array::{
-    Array, ArrayAccessor, FixedSizeBinaryArray, OffsetSizeTrait, PrimitiveArray, downcast_integer,
+    Array, ArrayAccessor, ArrayRef, FixedSizeBinaryArray, OffsetSizeTrait, PrimitiveArray,
+    RecordBatch, StringArray, downcast_integer,
 };
 use arrow_schema::{DataType, Field};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Name of the extension type of UUIDs.
 pub(super) const UUID: &str = "arrow.uuid";
@@ -61,6 +63,25 @@ pub(super) fn is_weight(kind: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_weight(values),
         kind => is_number(kind) || is_text(kind),
     }
+}
+
+/// Returns a batch of nodes and fractions with the fractions as text, if its second column holds any.
+pub(super) fn fractions_as_text(batch: &RecordBatch) -> Option<RecordBatch> {
+    let [nodes, numbers] = batch.columns() else { return None };
+    let is_text = match numbers.data_type() {
+        DataType::Dictionary(_, values) => is_named(values),
+        kind => is_named(kind),
+    };
+    if is_text {
+        return None;
+    }
+    let mut texts: Vec<Option<String>> = Vec::with_capacity(numbers.len());
+    for_each_number(numbers, 0..numbers.len(), &mut |at, number| {
+        let number = number.ok().filter(|_| numbers.is_valid(at));
+        texts.push(number.map(|number| number.to_string()));
+    });
+    let texts: ArrayRef = Arc::new(StringArray::from(texts));
+    RecordBatch::try_from_iter([("node", nodes.clone()), ("number", texts)]).ok()
 }
 
 /// Receiver of names.

@@ -33,7 +33,7 @@ use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeChunk, EdgeReader, Fingerprint,
-    NameRef,
+    InputOptions, NameRef,
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, Stage, notify};
@@ -120,7 +120,8 @@ pub fn read(
     }
     let what = ["community", "communities"];
     let node_bytes = node_bytes(graph.node_count());
-    let job = MembershipJob { what, node_bytes, files, path, graph, options, observer };
+    let input = options.input.of(path, options.numbered);
+    let job = MembershipJob { what, input, node_bytes, files, path, graph, options, observer };
     let reader = job.open()?;
     let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
@@ -190,8 +191,14 @@ pub fn read_levels(
 /// # Errors
 /// The earliest bad line of these; `BadInput` if there is none at all; `Io`.
 pub fn check(files: &Files, path: &Path, input: &CommunityInput, numbered: bool) -> Result<()> {
+    input.check()?;
+    check_rows(files, path, &input.of(path, numbered))
+}
+
+/// Like [`check`], for a file that is read with `input`.
+pub(crate) fn check_rows(files: &Files, path: &Path, input: &InputOptions) -> Result<()> {
     // A file of less than two chunks is read completely, so nothing is read after this function returns.
-    let mut reader = open(files, path, input, numbered, 2)?;
+    let mut reader = open_rows(files, path, input, 2)?;
     match reader.next_batch(&mut Batch::default())? {
         true => Ok(()),
         false => Err(nothing_known(path, 0)),
@@ -210,6 +217,15 @@ pub(crate) fn open(
     chunks: usize,
 ) -> Result<EdgeReader> {
     input.check()?;
+    open_rows(files, path, &input.of(path, numbered), chunks)
+}
+
+fn open_rows(
+    files: &Files,
+    path: &Path,
+    input: &InputOptions,
+    chunks: usize,
+) -> Result<EdgeReader> {
     if files.entry(&path.join("graph.json")).is_ok() {
         let path = path.display();
         let message = format!("`{path}` is a graph, not a file of communities");
@@ -217,12 +233,14 @@ pub(crate) fn open(
             .hint(format!("`outcore cluster {path} -o communities.tsv` finds its communities")));
     }
     let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks };
-    EdgeReader::open(files, &input.of(path, numbered), memory)
+    EdgeReader::open(files, input, memory)
 }
 
 struct MembershipJob<'a> {
     /// What a line gives a node, singular and plural.
     what: [&'static str; 2],
+    /// How the file is read.
+    input: InputOptions,
     /// Memory of the result in bytes.
     node_bytes: u64,
     files: &'a Files,
@@ -251,8 +269,9 @@ struct Conflict {
 
 impl MembershipJob<'_> {
     fn open(&self) -> Result<EdgeReader> {
-        let MembershipOptions { input, numbered, limits, .. } = self.options;
-        open(self.files, self.path, input, *numbered, input::batch_chunks(limits))
+        let MembershipOptions { input, limits, .. } = self.options;
+        input.check()?;
+        open_rows(self.files, self.path, &self.input, input::batch_chunks(limits))
     }
 
     /// Returns the budget of each of the two sorts; `window_bytes` is the memory of decompression.

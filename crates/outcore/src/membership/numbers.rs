@@ -28,7 +28,8 @@ pub(crate) fn read_numbers(
     to: &Path,
 ) -> Result<(Array<u64>, u64)> {
     let what = ["number", "numbers"];
-    let job = MembershipJob { what, node_bytes: 0, files, path, graph, options, observer };
+    let input = options.input.numbers_of(path);
+    let job = MembershipJob { what, input, node_bytes: 0, files, path, graph, options, observer };
     let reader = job.open()?;
     let budget = job.sort_bytes(reader.window_bytes())?;
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;

@@ -323,9 +323,13 @@ impl<'a> Targets<'a> {
     /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
     pub(crate) fn check_lines(&self, files: &Files) -> Result<()> {
         let PresentOptions { earlier, communities, .. } = self.options;
-        self.options.files().filter(|path| files.is_regular(path)).try_for_each(|path| {
-            membership::check(files, path, communities, earlier.as_ref() == Some(path))
-        })
+        if let Some(path) = earlier.as_ref().filter(|path| files.is_regular(path)) {
+            membership::check(files, path, communities, true)?;
+        }
+        match self.options.priorities().filter(|path| files.is_regular(path)) {
+            Some(path) => membership::check_rows(files, path, &communities.numbers_of(path)),
+            None => Ok(()),
+        }
     }
 }
 
