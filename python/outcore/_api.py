@@ -312,8 +312,8 @@ def cluster(
         Which node represents a community: the one with the largest number in this file of ``node<TAB>number``, equal
         ones by name, or the first in the input. By default the one with the most weight to others.
     keep, drop : path, optional
-        Files for the nodes to keep, one of each community and those that are in none, and for all other nodes. Tables if
-        the names have the ending of one.
+        Files for the nodes to keep, one of each community and those that are in none, and for all others. Tables if the
+        names have the ending of one.
     heights : path, optional
         For components, file for lines of ``node<TAB>weight`` in an order in which the components at every threshold are
         together: the weight at which a node joins those before it, 0 for the first of a component.
@@ -349,8 +349,8 @@ def cluster(
     Returns
     -------
     Communities or dict of Communities
-        Result, stored on disk; if `resolution`, `attenuation` or `min_weight` is a sequence, a dictionary with the result for each of
-        its values, in their order.
+        Result, stored on disk; if `resolution`, `attenuation` or `min_weight` is a sequence, a dictionary with the
+        result for each of its values, in their order.
 
     Raises
     ------

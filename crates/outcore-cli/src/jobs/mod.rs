@@ -229,7 +229,10 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         return Err(usage(message.into(), "leave out one of the two"));
     }
     let input = &arguments.input;
-    if let Some(option) = input::given_for_lines(input) {
+    let mut of_lines = input.clone();
+    // Several thresholds give several results, whatever the lines are.
+    of_lines.min_weight.take_if(|values| values.len() > 1);
+    if let Some(option) = input::given_for_lines(&of_lines) {
         let message = format_args!("{option} is for edge lists, but only {EDGES} is given");
         return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }

@@ -60,6 +60,7 @@ struct Job {
 
 const SKIP: &[&str] = &["--on-bad-line", "skip"];
 const PROPAGATE: &[&str] = &["--method", "label-propagation"];
+const COMPONENTS: &[&str] = &["-q", "-m", "128MiB", "-t", "1", "--method", "components"];
 const QUICK: &[&str] = &["-q", "-m", "128MiB", "-t", "1"];
 
 const JOBS: &[Job] = &[
@@ -81,7 +82,32 @@ const JOBS: &[Job] = &[
             option("profile", Reads("profile.json")),
             option("work-dir", WorksIn),
         ],
-        left_out: &[],
+        left_out: &["prefer", "keep", "drop", "heights"],
+    },
+    Job {
+        command: "cluster",
+        always: COMPONENTS,
+        required: 2,
+        paths: &[
+            argument("inputs", Reads("edges.tsv")),
+            option("output", Writes),
+            option("report", Writes),
+            needing("prefer", Reads("prefer.tsv"), &["--rows", "pair"]),
+            option("keep", Writes),
+            option("drop", Writes),
+            option("heights", Writes),
+            option("work-dir", WorksIn),
+        ],
+        left_out: &[
+            "rejects",
+            "representatives",
+            "summary",
+            "nodes",
+            "initial",
+            "match",
+            "fixed",
+            "profile",
+        ],
     },
     Job {
         command: "cluster",
@@ -99,7 +125,7 @@ const JOBS: &[Job] = &[
             option("profile", Reads("profile.json")),
             option("work-dir", WorksIn),
         ],
-        left_out: &["rejects", "nodes"],
+        left_out: &["rejects", "nodes", "prefer", "keep", "drop", "heights"],
     },
     Job {
         command: "build",
@@ -196,7 +222,7 @@ fn made() -> TempDir {
     fs::create_dir(path.join("work")).unwrap();
     fs::write(path.join("edges.tsv"), EDGES).unwrap();
     fs::write(path.join("nodes.txt"), "a\nz\n").unwrap();
-    for name in ["initial.tsv", "match.tsv", "fixed.tsv"] {
+    for name in ["initial.tsv", "match.tsv", "fixed.tsv", "prefer.tsv"] {
         fs::write(path.join(name), "a\t7\nb\t7\nc\t7\nd\t9\ne\t9\n").unwrap();
     }
     DiskProfile::default().store(&Files::default(), &path.join("profile.json")).unwrap();

@@ -107,8 +107,11 @@ impl Clustering<'_> {
     /// Returns the thresholds of components, if nothing else is wanted of edges: they are found without a graph.
     pub(crate) fn ladder(&self) -> Option<Ladder> {
         let Self { options, present } = *self;
-        let is_plain =
-            options.method.finds_components() && options.well_connected.is_none() && !present.flow;
+        // A minimum weight of the options is that of edges whose repeats are merged.
+        let is_plain = options.method.finds_components()
+            && options.well_connected.is_none()
+            && options.min_weight == 0.0
+            && !present.flow;
         let needs_weights = present.look() > Look::Preferred;
         (is_plain && !needs_weights).then(|| options.forest_ladder().unwrap_or(Ladder::One))
     }

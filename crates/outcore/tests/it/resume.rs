@@ -54,7 +54,9 @@ fn spilling() -> JobOptions {
 
 fn cluster(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
     let source = Source::Edges(Box::new(options.clone()));
-    let clustering = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+    // With a minimum weight of merged edges, components need the graph.
+    let (method, min_weight) = (Method::Components, 1e-300);
+    let clustering = ClusterOptions { method, min_weight, ..ClusterOptions::default() };
     job::cluster(&files_of(sim), &source, &clustering, Path::new(OUTPUT), observer)
 }
 

@@ -472,7 +472,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
 
     /// Finishes reading, and emits warnings.
     pub(super) fn finish(self) -> Result<(Read, Sink<R>)> {
-        let is_summed_search = self.reader.is_search() && self.edges.options.sums_directions();
+        let is_summed = self.edges.ladder.is_none() && self.edges.options.sums_directions();
+        let is_summed_search = is_summed && self.reader.is_search();
         let has_other_kinds = self.reader.has_other_kinds();
         let summary = self.reader.finish()?;
         let names = self.names.finish()?;
