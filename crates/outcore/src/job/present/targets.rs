@@ -1,0 +1,324 @@
+//! Files of a job's results, and the options that they have a place for.
+
+use super::bench;
+use super::outputs::outputs;
+use crate::budget::Limits;
+use crate::cluster::{ClusterMemory, ClusterOptions};
+use crate::error::opt::{
+    DROP, FLOW, HEIGHTS, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT,
+    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
+};
+use crate::error::{Error, ErrorKind, Result, Text};
+use crate::graph::Graph;
+use crate::io::Files;
+use crate::job::Source;
+use crate::job::context::Context;
+use crate::membership;
+use crate::output::{self, ModuleForm, Written, modules_by};
+use crate::present::{
+    Earlier, LevelForm, Look, PresentOptions, RowForm, Small, Workbench, check_module_names,
+    flow_bytes, memory_bytes_for, module_bytes,
+};
+use crate::score;
+use std::path::{Path, PathBuf};
+
+/// Presentation options of results, and where they are written.
+pub(crate) struct Targets<'a> {
+    pub(crate) options: &'a PresentOptions,
+    /// Whether levels are written.
+    pub(super) levels: bool,
+    /// Whether the stability of nodes is written.
+    stability: bool,
+    /// File of each result.
+    pub(crate) outputs: Vec<PathBuf>,
+    /// File of representatives of each result; empty if they are not written.
+    pub(crate) representatives: Vec<PathBuf>,
+    /// Files of the nodes that represent their communities, and of all others; empty if they are not written.
+    pub(crate) keeps: Vec<PathBuf>,
+    pub(crate) drops: Vec<PathBuf>,
+    /// File of the table of communities of each result; empty if it is not written.
+    pub(crate) summaries: Vec<PathBuf>,
+    /// File of the weights at which nodes join, if it is written.
+    pub(crate) heights: Option<PathBuf>,
+    /// Names of the columns, if all results are columns of one file.
+    pub(crate) columns: Vec<String>,
+}
+
+impl<'a> Targets<'a> {
+    pub(crate) fn new(
+        files: &Files,
+        clustering: &ClusterOptions,
+        options: &'a PresentOptions,
+        output: &Path,
+    ) -> Result<Self> {
+        let all = |path: &Option<PathBuf>| match path {
+            Some(path) => outputs(files, path, clustering),
+            None => Ok(Vec::new()),
+        };
+        let thresholds = &clustering.thresholds;
+        let columns = match clustering.levels {
+            true => thresholds.iter().map(|value| format!("community_{value}")).collect(),
+            false => Vec::new(),
+        };
+        Ok(Self {
+            options,
+            levels: clustering.levels && columns.is_empty(),
+            stability: clustering.stability,
+            outputs: match columns.is_empty() {
+                true => outputs(files, output, clustering)?,
+                false => vec![output.to_path_buf()],
+            },
+            representatives: all(&options.representatives)?,
+            keeps: all(&options.keep)?,
+            drops: all(&options.drop)?,
+            summaries: all(&options.summary)?,
+            heights: options.heights.clone(),
+            columns,
+        })
+    }
+
+    /// Refuses files that cannot be read or written, before any work.
+    pub(crate) fn check(&self, files: &Files, source: &Source) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        self.check_rows()?;
+        self.check_header()?;
+        let mut written = self.all_outputs();
+        written.try_for_each(|path| output::check(files, path))?;
+        let stream = Path::new("-");
+        let edges = match source {
+            Source::Edges(edges) => edges.input.all_paths().filter(|path| *path == stream).count(),
+            Source::Graph { .. } => 0,
+        };
+        let streams = self.options.files().filter(|path| *path == stream).count();
+        if streams > 0 && streams + edges > 1 {
+            return usage("standard input (`-`) can be read only once".into());
+        }
+        self.options
+            .files()
+            .filter(|path| *path != stream)
+            .try_for_each(|p| files.entry(p).map(drop))
+    }
+
+    /// Iterates over the files of all results.
+    pub(crate) fn all_outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        let chosen = self.representatives.iter().chain(&self.keeps).chain(&self.drops);
+        self.outputs.iter().chain(chosen).chain(&self.summaries).chain(&self.heights)
+    }
+
+    /// Returns the file of result number `at`.
+    pub(crate) fn output(&self, at: usize) -> &Path {
+        self.outputs.get(at).unwrap_or(&self.outputs[0])
+    }
+
+    /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
+    /// communities of an earlier result have a node in the graph.
+    pub(crate) fn min_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
+        let look = self.options.look();
+        let flow = self.flow_bytes(graph, threads);
+        if self.options.earlier.is_none() && look == Look::None {
+            return flow;
+        }
+        self.bytes_with(graph, look, earlier, threads).max(flow)
+    }
+
+    /// Returns whether the flow of nodes is written.
+    pub(crate) fn has_flow(&self) -> bool {
+        self.options.flow || self.has_modules()
+    }
+
+    /// Returns whether a result is a file of Infomap.
+    pub(super) fn has_modules(&self) -> bool {
+        self.outputs.iter().any(|path| modules_by(path).is_some())
+    }
+
+    /// Returns whether a result has links.
+    pub(super) fn has_links(&self) -> bool {
+        self.outputs.iter().any(|path| modules_by(path) == Some(ModuleForm::FlowTree))
+    }
+
+    /// Returns the memory to find and write the flow of nodes, labels included.
+    fn flow_bytes(&self, graph: &Graph, threads: usize) -> u64 {
+        if !self.has_flow() {
+            return 0;
+        }
+        let (nodes, scan) = (graph.node_count(), ClusterMemory::of_scans(graph, threads));
+        let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
+        // Levels below the communities have more modules than these, each twice as many at the least.
+        let count = nodes * (1 + u64::from(self.levels));
+        let forms = self.outputs.iter().filter_map(|path| modules_by(path));
+        let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();
+        let bytes = (rates, modules.map_or(0, |bytes| bytes + Workbench::BUDGET_MIN));
+        flow_bytes(nodes, &scan, bytes, self.outputs.len() as u64)
+    }
+
+    /// Refuses names that the files of Infomap cannot hold, before the work.
+    ///
+    /// # Errors
+    /// `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
+    pub(crate) fn check_module_names(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
+        let bench = bench(context, 0);
+        self.outputs.iter().try_for_each(|path| match modules_by(path) {
+            Some(form) => check_module_names(&bench, graph, (form, path)),
+            None => Ok(()),
+        })
+    }
+
+    fn bytes_with(&self, graph: &Graph, look: Look, earlier: u64, threads: usize) -> u64 {
+        let scan = ClusterMemory::of_scans(graph, threads);
+        let counts = (self.outputs.len() as u64, earlier);
+        memory_bytes_for(graph.node_count(), &scan, (self.options, look), self.levels, counts)
+    }
+
+    /// Returns what a scan of the graph finds: what the outputs need, and an outline if it is wanted and fits in memory.
+    pub(crate) fn look(&self, graph: &Graph, limits: Limits, earlier: &Option<Earlier>) -> Look {
+        let count = earlier.as_ref().map_or(0, Earlier::community_count);
+        let bytes = || self.bytes_with(graph, Look::Communities, count, limits.threads);
+        match self.options.outline && bytes() <= limits.memory_bytes {
+            true => Look::Communities,
+            false => self.options.look(),
+        }
+    }
+
+    /// Refuses row options that contradict each other or the output.
+    fn check_rows(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, .. } = *self.options;
+        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
+        if rows == RowForm::Communities && member_weights {
+            return refuse(
+                format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community")).into(),
+                format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
+            );
+        }
+        if self.stability && rows != RowForm::Nodes {
+            return refuse(
+                format_args!("{STABILITY} and {ROWS} cannot be written to one file").into(),
+                "leave one of them out".into(),
+            );
+        }
+        if self.levels && (rows != RowForm::Nodes || member_weights) {
+            let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
+            return refuse(
+                format_args!("{LEVELS} and {option} cannot be written to one file").into(),
+                "leave one of them out".into(),
+            );
+        }
+        self.check_columns()?;
+        if self.options.prefer.is_some() && self.options.look() == Look::None {
+            return refuse(
+                format_args!("{PREFER} chooses what represents a community, but nothing shows it")
+                    .into(),
+                format_args!("add {KEEP}, {DROP}, {REPRESENTATIVES} or {}", ROWS.of("pair")).into(),
+            );
+        }
+        let heights: Vec<PathBuf> = self.heights.iter().cloned().collect();
+        for (option, paths) in [
+            (OUTPUT, &self.outputs),
+            (REPRESENTATIVES, &self.representatives),
+            (KEEP, &self.keeps),
+            (DROP, &self.drops),
+            (SUMMARY, &self.summaries),
+            (HEIGHTS, &heights),
+        ] {
+            let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
+            paths.iter().try_for_each(|path| written.check(&option, path))?;
+            paths.iter().try_for_each(|path| output::refuse_absent(path))?;
+        }
+        if self.options.flow && rows != RowForm::Nodes {
+            return refuse(
+                format_args!("{FLOW} and {ROWS} cannot be written to one file").into(),
+                "leave one of them out".into(),
+            );
+        }
+        self.check_modules()?;
+        let table = self.outputs.iter().find(|path| output::is_table(path));
+        match table.filter(|_| rows != RowForm::Nodes) {
+            None => Ok(()),
+            Some(path) => refuse(
+                format!("`{}` is a table, which has a row for each node", path.display()).into(),
+                format_args!(
+                    "leave {ROWS} out, or use another name, such as one that ends in .tsv"
+                )
+                .into(),
+            ),
+        }
+    }
+
+    /// Refuses options for which results that are columns of one file have no place.
+    fn check_columns(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, min_size, small, levels, earlier, .. } =
+            self.options;
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        let given = [
+            (*rows != RowForm::Nodes, ROWS),
+            (*member_weights, MEMBER_WEIGHTS),
+            (*min_size > 1 && *small == Small::Drop, MIN_SIZE),
+            (earlier.is_some(), MATCH),
+            (self.has_modules(), OUTPUT),
+            (*levels == LevelForm::Tree, LEVELS.of("tree")),
+        ];
+        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        let several = format_args!("{MIN_WEIGHT} with several values");
+        let message = format_args!("{option} has no place beside columns for {several}");
+        Err(Error::usage(message)
+            .hint(format_args!("leave out {LEVELS}: each value then gives a file of its own")))
+    }
+
+    /// Refuses options for which the files of Infomap have no place.
+    fn check_modules(&self) -> Result<()> {
+        let PresentOptions { rows, member_weights, flow, output_header, .. } = *self.options;
+        let Some(path) = self.outputs.iter().find(|path| modules_by(path).is_some()) else {
+            return Ok(());
+        };
+        let given = [
+            (rows != RowForm::Nodes, ROWS),
+            (member_weights, MEMBER_WEIGHTS),
+            (flow, FLOW),
+            (self.stability, STABILITY),
+            (output_header, OUTPUT_HEADER),
+        ];
+        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        let path = path.display();
+        let message = format_args!("{option} has no effect on `{path}`, a file of Infomap");
+        Err(Error::usage(message).note("it has the modules and the flow of each node").hint(
+            format_args!("leave {option} out, or use another name, such as one that ends in .tsv"),
+        ))
+    }
+
+    /// Refuses names of columns if the output has no place for them, or has them anyway.
+    fn check_header(&self) -> Result<()> {
+        let PresentOptions { rows, output_header, .. } = *self.options;
+        let mut all = self.outputs.iter().chain(&self.representatives);
+        let hint = format_args!("leave {OUTPUT_HEADER} out");
+        if !output_header {
+            return Ok(());
+        }
+        if rows == RowForm::Communities && self.representatives.is_empty() {
+            let message = format_args!("{} has no columns to name", ROWS.of("community"));
+            return Err(Error::usage(message).hint(hint));
+        }
+        if all.all(|path| output::has_names(path)) {
+            let path = self.outputs[0].display();
+            let message = format_args!("{OUTPUT_HEADER} is for text, but `{path}` is a table");
+            return Err(Error::usage(message).note("its columns have names").hint(hint));
+        }
+        Ok(())
+    }
+
+    /// Refuses an earlier result whose first lines are bad, before a graph is built for it.
+    pub(crate) fn check_lines(&self, files: &Files) -> Result<()> {
+        let PresentOptions { earlier, communities, .. } = self.options;
+        if let Some(path) = earlier.as_ref().filter(|path| files.is_regular(path)) {
+            membership::check(files, path, communities, true)?;
+        }
+        match self.options.priorities().filter(|path| files.is_regular(path)) {
+            Some(path) => membership::check_rows(files, path, &communities.numbers_of(path)),
+            None => Ok(()),
+        }
+    }
+}
