@@ -53,6 +53,7 @@ def test_parameters_are_keywords_of_cluster() -> None:
     # A matrix has no lines, no names, and no nodes of two kinds; results are attributes.
     absent = {"edges", "output", "output_header", "representatives", "rejects", "nodes", "two_mode"}
     absent |= {"format", "columns", "delimiter", "comment", "header", "on_bad_line"}
+    absent |= {"prefer", "keep", "drop", "heights"}
     assert set(of_function) - set(of_estimator) == absent
     assert {name: one.default for name, one in of_estimator.items()} == {
         name: one.default for name, one in of_function.items() if name not in absent
