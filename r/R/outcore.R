@@ -67,7 +67,8 @@ find_communities <- function(edges, output, options, progress, call) {
     one$communities <- found
     new_communities(one, path, source, owned)
   })
-  several <- if (length(options$resolution) > 1L) options$resolution else options$attenuation
+  lists <- Filter(function(values) length(values) > 1L, options[c("resolution", "min_weight", "attenuation")])
+  several <- lists[[1L]]
   setNames(results, format_number(several))
 }
 
