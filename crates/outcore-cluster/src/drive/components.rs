@@ -1,4 +1,5 @@
-//! Connected components: one scan for the union-find, another for the modularity.
+//! Connected components: one scan for the union-find, another for the modularity; at several thresholds, one scan for a
+//! forest (`forest`).
 //!
 //! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the union-find, whose
 //! array becomes the result, and 8 bytes per component of several nodes while their strengths are computed, in several

@@ -5,6 +5,7 @@
 //!  cluster  plan -> read -> merge -> cluster -> write        (a graph: cluster -> write)
 //!           with an earlier result: match reads it before `cluster` and matches the communities after;
 //!           on request, levels and representatives before `write`
+//!           components of edges: plan -> read -> cluster -> write, without a graph
 //!  score    match -> match the truth -> score
 //!  export   match, if communities are given -> write
 //!  compare  match -> match the other -> compare -> write the nodes that moved, on request

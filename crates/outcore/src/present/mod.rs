@@ -6,6 +6,7 @@
 //!  communities --min size--> large ones -------------> matched --> numbers by label
 //!                                |
 //!                                |--one scan--> the node with the most weight inside --> representatives
+//!                                |--or a file of priorities--> the preferred node -----> representatives, nodes to keep
 //!                                `--groups of each level--> groups inside communities --> levels
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! Stages from text to graph: parse, number, sort, merge.
+//! Stages from text to graph: parse, number, sort, merge; or from text to components: parse, number, join.
 
 mod append;
 mod halfway;

@@ -1,4 +1,4 @@
-//! The read stage: numbers the names of edges, and sorts their arcs into runs.
+//! The read stage: numbers the names of edges, and sorts their arcs into runs or joins their ends (`sink`).
 //!
 //! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run
 //! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
