@@ -33,6 +33,11 @@ pub fn read_bytes(limits: &Limits) -> u64 {
     limits.memory_bytes - batch_memory_bytes(limits)
 }
 
+/// Returns the memory up to which the index is sparse, for speed: all of it, or a part if a sort needs the rest.
+pub fn sparse_bytes(limits: &Limits, has_sort: bool) -> u64 {
+    read_bytes(limits) / if has_sort { 4 } else { 1 }
+}
+
 /// Returns the memory for the sort, next to an index of `index_bytes`; `None` if that is too little.
 pub fn sort_bytes(limits: &Limits, index_bytes: u64) -> Option<u64> {
     read_bytes(limits).checked_sub(index_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)

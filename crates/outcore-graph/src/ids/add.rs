@@ -5,7 +5,7 @@
 
 use super::name::{EdgeChunk, NameRef};
 use super::table::{Hasher, OVERFLOW, Spot, Table};
-use super::{GROUP, NODES_MAX, NUMBERS_MIN, NodeIndex, SPARSE, number, too_many_nodes};
+use super::{GROUP, NODES_MAX, NodeIndex, number, too_many_nodes};
 use outcore_io::error::Result;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -76,8 +76,7 @@ impl NodeIndex {
         if self.hasher.numbers {
             let names = |chunk: &EdgeChunk| largest(&chunk.names);
             let largest = chunks.iter().map(names).try_fold(0, |a, b| Some(a.max(b?)));
-            let most = (self.node_count + count).saturating_mul(SPARSE).max(NUMBERS_MIN);
-            if let Some(largest) = largest.filter(|&largest| largest < most) {
+            if let Some(largest) = largest.filter(|&largest| self.are_places(largest, count)) {
                 return within(self.bytes_up_to(largest));
             }
             // Both tables exist at the same time.

@@ -16,8 +16,8 @@
 //! ```
 //! The slots of lookups are prefetched (`table`).
 //!
-//! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names), the
-//! number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
+//! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names, or
+//! `SCATTERED` if there is memory for them), the number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
 //! fingerprints, once; indexes do not change.
 
 mod add;
@@ -37,23 +37,26 @@ pub use size::NamesSize;
 pub use spill::{KnownEdges, NameRoom, Spill, SpillState, SpilledEdges};
 
 use outcore_io::error::{Error, ErrorKind, Result};
-use outcore_io::reserve_large_pages;
+use outcore_io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
 pub use table::number;
-use table::{Hasher, Line, SPARSE_PART, Spot, Table, find, fingerprint_of_number, slot};
+use table::{Hasher, Line, Spot, Table, fingerprint_of_number, slot};
 
 /// Number of lookups in flight.
 const AHEAD: usize = 32;
 /// Prefetch distance of insertions, in names.
 const INSERTS_AHEAD: usize = 16;
-/// Number of names whose slots are prefetched together when they are added in bulk.
+/// Number of names whose slots are prefetched together, when they are added in bulk or are numbers.
 const GROUP: usize = 32;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
 /// Numbers are places while the largest is below this multiple of the number of names...
 const SPARSE: u64 = 6;
-/// ...or below this.
+/// ...or below this...
 const NUMBERS_MIN: u64 = 1 << 20;
+/// ...or below this multiple, while places take half of the bytes of a sparse table. The first names of a large input
+/// whose numbers are in random order are that sparse.
+const SCATTERED: u64 = 128;
 /// Maximum number of nodes of a job; indexes above it are for the names of one batch.
 pub const NODES_MAX: u64 = 4_290_000_000;
 
@@ -127,12 +130,13 @@ pub struct NodeIndex {
     hasher: Hasher,
     shards: Vec<Shard>,
     node_count: u64,
+    sparse_bytes: u64,
 }
 
 impl NodeIndex {
     /// Creates an empty index for `threads` threads, with addresses reserved for `max_bytes` of memory. For speed,
-    /// tables stay sparse while they take a small part of it.
-    pub fn new(threads: usize, max_bytes: u64) -> Self {
+    /// tables stay sparse while they take less than `sparse_bytes`.
+    pub fn new(threads: usize, max_bytes: u64, sparse_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
         // A table may be one step of growth ahead of the others. Beyond its reservation it would be moved, which takes
         // the memory of both places.
@@ -141,14 +145,14 @@ impl NodeIndex {
             number,
             table: Table {
                 lines: reserve_large_pages(shard_bytes / size_of::<Line>()),
-                sparse_homes: max_bytes as usize / count / SPARSE_PART / size_of::<Line>(),
+                sparse_homes: sparse_bytes as usize / count / size_of::<Line>(),
                 ..Table::default()
             },
             numbers: reserve_large_pages(shard_bytes / size_of::<u32>()),
             ..Shard::default()
         };
         let shards = (0..count).map(shard).collect();
-        Self { hasher: Hasher::new(count), shards, node_count: 0 }
+        Self { hasher: Hasher::new(count), shards, node_count: 0, sparse_bytes }
     }
 
     /// Returns the number of names so far.
@@ -236,8 +240,7 @@ impl NodeIndex {
             if let Some(looked_up) = looked_up {
                 let largest = looked_up.iter().map(|(_, largest)| *largest).max().unwrap_or(0);
                 let misses: Vec<_> = looked_up.into_iter().map(|(misses, _)| misses).collect();
-                let most = (self.node_count + count(&misses) as u64).saturating_mul(SPARSE);
-                if largest < most.max(NUMBERS_MIN) {
+                if self.are_places(largest, count(&misses) as u64) {
                     within(self.bytes_up_to(largest))?;
                     return Ok(misses);
                 }
@@ -250,6 +253,14 @@ impl NodeIndex {
         let misses: Vec<_> = all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect();
         within(self.bytes_with(count(&misses)))?;
         Ok(misses)
+    }
+
+    /// Returns whether numbers remain places with `new` more names.
+    fn are_places(&self, largest: u64, new: u64) -> bool {
+        let names = self.node_count + new;
+        let is_scattered = largest < names.saturating_mul(SCATTERED);
+        largest < names.saturating_mul(SPARSE).max(NUMBERS_MIN)
+            || (is_scattered && self.bytes_up_to(largest) <= self.sparse_bytes / 2)
     }
 
     /// Returns the memory for the places of numbers up to `largest`.
@@ -297,16 +308,23 @@ impl NodeIndex {
         let (mut misses, mut largest) = (Vec::new(), 0);
         out.clear();
         out.reserve(names.len());
-        for (position, name) in names.iter().enumerate() {
-            let number = number(name.fingerprint)?;
-            largest = largest.max(number);
-            let Spot { shard, place } = self.hasher.number_spot(number);
-            let index = self.shards[shard].numbers.get(place as usize).copied().unwrap_or(MISS);
-            if index == MISS {
-                let position = position as u32;
-                misses.push(Miss { fingerprint: name.fingerprint, position });
+        for names in names.chunks(GROUP) {
+            let mut places = [(&[][..], 0); GROUP];
+            for (name, place) in names.iter().zip(&mut places) {
+                let number = number(name.fingerprint)?;
+                largest = largest.max(number);
+                let spot = self.hasher.number_spot(number);
+                *place = (&self.shards[spot.shard].numbers, spot.place as usize);
+                prefetch(place.0, place.1);
             }
-            out.push(index);
+            for (name, (numbers, place)) in names.iter().zip(places) {
+                let index = numbers.get(place).copied().unwrap_or(MISS);
+                if index == MISS {
+                    let position = out.len() as u32;
+                    misses.push(Miss { fingerprint: name.fingerprint, position });
+                }
+                out.push(index);
+            }
         }
         Some((misses, largest))
     }
@@ -317,11 +335,12 @@ impl NodeIndex {
         out.clear();
         out.reserve(names.len());
         // Ring of the names whose slots are on the way to the cache.
-        let mut ring: [(&[Line], usize); AHEAD] = [(&[], 0); AHEAD];
+        let mut ring = [(&self.shards[0].table, 0, 0); AHEAD];
         for at in 0..names.len() + AHEAD {
-            let spot = &mut ring[at % AHEAD];
+            let next = &mut ring[at % AHEAD];
             if let Some(name) = at.checked_sub(AHEAD).map(|before| &names[before]) {
-                let found = find(spot.0, spot.1, &slot(name.fingerprint, MISS));
+                let &mut (table, home, place) = next;
+                let found = table.find(&slot(name.fingerprint, MISS), home, place, &self.hasher);
                 if found.is_none() {
                     let position = (at - AHEAD) as u32;
                     misses.push(Miss { fingerprint: name.fingerprint, position });
@@ -329,11 +348,11 @@ impl NodeIndex {
                 out.push(found.unwrap_or(MISS));
             }
             if let Some(name) = names.get(at) {
-                let place = self.hasher.hashed_spot(name.fingerprint);
-                let table = &self.shards[place.shard].table;
-                let home = table.home(place.place);
+                let Spot { shard, place } = self.hasher.hashed_spot(name.fingerprint);
+                let table = &self.shards[shard].table;
+                let home = table.home(place);
                 table.prefetch(home);
-                *spot = (&table.lines, home);
+                *next = (table, home, place);
             }
         }
         misses

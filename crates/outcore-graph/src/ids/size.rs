@@ -2,12 +2,11 @@
 
 use super::name::SHORT_NAME_BYTES;
 use super::spill::BUFFER_BYTES;
-use super::table::SPARSE_PART;
 use outcore_sort::SORT_BYTES_MIN;
 
 /// Bytes per name in the index: 64 per three slots at 78 to 87 % load...
 const INDEX_BYTES_A_NODE: f64 = 27.5;
-/// ...and at 44 to 55 % load, while that is a small part of the memory.
+/// ...and at 44 to 55 % load, while there is memory for it.
 const SPARSE_BYTES_A_NODE: f64 = 48.5;
 
 /// Memory and disk of the names of an input; those that do not fit in memory spill to disk.
@@ -31,19 +30,20 @@ pub struct NamesSize {
 
 impl NamesSize {
     /// Returns the size for `nodes` names of `name_bytes` bytes at the ends of edges, of which there are `ends`, if
-    /// index and sort share `memory_bytes`. A name in the index comes with `bytes_beside` bytes for its node. Nodes are
-    /// expected to occur as if edges were drawn at random.
+    /// index and sort share `memory_bytes`, and the index is sparse up to `sparse_bytes`. A name in the index comes with
+    /// `bytes_beside` bytes for its node. Nodes are expected to occur as if edges were drawn at random.
     pub fn of(
         (nodes, ends): (u64, u64),
         name_bytes: f64,
-        memory_bytes: u64,
+        (memory_bytes, sparse_bytes): (u64, u64),
         bytes_beside: f64,
     ) -> Self {
         let (nodes, ends) = (nodes as f64, ends as f64);
         let room = memory_bytes.saturating_sub(SORT_BYTES_MIN) as f64;
         let known = room / (INDEX_BYTES_A_NODE + bytes_beside);
         let names = nodes.min(known);
-        let sparse = ((memory_bytes / SPARSE_PART as u64) as f64).min(names * SPARSE_BYTES_A_NODE);
+        let sparse =
+            (names * SPARSE_BYTES_A_NODE).min(sparse_bytes as f64).min(room - names * bytes_beside);
         let index_bytes = (names * INDEX_BYTES_A_NODE).max(sparse) as u64;
         let indexed_count = names as u64;
         if nodes <= known {

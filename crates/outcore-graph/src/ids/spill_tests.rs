@@ -25,7 +25,7 @@ fn number_all(
 ) -> Result<NumberingOutcome> {
     let files = Files::new(Arc::new(sim.clone()));
     let (mut indexes, mut names, mut listed_only) = (Vec::new(), Vec::new(), 0);
-    let mut index = NodeIndex::new(threads, 1 << 20);
+    let mut index = NodeIndex::new(threads, 1 << 20, 1 << 18);
     let (first, rest) = edges.split_at(known);
     let mut found = Vec::new();
     index.resolve(&[chunk(first)], &mut indexes, |name| {

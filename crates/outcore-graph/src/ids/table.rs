@@ -2,7 +2,7 @@
 //!
 //! Open addressing with linear probing. Three slots of 20 bytes share a cache line, where probing for their names begins, so
 //! most lookups touch one line. Slots are in the order of their places, so the table grows in place in one pass from end to
-//! end. It grows by an eighth at 87 % load: 24.5 to 27.5 bytes per name. While it takes at most a quarter of the memory it
+//! end. It grows by an eighth at 87 % load: 24.5 to 27.5 bytes per name. While it is small in comparison with the memory it
 //! grows by a quarter at 55 % load, 39 to 48.5 bytes per name: more lookups touch one line, and a name is moved half as
 //! often.
 
@@ -120,23 +120,6 @@ pub(super) struct Line([Slot; LINE_SLOTS]);
 
 const LINE_SLOTS: usize = 3;
 
-/// Returns the index of `wanted` among the slots, from those of its home on.
-#[inline(always)]
-pub(super) fn find(lines: &[Line], home: usize, wanted: &Slot) -> Option<u32> {
-    for Line(slots) in lines.get(home..).unwrap_or_default() {
-        // Without a branch for each slot: which one holds a name cannot be predicted.
-        let (second, third) = (holds(&slots[1], wanted), holds(&slots[2], wanted));
-        if holds(&slots[0], wanted) | second | third {
-            return Some(slots[usize::from(second) + 2 * usize::from(third)][4]);
-        }
-        // The used slots of a line are its first ones.
-        if is_empty(&slots[LINE_SLOTS - 1]) {
-            break;
-        }
-    }
-    None
-}
-
 /// Open-addressing table with linear probing. Its slots are in the order of their places, so it can grow in place in
 /// one pass from end to end: memory never holds two tables.
 #[derive(Default)]
@@ -149,8 +132,6 @@ pub(super) struct Table {
     pub(super) sparse_homes: usize,
 }
 
-/// Tables are sparse while they take at most this part of the memory.
-pub(super) const SPARSE_PART: usize = 4;
 /// Number of lines after the last home.
 pub(super) const OVERFLOW: usize = 48;
 /// A table grows when more than this share of its slots is used, a small and a large one.
@@ -227,6 +208,32 @@ impl Table {
         }
     }
 
+    /// Returns the index of `wanted`, which belongs at `place`, from its home on.
+    #[inline(always)]
+    pub(super) fn find(
+        &self,
+        wanted: &Slot,
+        home: usize,
+        place: u64,
+        hasher: &Hasher,
+    ) -> Option<u32> {
+        let lines = self.lines.get(home..).unwrap_or_default();
+        for (distance, Line(slots)) in lines.iter().enumerate() {
+            // Without a branch for each slot: which one holds a name cannot be predicted.
+            let (second, third) = (holds(&slots[1], wanted), holds(&slots[2], wanted));
+            if holds(&slots[0], wanted) | second | third {
+                return Some(slots[usize::from(second) + 2 * usize::from(third)][4]);
+            }
+            // The used slots of a line are its first ones.
+            let last = &slots[LINE_SLOTS - 1];
+            // Runs of used slots are long in a dense table; a place takes too long to compute for the first line.
+            if is_empty(last) || distance > 0 && hasher.place(last) > place {
+                break;
+            }
+        }
+        None
+    }
+
     /// Returns the index of `wanted`, after inserting it with its own index if it does not exist.
     pub(super) fn find_or_insert(&mut self, wanted: Slot, place: u64, hasher: &Hasher) -> u32 {
         if self.is_full(self.homes, self.used + 1) {
@@ -234,33 +241,40 @@ impl Table {
         }
         loop {
             let mut at = LINE_SLOTS * self.home(place);
-            while at < self.slot_count() && !is_empty(self.slot(at)) {
+            while self.is_used(at) && hasher.place(self.slot(at)) <= place {
                 if holds(self.slot(at), &wanted) {
                     return self.slot(at)[4];
                 }
                 at += 1;
             }
-            if at < self.slot_count() {
-                self.insert(wanted, place, at, hasher);
+            if self.insert(wanted, at) {
                 return wanted[4];
             }
             self.grow(hasher);
         }
     }
 
-    /// Inserts `wanted` before the first slot of a later place; the slots up to the `empty` one move.
-    fn insert(&mut self, wanted: Slot, place: u64, empty: usize, hasher: &Hasher) {
-        let (mut at, first) = (empty, LINE_SLOTS * self.home(place));
-        while at > first {
-            let before = *self.slot(at - 1);
-            if hasher.place(&before) <= place {
-                break;
-            }
-            *self.slot_mut(at) = before;
-            at -= 1;
+    #[inline]
+    fn is_used(&self, at: usize) -> bool {
+        at < self.slot_count() && !is_empty(self.slot(at))
+    }
+
+    /// Inserts `wanted` before the slot `at`: that one and those after it move towards the next empty one. Returns
+    /// whether there is one.
+    fn insert(&mut self, wanted: Slot, at: usize) -> bool {
+        let mut empty = at;
+        while self.is_used(empty) {
+            empty += 1;
+        }
+        if empty == self.slot_count() {
+            return false;
+        }
+        for to in (at + 1..=empty).rev() {
+            *self.slot_mut(to) = *self.slot(to - 1);
         }
         *self.slot_mut(at) = wanted;
         self.used += 1;
+        true
     }
 
     /// Returns the position of an existing slot.

@@ -18,7 +18,7 @@ pub(in crate::ids) fn chunk(names: &[Vec<u8>]) -> EdgeChunk {
 /// Numbers `names` split into chunks and batches, and compares the result with a map and a counter.
 fn check(names: &[Vec<u8>], chunk_len: usize, batch_len: usize, threads: usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let mut index = NodeIndex::new(threads, 1 << 26);
+    let mut index = NodeIndex::new(threads, 1 << 26, 1 << 24);
     let (mut found, mut listed) = (Vec::new(), Vec::new());
     let chunks: Vec<EdgeChunk> = names.chunks(chunk_len).map(chunk).collect();
     let mut indexes = Vec::new();
@@ -68,7 +68,7 @@ proptest! {
         rooms in prop::collection::vec(0u64..400_000, 1..20),
         threads in 1usize..4,
     ) {
-        let mut index = NodeIndex::new(threads, 1 << 20);
+        let mut index = NodeIndex::new(threads, 1 << 20, 1 << 18);
         let (mut indexes, mut rooms) = (Vec::new(), rooms.into_iter().cycle());
         for batch in names.chunks(batch_len) {
             let (chunk, count) = (chunk(batch), index.node_count());
@@ -98,6 +98,22 @@ proptest! {
     }
 }
 
+/// Half a million of 20 million numbers, in random order.
+#[test]
+fn scattered_numbers_stay_numbers_while_there_is_memory() {
+    let numbers = (0..500_000u64).map(|at| (at * 7_368_787 % 20_000_003).to_string().into_bytes());
+    let names: Vec<Vec<u8>> = numbers.collect();
+    for (sparse_bytes, takes) in
+        [(200 << 20, 72 << 20..=80 << 20), (100 << 20, 10 << 20..=25 << 20)]
+    {
+        let mut index = NodeIndex::new(2, 1 << 30, sparse_bytes);
+        let mut indexes = Vec::new();
+        index.resolve(&[chunk(&names)], &mut indexes, |_| Ok(())).unwrap();
+        assert!(takes.contains(&index.memory_bytes()), "{} bytes", index.memory_bytes());
+        assert!(indexes[0].iter().copied().eq(0..500_000));
+    }
+}
+
 #[test]
 fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
     let names: Vec<Vec<u8>> = (0..100_000u32)
@@ -105,8 +121,8 @@ fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
         .collect();
     for threads in [1, 3] {
         check(&names, 1000, 8, threads);
-        for (max_bytes, expected) in [(8 << 20, 20.0..=27.5), (64 << 20, 38.0..=49.0)] {
-            let mut index = NodeIndex::new(threads, max_bytes);
+        for (sparse_bytes, expected) in [(2 << 20, 20.0..=27.5), (16 << 20, 38.0..=49.0)] {
+            let mut index = NodeIndex::new(threads, 64 << 20, sparse_bytes);
             index.resolve(&[chunk(&names)], &mut Vec::new(), |_| Ok(())).unwrap();
             let bytes = |all: u64| all as f64 / names.len() as f64;
             let (taken, needed) = (bytes(index.memory_bytes()), bytes(index.needed_bytes()));
@@ -121,7 +137,7 @@ fn a_hundred_thousand_names_take_at_most_their_share_of_memory() {
 fn a_table_that_is_a_step_ahead_of_the_others_stays_in_its_addresses() {
     let most = 1 << 30;
     for threads in 1..=8 {
-        let index = NodeIndex::new(threads, most);
+        let index = NodeIndex::new(threads, most, most);
         // One table is larger than the others by an eighth.
         let largest = most as f64 / (1.0 + (threads as f64 - 1.0) * 8.0 / 9.0);
         for shard in &index.shards {

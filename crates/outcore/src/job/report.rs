@@ -80,6 +80,9 @@ pub struct InputReport {
     pub self_hit_count: u64,
     /// Edges from a node to itself that were neither dropped by weight nor used for self scores.
     pub loop_count: u64,
+    /// Edges that are used and whose weight is not 1.
+    #[serde(default)]
+    pub weighted_count: u64,
     /// Nodes without a self hit, whose self score is the largest weight of their other edges.
     pub no_self_hit_count: u64,
     /// Names in the list of nodes.

@@ -175,7 +175,9 @@ impl<'a> Forecast<'a> {
         // Old names come first, each like an end of an edge.
         let counts = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
         let of_node = score_bytes_a_node(scores) + of_forest.unwrap_or(0) as f64;
-        let names = NamesSize::of(counts, input.name_bytes, input::read_bytes(limits), of_node);
+        let sparse_bytes = input::sparse_bytes(limits, ladder.is_none());
+        let memory = (input::read_bytes(limits), sparse_bytes);
+        let names = NamesSize::of(counts, input.name_bytes, memory, of_node);
         let old_block_bytes = input.append.map_or(0, |old| old.block_bytes);
         let beside = |held_bytes: u64| {
             input::sort_bytes(limits, held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN) as f64

@@ -26,17 +26,18 @@ use std::path::Path;
 
 const TOO_LITTLE: &str = "too little memory for the names read so far";
 
-/// Counts of dropped edges, self hits and loops.
+/// Counts of dropped edges, self hits, loops, and edges of a weight other than 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DroppedEdges {
+pub(crate) struct EdgeCounts {
     pub(super) below: u64,
     pub(super) above: u64,
     pub(super) self_hits: u64,
     pub(super) loops: u64,
     pub(super) zero_loops: u64,
+    pub(super) weighted: u64,
 }
 
-impl DroppedEdges {
+impl EdgeCounts {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             below: self.below + other.below,
@@ -44,6 +45,7 @@ impl DroppedEdges {
             self_hits: self.self_hits + other.self_hits,
             loops: self.loops + other.loops,
             zero_loops: self.zero_loops + other.zero_loops,
+            weighted: self.weighted + other.weighted,
         }
     }
 }
@@ -54,7 +56,7 @@ pub(crate) struct ReadState {
     pub(crate) input: InputState,
     pub(crate) node_count: u64,
     pub(crate) listed_only: u64,
-    pub(super) dropped: DroppedEdges,
+    pub(super) counts: EdgeCounts,
     pub(crate) names: Sealed,
     pub(crate) sink: SinkState,
     /// Number of nodes with self scores, if there are any.

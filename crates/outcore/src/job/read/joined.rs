@@ -88,8 +88,8 @@ impl Joined {
             + input.loop_count;
         let edge_count = input.edge_count.saturating_sub(others);
         let arc_count = if graph.is_directed { edge_count } else { 2 * edge_count };
-        let (degrees, weights) = (Vec::new(), Vec::new());
-        let graph = GraphSummary { edge_count, arc_count, degrees, weights, ..graph };
+        let (is_weighted, degrees, weights) = (input.weighted_count > 0, Vec::new(), Vec::new());
+        let graph = GraphSummary { edge_count, arc_count, is_weighted, degrees, weights, ..graph };
         (Built { plan, input: Some(input), graph: Some(graph), ..Built::default() }, forest)
     }
 }

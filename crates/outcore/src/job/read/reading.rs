@@ -7,7 +7,7 @@
 
 use super::Edges;
 use super::append::{NameBatch, Old};
-use super::halfway::{DroppedEdges, ReadState};
+use super::halfway::{EdgeCounts, ReadState};
 use super::rules;
 use super::runs::made_with;
 use super::sink::{Sink, SinkPlace};
@@ -94,7 +94,7 @@ pub(super) struct Reading<'a, R: Record> {
     sink: Sink<R>,
     sort_bytes: u64,
     thresholds: Thresholds,
-    dropped: DroppedEdges,
+    counts: EdgeCounts,
     listed_only: u64,
     names_on_disk: u64,
     /// Detected formats of the files.
@@ -120,7 +120,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let runs = &context.work.path().join(RUNS);
         files.create_directory(runs)?;
         let read_bytes = input::read_bytes(&limits);
-        let mut index = NodeIndex::new(limits.threads, read_bytes);
+        let sparse_bytes = input::sparse_bytes(&limits, edges.ladder.is_none());
+        let mut index = NodeIndex::new(limits.threads, read_bytes, sparse_bytes);
         let kinds = reader.kinds();
         if let Some(old) = edges.old {
             rules::check_kinds(&old.graph, kinds.as_ref())?;
@@ -161,7 +162,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             sink,
             sort_bytes,
             thresholds: Thresholds::new(edges.options),
-            dropped: state.map_or(DroppedEdges::default(), |state| state.dropped),
+            counts: state.map_or(EdgeCounts::default(), |state| state.counts),
             listed_only: state.map_or(0, |state| state.listed_only),
             names_on_disk: 0,
             formats,
@@ -216,7 +217,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         Ok(ReadState {
             node_count: self.node_count,
             listed_only: self.listed_only,
-            dropped: self.dropped,
+            counts: self.counts,
             scores: self.scores.save(to)?,
             sink: self.sink.save(to)?,
             names: self.names.save(to)?,
@@ -248,7 +249,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             indexes.push(edges.indexes);
         }
         let (options, thresholds) = (self.edges.options, self.thresholds);
-        self.dropped = self.dropped.plus(self.sink.take(&chunks, &indexes, options, thresholds)?);
+        self.counts = self.counts.plus(self.sink.take(&chunks, &indexes, options, thresholds)?);
         Ok(())
     }
 
@@ -301,8 +302,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             scores.gather(chunks, &self.indexes, self.thresholds);
         }
         let (options, thresholds) = (self.edges.options, self.thresholds);
-        let dropped = self.sink.take(chunks, &self.indexes, options, thresholds)?;
-        self.dropped = self.dropped.plus(dropped);
+        let counts = self.sink.take(chunks, &self.indexes, options, thresholds)?;
+        self.counts = self.counts.plus(counts);
         Ok(())
     }
 
@@ -497,7 +498,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             )?;
         }
         if self.edges.old.is_none() {
-            check_edges(&summary, self.dropped, self.edges.options)?;
+            check_edges(&summary, self.counts, self.edges.options)?;
         }
         let node_count = self.node_count;
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
@@ -513,11 +514,12 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             comment_count: summary.comment_lines,
             edge_count: summary.edges,
             zero_weight_count: summary.zero_weight_edges,
-            zero_weight_loop_count: self.dropped.zero_loops,
-            below_min_count: self.dropped.below,
-            above_max_count: self.dropped.above,
-            self_hit_count: self.dropped.self_hits,
-            loop_count: self.dropped.loops,
+            zero_weight_loop_count: self.counts.zero_loops,
+            below_min_count: self.counts.below,
+            above_max_count: self.counts.above,
+            self_hit_count: self.counts.self_hits,
+            loop_count: self.counts.loops,
+            weighted_count: self.counts.weighted,
             no_self_hit_count,
             listed_count: summary.listed_nodes,
             listed_only_count: self.listed_only,
@@ -539,20 +541,20 @@ pub(crate) fn no_edges() -> Error {
 
 /// Returns an error for an input without edges, or if all edges are dropped because of their weights. Without options
 /// about weights, a graph may have no edges.
-fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptions) -> Result<()> {
+fn check_edges(summary: &InputSummary, counts: EdgeCounts, options: &JobOptions) -> Result<()> {
     if summary.edges == 0 {
         return Err(no_edges());
     }
     let zero = summary.zero_weight_edges;
     let is_neg_log10 = options.input.weight_transform == WeightTransform::NegLog10;
-    let count = zero + dropped.below + dropped.above;
-    if count < summary.edges || !(is_neg_log10 || dropped.below + dropped.above > 0) {
+    let count = zero + counts.below + counts.above;
+    if count < summary.edges || !(is_neg_log10 || counts.below + counts.above > 0) {
         return Ok(());
     }
     let (min, max) = (options.min_weight.unwrap_or(0.0), options.max_weight.unwrap_or(0.0));
     let parts = [
-        (dropped.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
-        (dropped.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
+        (counts.below, format_args!("below {}", MIN_WEIGHT.of(min)).into()),
+        (counts.above, format_args!("above {}", MAX_WEIGHT.of(max)).into()),
         (zero, Text::from("of weight 0")),
     ];
     let edges = format_counted(summary.edges, "edge", "edges");
@@ -562,9 +564,9 @@ fn check_edges(summary: &InputSummary, dropped: DroppedEdges, options: &JobOptio
         message = format_args!("{message}{separator} {} {place}", format_count(*count)).into();
         separator = ",";
     }
-    let hint: Text = if dropped.below > dropped.above {
+    let hint: Text = if counts.below > counts.above {
         format_args!("use a smaller {MIN_WEIGHT}").into()
-    } else if dropped.above > 0 {
+    } else if counts.above > 0 {
         format_args!("use a larger {MAX_WEIGHT}").into()
     } else {
         let transform = WEIGHT_TRANSFORM.of("neglog10");

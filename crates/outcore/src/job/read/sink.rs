@@ -3,7 +3,7 @@
 //! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch. A piece of
 //! edges is freed of those whose ends are joined already by each thread; the others are joined in input order.
 
-use super::halfway::DroppedEdges;
+use super::halfway::EdgeCounts;
 use super::weights::{Side, Thresholds};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::cluster::{Forest, Ladder};
@@ -140,10 +140,10 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         indexes: &[Vec<u32>],
         options: &JobOptions,
         thresholds: Thresholds,
-    ) -> Result<DroppedEdges> {
+    ) -> Result<EdgeCounts> {
         let pieces = pieces(&indexes[..chunks.len()]);
         let edges = Numbered { chunks, indexes, options, thresholds };
-        let mut dropped = DroppedEdges::default();
+        let mut counts = EdgeCounts::default();
         match self {
             Self::Sort(sorter) => {
                 let arcs_an_edge = if options.input.directed { 1 } else { 2 };
@@ -154,12 +154,12 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
                     let lens: Vec<usize> = lens.collect();
                     let each = sorter.push_parts(&lens, |part, out| {
                         let mut filled = 0;
-                        let dropped = edges.read(&pieces[part], |edge| {
+                        let counts = edges.read(&pieces[part], |edge| {
                             filled += put_arcs(edge, options, &mut out[filled..]);
                         });
-                        Ok((filled, dropped))
+                        Ok((filled, counts))
                     })?;
-                    dropped = each.into_iter().fold(dropped, DroppedEdges::plus);
+                    counts = each.into_iter().fold(counts, EdgeCounts::plus);
                 }
             }
             Self::Join(forest) => {
@@ -167,19 +167,19 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
                 for pieces in pieces.chunks(at_once) {
                     let unjoined = |piece: &Piece| {
                         let mut unjoined = Vec::with_capacity(piece.edges.len());
-                        let dropped = edges.read(piece, |edge| unjoined.push(edge));
+                        let counts = edges.read(piece, |edge| unjoined.push(edge));
                         forest.drop_joined(&mut unjoined);
-                        (unjoined, dropped)
+                        (unjoined, counts)
                     };
                     let all: Vec<_> = pieces.par_iter().map(unjoined).collect();
-                    for (unjoined, dropped_here) in all {
+                    for (unjoined, counted) in all {
                         forest.join(&unjoined);
-                        dropped = dropped.plus(dropped_here);
+                        counts = counts.plus(counted);
                     }
                 }
             }
         }
-        Ok(dropped)
+        Ok(counts)
     }
 }
 
@@ -210,27 +210,28 @@ struct Numbered<'a> {
 
 impl Numbered<'_> {
     /// Passes the edges that count to `each`, and returns the counts of the others.
-    fn read(&self, piece: &Piece, mut each: impl FnMut(ArcRecord)) -> DroppedEdges {
+    fn read(&self, piece: &Piece, mut each: impl FnMut(ArcRecord)) -> EdgeCounts {
         let Range { start, end } = piece.edges;
         let weights = self.chunks[piece.chunk].weights.get(start..end).unwrap_or_default();
         let (edges, _) = self.indexes[piece.chunk][2 * start..2 * end].as_chunks::<2>();
-        let mut dropped = DroppedEdges::default();
+        let mut counts = EdgeCounts::default();
         let has_self_hits = self.options.normalize == Normalize::SelfScore;
         for (edge, &[source, target]) in edges.iter().enumerate() {
             let weight = weights.get(edge).copied().unwrap_or(Weight::ONE.code());
             let is_loop = source == target;
             match self.thresholds.side(weight) {
-                Side::Zero => dropped.zero_loops += u64::from(is_loop),
-                _ if is_loop && has_self_hits => dropped.self_hits += 1,
-                Side::Below => dropped.below += 1,
-                Side::Above => dropped.above += 1,
+                Side::Zero => counts.zero_loops += u64::from(is_loop),
+                _ if is_loop && has_self_hits => counts.self_hits += 1,
+                Side::Below => counts.below += 1,
+                Side::Above => counts.above += 1,
                 Side::Inside => {
-                    dropped.loops += u64::from(is_loop);
+                    counts.loops += u64::from(is_loop);
+                    counts.weighted += u64::from(weight != Weight::ONE.code());
                     each(ArcRecord { source, target, weight });
                 }
             }
         }
-        dropped
+        counts
     }
 }
 
