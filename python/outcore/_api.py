@@ -273,8 +273,8 @@ def cluster(
         Transform each weight as it is read: ``log`` is ln(1 + w), for counts; ``neglog10`` is -log10(w), for E-values;
         ``reciprocal`` is 1/w, for distances, and ``similarity`` 1/(1 + w), for distances of which some are 0.
     min_weight : float or iterable of float, optional
-        Drop edges with a smaller weight, after the transformation. Several values, for components, give several results
-        from one pass over the edges.
+        Drop edges with a smaller weight, after the transformation. Several values give several results, and the edges
+        are read once.
     max_weight : float, optional
         Drop edges with a larger weight, after the transformation.
     normalize : {"none", "self-score"}
@@ -396,7 +396,8 @@ def _cluster(
         found = values_of(name, options[name])
         if found is not None:
             values = options[name] = found
-    if options["levels"] and isinstance(options["min_weight"], list):
+    is_components = options["method"] == "components"
+    if options["levels"] and isinstance(options["min_weight"], list) and is_components:
         raise _refused(
             "`levels` writes all thresholds to one file, but `min_weight` gives a result for each",
             "leave `levels` out",

@@ -6,8 +6,8 @@
 #'   arrow, or a function that returns data frames one after the other, and then NULL. A data frame has columns for the two nodes and perhaps a weight, found by their names and types or given by
 #'   `columns`; nodes are text, factors or whole numbers. Data of R are passed on in parts, and not turned into text.
 #' @param output Path of the file of communities: lines of node and community separated by a tab, or CSV, JSON lines, or a
-#'   tree of Infomap, by its ending. Without it, the result is held in R. With several values of `resolution` or
-#'   `attenuation`, each result has the value before the ending of its name: `c.0.5.tsv` for `c.tsv`.
+#'   tree of Infomap, by its ending. Without it, the result is held in R. With several values of `resolution`,
+#'   `min_weight` or `attenuation`, each result has the value before the ending of its name: `c.0.5.tsv` for `c.tsv`.
 #' @param method What communities are: `"map-equation"` (as Infomap), `"modularity"` (as Leiden and Louvain), `"cpm"` (the
 #'   constant Potts model), `"label-propagation"` (as ExoLabel) or `"components"`.
 #' @param resolution Resolution of modularity (1 by default) or of the constant Potts model: larger values give smaller

@@ -39,6 +39,17 @@ def test_each_threshold_has_a_result() -> None:
     assert "modularity" not in found[0.5]._repr_html_()
 
 
+def test_other_methods_cluster_once_for_each_threshold() -> None:
+    graph = outcore.build(PAIRS, "pairs.graph")
+    for source in (PAIRS, graph):
+        found = outcore.cluster(source, method="modularity", min_weight=[0.9, 0.5])
+        assert groups(found[0.9]) == {frozenset(word) for word in ["ab", "c", "de", "f"]}
+        assert found[0.5].report["communities"]["min_weight"] == 0.5
+        assert found[0.5].report["communities"]["modularity"] > 0
+    outcore.cluster(PAIRS, method="map-equation", levels=True, min_weight=[0.9, 0.5], output="c.tsv")
+    assert Path("c.0.9.tsv").exists()
+
+
 def test_a_graph_has_the_same_thresholds() -> None:
     graph = outcore.build(PAIRS, "pairs.graph")
     of_graph = outcore.cluster(graph, method="components", min_weight=[0.9, 0.5])
@@ -97,7 +108,9 @@ def test_heights_are_cut_at_any_threshold() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"min_weight": [0.9, 0.8], "method": "modularity"}, ["min_weight", "components"]),
+        ({"min_weight": [0.9, 0.8], "method": "cpm", "resolution": [1, 2]}, ["min_weight", "resolution"]),
+        ({"min_weight": [0.9, 0.8], "method": "modularity", "normalize": "self-score"}, ["min_weight", "normalize"]),
+        ({"min_weight": [0.9, 0.8], "method": "modularity", "initial": "bad"}, ["min_weight", "initial"]),
         ({"min_weight": [0.9, 0.8], "levels": True}, ["levels", "min_weight"]),
         ({"min_weight": [0.9, 0.8], "well_connected": True}, ["well_connected"]),
         ({"min_weight": [0.9, 0.9]}, ["min_weight", "twice"]),

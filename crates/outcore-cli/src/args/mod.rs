@@ -444,9 +444,9 @@ pub(crate) struct Input {
     /// Keep the direction of edges
     #[arg(long)]
     pub(crate) directed: bool,
-    /// Drop edges with a smaller weight, after the transformation; also applies to a graph. For components, several
-    /// values, such as 0.95,0.9,0.8, give one result each from one pass: `-o c.tsv` writes c.0.95.tsv and so on, or,
-    /// with `--levels`, all of them as columns of c.tsv
+    /// Drop edges with a smaller weight, after the transformation; also applies to a graph. Several values, such as
+    /// 0.95,0.9,0.8, give one result each, and the edges are read once: `-o c.tsv` writes c.0.95.tsv and so on, or,
+    /// for components with `--levels`, all of them as columns of c.tsv
     #[arg(long, value_name = "W,..", allow_negative_numbers = true, value_parser = number, value_delimiter = ',', num_args = 1)]
     pub(crate) min_weight: Option<Vec<f64>>,
     /// Drop edges with a larger weight, after the transformation

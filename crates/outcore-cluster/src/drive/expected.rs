@@ -108,12 +108,13 @@ impl ClusterOptions {
     /// Returns the number of results: one for each value of an option that takes several.
     pub fn result_count(&self) -> u64 {
         let method = self.method;
-        if method.takes(MethodOption::Propagation) {
-            self.propagation.attenuation.len() as u64
+        let values = if method.takes(MethodOption::Propagation) {
+            self.propagation.attenuation.len()
         } else if method.takes(MethodOption::Resolution) {
-            self.resolution.len() as u64
+            self.resolution.len()
         } else {
-            self.thresholds.len().max(1) as u64
-        }
+            1
+        };
+        values.max(self.thresholds.len()) as u64
     }
 }

@@ -104,14 +104,17 @@ pub(crate) fn number_in_place(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
     // In place: the two types have the same layout.
     let words: Vec<AtomicU32> = roots.into_iter().map(AtomicU32::new).collect();
     let leads = Bits::new(words.len(), false);
-    for (node, word) in words.iter().enumerate() {
+    let all = || words.par_iter().enumerate().with_min_len(1 << 14);
+    all().for_each(|(node, word)| {
         if word.load(Relaxed) as usize == node {
             leads.set(node);
             word.store(1, Relaxed);
-        } else {
-            words[word.load(Relaxed) as usize].fetch_add(1, Relaxed);
         }
-    }
+    });
+    let root = |word: &AtomicU32| &words[word.load(Relaxed) as usize];
+    all().filter(|(node, _)| !leads.get(*node)).for_each(|(_, word)| {
+        root(word).fetch_add(1, Relaxed);
+    });
     let sizes = words.iter().enumerate().filter(|&(node, _)| leads.get(node));
     let (mut by_size, sizes) =
         CountsBySize::first_numbers(sizes.map(|(_, word)| word.load(Relaxed)));
@@ -120,10 +123,8 @@ pub(crate) fn number_in_place(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
         words[root].store(*next as u32, Relaxed);
         *next += 1;
     });
-    words.par_iter().enumerate().with_min_len(1 << 14).for_each(|(node, word)| {
-        if !leads.get(node) {
-            word.store(words[word.load(Relaxed) as usize].load(Relaxed), Relaxed);
-        }
+    all().filter(|(node, _)| !leads.get(*node)).for_each(|(_, word)| {
+        word.store(root(word).load(Relaxed), Relaxed);
     });
     (words.into_iter().map(AtomicU32::into_inner).collect(), sizes)
 }

@@ -8,6 +8,7 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
 use outcore_io::{Array, ArrayWriter, Files};
 use outcore_sort::{SORT_BYTES_MIN, Sorter};
+use rayon::prelude::*;
 use std::path::Path;
 
 /// Nodes whose components are found at a time.
@@ -27,8 +28,11 @@ pub struct ForestPlace<'a> {
 }
 
 impl Forest {
+    /// Bytes per node for numbering the components of a threshold, rounded up.
+    pub const NUMBERED_BYTES: u64 = 5;
+
     /// Finds the components at each threshold of the options, and their dendrogram, if heights are wanted. The labels of
-    /// one result are in memory; those of several are on disk, and one is in memory at a time.
+    /// one result are in memory; those of several are on disk, and each thread numbers one at a time, if memory allows.
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `Interrupted`; `MemoryTooSmall` for the sort of a dendrogram.
@@ -64,12 +68,13 @@ impl Forest {
             }
         };
         let mut found = Vec::new();
-        for roots in all {
-            let (labels, sizes) = number_components(roots.read_all(files)?);
-            let labels = Array::write(files, &roots.path, labels.into_iter())?;
-            let components = Communities::of_components(Vec::new(), sizes);
-            found.push(Communities { labels: Labels::Disk(labels), ..components });
-            notify(observer, Event::Advance { done })?;
+        let most = memory / (Self::NUMBERED_BYTES * done).max(1);
+        for some in all.chunks(most.clamp(1, rayon::current_num_threads() as u64) as usize) {
+            let numbered: Vec<_> = some.par_iter().map(|roots| number(files, roots)).collect();
+            for components in numbered {
+                found.push(components?);
+                notify(observer, Event::Advance { done })?;
+            }
         }
         Ok((found, dendrogram))
     }
@@ -87,4 +92,12 @@ impl Forest {
         }
         writer.finish()
     }
+}
+
+/// Numbers components whose roots are on disk; the labels replace them.
+fn number(files: &Files, roots: &Array<u32>) -> Result<Communities> {
+    let (labels, sizes) = number_components(roots.read_all(files)?);
+    let labels = Array::write(files, &roots.path, labels.into_iter())?;
+    let components = Communities::of_components(Vec::new(), sizes);
+    Ok(Communities { labels: Labels::Disk(labels), ..components })
 }

@@ -159,8 +159,12 @@ impl<R: Rank> Links<R> {
     #[inline]
     fn prefetch(&self, edges: &[ArcRecord], at: usize) {
         if let Some(ahead) = edges.get(at) {
-            prefetch(&self.parents, ahead.source as usize);
-            prefetch(&self.parents, ahead.target as usize);
+            for node in [ahead.source, ahead.target] {
+                prefetch(&self.parents, node as usize);
+                if size_of::<R>() > 0 {
+                    prefetch(&self.ranks, node as usize);
+                }
+            }
         }
     }
 

@@ -31,7 +31,9 @@ use links::Links;
 use outcore_graph::ArcRecord;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::Result;
+use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Spanning forest of all edges so far.
 pub struct Forest {
@@ -108,25 +110,28 @@ impl Forest {
 
 /// Numbers components, each given by any of its nodes: returns the label of each node, and the number of components of
 /// each size. As always, the largest component is 0, and among equals the one with the smallest node is first. Works in
-/// place, with 1/8 byte per node in addition.
-pub(crate) fn number_components(mut roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
-    to_smallest(&mut roots);
-    number_in_place(roots)
+/// place on all threads, with 1/8 byte per node in addition.
+pub(crate) fn number_components(roots: Vec<u32>) -> (Vec<u32>, Vec<SizeCount>) {
+    // In place: the two types have the same layout.
+    let words: Vec<AtomicU32> = roots.into_iter().map(AtomicU32::new).collect();
+    to_smallest(&words);
+    number_in_place(words.into_iter().map(AtomicU32::into_inner).collect())
 }
 
 /// Replaces each component's root by its smallest node.
-fn to_smallest(roots: &mut [u32]) {
-    for node in 0..roots.len() {
-        let root = roots[node] as usize;
-        if roots[root] as usize == root && root > node {
-            // The first node of the component: its root leads here from now on.
-            roots[root] = node as u32;
-            roots[node] = node as u32;
-        } else {
-            roots[node] = roots[root];
-        }
-    }
+fn to_smallest(roots: &[AtomicU32]) {
+    let root = |node: u32| roots[node as usize].load(Relaxed);
+    let all = || (0..roots.len() as u32).into_par_iter().with_min_len(PART_NODES);
+    // The word of a root becomes the smallest node; that of the smallest node is still the root.
+    all().for_each(|node| {
+        roots[root(node) as usize].fetch_min(node, Relaxed);
+    });
+    // Each word is read as one of the two, whichever other threads have written.
+    all().for_each(|node| roots[node as usize].store(root(node).min(root(root(node))), Relaxed));
 }
+
+/// Nodes that a thread numbers at a time.
+const PART_NODES: usize = 1 << 14;
 
 /// The place is the maximum memory, as in [`Forest::new`].
 impl Checkpoint for Forest {

@@ -213,8 +213,8 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
         }
-        // Several thresholds are levels of components.
-        if self.levels && self.thresholds.len() < 2 {
+        // Several thresholds of components are columns.
+        if self.levels && !(self.thresholds.len() > 1 && self.forest_ladder().is_some()) {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }
         self.check_thresholds()?;
@@ -248,13 +248,23 @@ impl ClusterOptions {
             return refuse(format_args!("{MIN_WEIGHT} takes at most {most} values").into());
         }
         let several = format_args!("{MIN_WEIGHT} with several values");
-        if values.len() > 1 && !self.method.takes(MethodOption::Thresholds) {
-            let method = METHOD.of(MethodOption::Thresholds.methods());
-            return Err(Error::usage(format_args!("{several} needs {method}"))
-                .hint("give one value: other methods read the edges once for each"));
-        }
         if self.heights {
             MethodOption::Thresholds.check(HEIGHTS, self.method)?;
+        }
+        if values.len() > 1 {
+            let lists = [
+                (self.resolution.len() > 1, RESOLUTION),
+                (self.propagation.attenuation.len() > 1, ATTENUATION),
+            ];
+            if let Some((_, other)) = lists.into_iter().find(|(is_list, _)| *is_list) {
+                let message = format_args!("{MIN_WEIGHT} and {other} both have several values");
+                return Err(Error::usage(message).hint("give one value of one of them"));
+            }
+            let files = [(&self.initial, INITIAL), (&self.propagation.fixed, FIXED)];
+            if let Some((_, option)) = files.into_iter().find(|(file, _)| file.is_some()) {
+                let message = format_args!("{several} cannot be combined with {option}");
+                return Err(Error::usage(message).hint("leave one of them out"));
+            }
         }
         let several: Text = if self.heights { HEIGHTS.into() } else { several.into() };
         if self.forest_ladder().is_some() && self.well_connected.is_some() {
@@ -271,7 +281,17 @@ impl ClusterOptions {
         }
         let mut steps: Vec<u32> = self.thresholds.iter().map(|&value| code_of(value)).collect();
         steps.sort_unstable_by(|a, b| b.cmp(a));
-        (steps.len() > 1).then_some(Ladder::Steps(steps))
+        let are_steps = steps.len() > 1 && self.method.takes(MethodOption::Thresholds);
+        are_steps.then_some(Ladder::Steps(steps))
+    }
+
+    /// Returns the options of each threshold, if there are several and the method clusters once for each.
+    pub fn of_each_threshold(&self) -> Vec<Self> {
+        if self.thresholds.len() < 2 || self.forest_ladder().is_some() {
+            return Vec::new();
+        }
+        let at = |&min_weight: &f64| Self { min_weight, thresholds: Vec::new(), ..self.clone() };
+        self.thresholds.iter().map(at).collect()
     }
 
     /// Returns the code of each threshold, in the order of the results: at least one.
@@ -314,10 +334,11 @@ impl ClusterOptions {
             .hint(format_args!("use {} or more, or leave {TRIALS} out", TRIALS.of(2))));
         }
         if self.result_count() > 1 {
+            let several = if self.thresholds.len() > 1 { MIN_WEIGHT } else { RESOLUTION };
             return Err(Error::usage(format_args!(
-                "{STABILITY} is computed for one result, but {RESOLUTION} has several values"
+                "{STABILITY} is computed for one result, but {several} has several values"
             ))
-            .hint(format_args!("give one value of {RESOLUTION}")));
+            .hint(format_args!("give one value of {several}")));
         }
         Ok(())
     }

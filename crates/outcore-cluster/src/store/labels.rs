@@ -1,7 +1,8 @@
 //! Community of each node, in memory or, if memory is too small, in a file.
 
 use outcore_io::error::Result;
-use outcore_io::{Array, ArrayReader, Files};
+use outcore_io::{Array, ArrayReader, ArrayWriter, Files};
+use std::path::Path;
 
 /// One number per node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,25 @@ impl Labels {
             Self::Memory(labels) => LabelSource::Memory(labels.iter()),
             Self::Disk(labels) => LabelSource::Disk(labels.read(files, u64::MAX)?),
         }))
+    }
+
+    /// Moves the numbers to the file `path`.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `CorruptFile` with the path of the file.
+    pub fn into_disk(self, files: &Files, path: &Path) -> Result<Self> {
+        let array = match self {
+            Self::Memory(labels) => Array::write(files, path, labels.into_iter())?,
+            Self::Disk(labels) => {
+                let mut writer = ArrayWriter::create(files, path, labels.count)?;
+                labels.for_each_block(files, |block| {
+                    block.iter().try_for_each(|&label| writer.push(label))
+                })?;
+                files.discard(&labels.path);
+                writer.finish()?
+            }
+        };
+        Ok(Self::Disk(array))
     }
 
     /// Reads all numbers into memory: 4 bytes per node.

@@ -83,6 +83,8 @@ impl NodeIndex {
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers();
         }
+        // Nothing is known of the names that are added.
+        self.hashed.largest = None;
         within(self.bytes_with(count as usize))?;
         let rest = expected.saturating_sub(self.node_count) as usize;
         if self.bytes_with(rest) <= room_bytes {

@@ -40,7 +40,7 @@ use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::{prefetch, reserve_large_pages};
 use rayon::prelude::*;
 pub use table::number;
-use table::{Hasher, Line, Spot, Table, fingerprint_of_number, slot};
+use table::{Hasher, Line, Spot, Table, fingerprint_of, fingerprint_of_number, slot};
 
 /// Number of lookups in flight.
 const AHEAD: usize = 32;
@@ -131,6 +131,16 @@ pub struct NodeIndex {
     shards: Vec<Shard>,
     node_count: u64,
     sparse_bytes: u64,
+    hashed: Hashed,
+}
+
+/// Numbers that are hashed, as they are too far apart.
+#[derive(Default)]
+struct Hashed {
+    /// Largest number, while all names are numbers.
+    largest: Option<u64>,
+    /// Number of names when they were hashed.
+    since: u64,
 }
 
 impl NodeIndex {
@@ -152,7 +162,13 @@ impl NodeIndex {
             ..Shard::default()
         };
         let shards = (0..count).map(shard).collect();
-        Self { hasher: Hasher::new(count), shards, node_count: 0, sparse_bytes }
+        Self {
+            hasher: Hasher::new(count),
+            shards,
+            node_count: 0,
+            sparse_bytes,
+            hashed: Hashed::default(),
+        }
     }
 
     /// Returns the number of names so far.
@@ -237,8 +253,10 @@ impl NodeIndex {
             let all = chunks.par_iter().zip(out.par_iter_mut());
             let looked_up: Option<Vec<_>> =
                 all.map(|(chunk, out)| self.look_up_numbers(&chunk.names, out)).collect();
+            let mut largest_now = None;
             if let Some(looked_up) = looked_up {
                 let largest = looked_up.iter().map(|(_, largest)| *largest).max().unwrap_or(0);
+                largest_now = Some(largest);
                 let misses: Vec<_> = looked_up.into_iter().map(|(misses, _)| misses).collect();
                 if self.are_places(largest, count(&misses) as u64) {
                     within(self.bytes_up_to(largest))?;
@@ -247,10 +265,27 @@ impl NodeIndex {
             }
             // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
+            let before = self.shards.iter().map(|shard| shard.numbers.len()).sum::<usize>() as u64;
+            let largest = largest_now.map(|largest| largest.max(before));
+            self.hashed = Hashed { largest, since: self.node_count };
             self.hash_numbers();
         }
         let all = chunks.par_iter().zip(out.par_iter_mut());
         let misses: Vec<_> = all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect();
+        if let Some(largest) = self.hashed.largest {
+            let mut names = misses.iter().flatten().map(|miss| number(miss.fingerprint));
+            let largest = names.try_fold(largest, |most, number| Some(most.max(number?)));
+            self.hashed.largest = largest;
+            let (new, largest) = (count(&misses) as u64, largest.unwrap_or(u64::MAX));
+            let is_later = self.node_count + new >= 2 * self.hashed.since;
+            if is_later && self.are_places(largest, new) {
+                let bytes = self.bytes_up_to(largest);
+                if self.memory_bytes() + bytes <= room_bytes {
+                    self.place_numbers(largest);
+                    return Ok(misses);
+                }
+            }
+        }
         within(self.bytes_with(count(&misses)))?;
         Ok(misses)
     }
@@ -281,6 +316,24 @@ impl NodeIndex {
         let new = (mean + 6.0 * mean.sqrt()).ceil() as usize;
         let lines = self.shards.iter().map(|shard| shard.table.lines_with(new));
         lines.map(|lines| (lines * size_of::<Line>()) as u64).sum()
+    }
+
+    /// Moves hashed numbers to their places.
+    fn place_numbers(&mut self, largest: u64) {
+        self.hasher.numbers = true;
+        let len = (largest / self.shards.len() as u64 + 1) as usize;
+        for shard in &mut self.shards {
+            let reserved = shard.table.lines.capacity() * size_of::<Line>();
+            shard.numbers = reserve_large_pages(reserved / size_of::<u32>());
+            shard.numbers.resize(len, MISS);
+        }
+        for shard in 0..self.shards.len() {
+            for slot in self.shards[shard].table.take() {
+                let number = number(fingerprint_of(&slot)).expect("all names so far are numbers");
+                let Spot { shard, place } = self.hasher.number_spot(number);
+                self.shards[shard].numbers[place as usize] = slot[4];
+            }
+        }
     }
 
     /// Moves all numbers to fingerprints.

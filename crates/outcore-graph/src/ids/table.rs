@@ -155,6 +155,14 @@ impl Table {
         homes * LINE_SLOTS * LOAD_MAX.0 / LOAD_MAX.1
     }
 
+    /// Removes all names.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Slot> + use<> {
+        let empty = reserve_large_pages(self.lines.capacity());
+        (self.homes, self.used) = (0, 0);
+        let lines = std::mem::replace(&mut self.lines, empty);
+        lines.into_iter().flat_map(|Line(slots)| slots).filter(|slot| !is_empty(slot))
+    }
+
     #[inline]
     fn slot(&self, at: usize) -> &Slot {
         &self.lines[at / LINE_SLOTS].0[at % LINE_SLOTS]

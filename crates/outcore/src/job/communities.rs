@@ -41,21 +41,24 @@ pub(super) fn find_and_write(
         None => targets.look(graph, context.limits, &earlier),
     };
     let given = given::read(context, graph, options, &targets.options.communities)?;
+    let of_each = options.of_each_threshold();
     let (all, dendrogram) = match found {
         Some(found) => found,
         None if options.forest_ladder().is_some() => {
             find_components(context, graph, None, options)?
         }
-        None => (find(context, graph, options, given)?, None),
+        None if of_each.is_empty() => (find(context, graph, options, given)?, None),
+        None => (find_each(context, graph, &of_each)?, None),
     };
     if let Some(dendrogram) = dendrogram {
         present::write_dendrogram(context, graph, &dendrogram, targets)?;
     }
     let flow = present::find_flow(context, graph, options.recorded_teleportation, targets)?;
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
-    let (mut results, mut columns) = (Vec::new(), Vec::new());
+    let (mut results, mut columns, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (at, mut found) in all.into_iter().enumerate() {
-        let mut communities = CommunitiesReport::new(graph, options, at, &found);
+        let (options, value) = of_each.get(at).map_or((options, at), |options| (options, 0));
+        let mut communities = CommunitiesReport::new(graph, options, value, &found);
         warn_of_a_giant(context, options.method, &communities)?;
         doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
@@ -86,10 +89,13 @@ pub(super) fn find_and_write(
         if !targets.columns.is_empty() {
             continue;
         }
-        let output = (options, output);
         let (inside, stability, flow) = (&inside, stability.as_ref(), flow.as_ref());
         let of_nodes = OfNodes { inside, stability, flow, levels, code_length };
-        present::write(context, graph, &reported, of_nodes, output)?;
+        let reported = present::write(context, graph, reported, of_nodes, (options, output))?;
+        together.extend(reported.map(|reported| (reported, output)));
+    }
+    if !together.is_empty() {
+        present::write_together(context, graph, &together, targets.options)?;
     }
     if !columns.is_empty() {
         present::write_columns(context, graph, &columns, targets)?;
@@ -151,6 +157,23 @@ fn find(
         let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
         Ok((all, summary))
     })
+}
+
+/// Clusters the graph at each threshold. Labels found so far are on disk.
+fn find_each(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    of_each: &[ClusterOptions],
+) -> Result<Vec<Communities>> {
+    let mut all = Vec::new();
+    for (at, options) in of_each.iter().enumerate() {
+        for found in find(context, graph, options, GivenLabels::default())? {
+            let path = context.work.path().join(format!("labels-{at}"));
+            let labels = found.labels.into_disk(context.files, &path)?;
+            all.push(Communities { labels, ..found });
+        }
+    }
+    Ok(all)
 }
 
 /// Refuses a graph that needs more memory than the limit, before anything is read for it. The suggested limit is enough

@@ -77,7 +77,7 @@ pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
 pub use crate::budget::Limits;
 use crate::checkpoint::report_from_scratch;
 use crate::cluster::{ClusterOptions, SAVED};
-use crate::error::opt::{MEMORY, THREADS};
+use crate::error::opt::{DUPLICATES, MEMORY, MIN_WEIGHT, NORMALIZE, THREADS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Duplicates, Graph, NodeNames};
 use crate::input::InputOptions;
@@ -372,6 +372,37 @@ pub fn cluster_and_present(
     }
 }
 
+/// Whether several thresholds are compared with the weights of a graph. Lines below the lowest are dropped as they are
+/// read.
+#[derive(Clone, Copy)]
+struct OnGraph(bool);
+
+impl OnGraph {
+    /// Refuses weights that differ from those of lines.
+    fn check(self, options: &JobOptions) -> Result<()> {
+        if !self.0 || options.normalize == Normalize::None {
+            return Ok(());
+        }
+        let (several, other) = (MIN_WEIGHT, NORMALIZE.of("self-score"));
+        let message = format_args!("{several} with several values cannot be combined with {other}");
+        Err(Error::usage(message).note("thresholds are of weights before they are divided").hint(
+            "give one value, or build the graph: its thresholds are of weights that were divided",
+        ))
+    }
+
+    /// Warns if lines were summed.
+    fn warn(self, context: &Context<'_>, graph: &Graph) -> Result<()> {
+        let graph = graph.summary();
+        if !self.0 || graph.duplicates != Duplicates::Sum || graph.combined_count == 0 {
+            return Ok(());
+        }
+        context.warn(&format!(
+            "repeated edges were summed, and thresholds above the lowest are of sums: {} keeps the largest weight",
+            DUPLICATES.of("max")
+        ))
+    }
+}
+
 fn cluster_edges(
     files: &Files,
     options: &JobOptions,
@@ -391,12 +422,15 @@ fn cluster_edges(
     let wanted = Clustering { options: clustering, present };
     let ladder = wanted.ladder().filter(|_| !targets.has_flow());
     let edges = Edges { options, old: None, directory, ladder: ladder.as_ref() };
+    let thresholds = OnGraph(clustering.thresholds.len() > 1 && ladder.is_none());
+    thresholds.check(options)?;
     let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
     let (work, mut journal, found) = JobJournal::open(files, observer, manifest, edges, output)?;
     let mut context = Context::new(start, (files, observer, options.limits), work);
     let built = read::build(&mut context, &mut journal, edges, Some(wanted), found);
     let done = built.and_then(|(built, forest)| {
         let graph = Graph::open(files, directory)?;
+        thresholds.warn(&context, &graph)?;
         Ok((built, find_and_write(&mut context, &graph, forest, clustering, targets)?))
     });
     match done {

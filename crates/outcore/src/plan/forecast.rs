@@ -8,7 +8,7 @@
 use super::limits::{score_bytes, score_bytes_a_node};
 use super::{InputSize, StagePlan};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, Ladder, METHODS, Method, NodeMemory};
+use crate::cluster::{ClusterMemory, ClusterOptions, Forest, Ladder, METHODS, Method, NodeMemory};
 use crate::graph::{self, ARC_BYTES, BLOCK_ARCS, BLOCK_NODES, Block, GraphSize};
 use crate::ids::NamesSize;
 use crate::input::{self, CHUNK_BYTES};
@@ -319,12 +319,14 @@ impl<'a> Forecast<'a> {
         // Results of several thresholds are files, or columns of one.
         let has_thresholds = options.thresholds.len() > 1;
         let (results, levels) = match (options.levels, has_thresholds) {
-            (true, true) => (1, results.saturating_sub(1)),
-            (true, false) => (results, LEVELS_WRITTEN),
+            (true, true) if options.forest_ladder().is_some() => (1, results.saturating_sub(1)),
+            (true, _) => (results, LEVELS_WRITTEN),
             (false, _) => (results, 0),
         };
         let held = if has_thresholds { 0 } else { 4 * nodes * results };
         let on_disk = 4 * nodes * options.thresholds.len() as u64;
+        // Labels on disk are written on all threads.
+        let at_once = if has_thresholds { results.min(self.limits.threads as u64) } else { 1 };
         let line =
             self.input.name_bytes + 2.0 + number_bytes + levels as f64 * (1.0 + number_bytes);
         let groups = 4 * levels * nodes;
@@ -334,7 +336,7 @@ impl<'a> Forecast<'a> {
             pass_count: results,
             read_bytes: (self.names_bytes + groups) * results,
             write_bytes: output + groups * results,
-            memory_bytes: held + MIB + (8 * MIB).min(2 * self.names_bytes),
+            memory_bytes: held + at_once * (MIB + (8 * MIB).min(2 * self.names_bytes)),
             disk_bytes: self.graph_bytes() + groups.max(on_disk) + output,
             seconds: 0.0,
         };
@@ -345,14 +347,16 @@ impl<'a> Forecast<'a> {
     fn joined(&self, options: &ClusterOptions, nodes: NodeMemory, forest: u64) -> ClusterForecast {
         let (count, results) = (self.input.node_count, options.result_count());
         let is_one = results == 1 && !options.heights;
-        // Several results go to disk, as a root for each node and then as labels.
+        // Several results go to disk, as a root for each node and then as labels, which each thread numbers.
         let moved = if is_one { 0 } else { 8 * count * results };
+        let at_once = results.min(self.limits.threads as u64);
+        let numbered = if is_one { 0 } else { Forest::NUMBERED_BYTES * count * at_once };
         let row = StagePlan {
             stage: Stage::Cluster,
             pass_count: results,
             read_bytes: moved / 2,
             write_bytes: moved,
-            memory_bytes: forest.max(nodes.bytes_in_memory) + MIB,
+            memory_bytes: forest.max(nodes.bytes_in_memory).max(numbered) + MIB,
             disk_bytes: self.graph_bytes() + forest + moved,
             seconds: 0.0,
         };

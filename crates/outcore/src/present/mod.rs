@@ -218,6 +218,11 @@ impl Presented {
     /// Label of a node that is left out.
     pub const NONE: u32 = Membership::NONE;
 
+    /// Returns whether the labels are on disk.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self.labels, Labels::Disk(_))
+    }
+
     /// Drops communities of fewer than `min_size` nodes, or turns them into singletons. `labels` are those of
     /// [`cluster`](crate::cluster::cluster): the largest community is 0.
     pub fn new(mut labels: Labels, mut sizes: Vec<SizeCount>, min_size: u32, small: Small) -> Self {

@@ -222,6 +222,54 @@ proptest! {
     }
 }
 
+/// One graph serves all thresholds: with repeated edges, those above the lowest are compared with sums.
+#[test]
+fn other_methods_cluster_one_graph_at_each_threshold() {
+    let pairs = |repeats: &[&str]| {
+        let edges = (0..400u32).map(|at| {
+            let (source, target) = (at % 60, at * at % 59 + 60 * (at % 7));
+            format!("{source}\t{target}\t{}\n", [0.2, 0.5, 0.9, 2.0][at as usize % 4])
+        });
+        edges.chain(repeats.iter().map(|line| format!("{line}\n"))).collect::<String>()
+    };
+    for (repeats, is_warned) in [(&[][..], false), (&["0\t0\t1", "7\t3\t0.5", "7\t3\t0.5"], true)] {
+        let sim = Sim::new();
+        sim.put("/in/edges.tsv", pairs(repeats).as_bytes());
+        for method in [Method::LabelPropagation, Method::Modularity, Method::MapEquation] {
+            let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
+            let found = ClusterOptions { method, ..thresholds(false) };
+            let present =
+                PresentOptions { summary: Some("/out/s.tsv".into()), ..PresentOptions::default() };
+            let report = run(&sim, limits, u64::MAX, &found, &present);
+            assert_eq!(report.warnings.iter().any(|text| text.contains("are of sums")), is_warned);
+            for (threshold, result) in THRESHOLDS.into_iter().zip(&report.results) {
+                assert_eq!(result.communities.min_weight, threshold);
+                let several = lines(&sim, &format!("/out/c.{threshold}.tsv"));
+                let summary = lines(&sim, &format!("/out/s.{threshold}.tsv"));
+                let alone = ClusterOptions {
+                    min_weight: threshold,
+                    thresholds: Vec::new(),
+                    ..found.clone()
+                };
+                let options = JobOptions { min_weight: Some(0.25), ..options(2, 96 * MIB) };
+                let source = Source::Edges(Box::new(options));
+                let files = files_of(&sim);
+                job::cluster_and_present(
+                    &files,
+                    &source,
+                    &alone,
+                    &present,
+                    Path::new(OUTPUT),
+                    &Silent,
+                )
+                .unwrap();
+                assert_eq!(lines(&sim, OUTPUT), several, "{method:?} {threshold}");
+                assert_eq!(lines(&sim, "/out/s.tsv"), summary, "{method:?} {threshold}");
+            }
+        }
+    }
+}
+
 /// Nodes that no component of at least two has are kept.
 #[test]
 fn what_is_kept_and_dropped_is_every_node() {

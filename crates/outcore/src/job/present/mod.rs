@@ -2,6 +2,7 @@
 //! is kept on disk meanwhile, where it takes no memory from the clustering.
 
 mod outputs;
+mod results;
 mod targets;
 use super::PresentReport;
 use super::context::Context;
@@ -14,15 +15,16 @@ use crate::error::opt::{
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::membership::{self, MembershipOptions};
-use crate::output::{ModuleForm, NodeOutput, SummaryWriter, modules_by, write_paths};
+use crate::output::SummaryWriter;
 use crate::present::{
-    Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look, ModuleRows,
-    Preference, PresentOptions, Presented, Priorities, RowForm, Sums, Workbench, match_numbers,
-    module_bytes, write_chosen, write_heights, write_members, write_modules, write_representatives,
+    Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look, Preference,
+    PresentOptions, Presented, Priorities, Sums, Workbench, match_numbers, write_chosen,
+    write_heights, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 pub use outputs::outputs;
+pub(crate) use results::{OfNodes, column, write, write_columns, write_together};
 use std::path::{Path, PathBuf};
 pub(crate) use targets::Targets;
 
@@ -319,155 +321,6 @@ pub(crate) fn find_flow(
     })
 }
 
-/// What is written of the nodes, besides their communities.
-pub(crate) struct OfNodes<'a> {
-    pub(crate) inside: &'a Inside,
-    pub(crate) stability: Option<&'a Stability>,
-    pub(crate) flow: Option<&'a Flow>,
-    pub(crate) levels: Option<Levels>,
-    /// Code length of the communities, or of their tree, as they were found.
-    pub(crate) code_length: Option<f64>,
-}
-
-/// Writes a file of Infomap.
-fn write_infomap(
-    context: &Context<'_>,
-    graph: &Graph,
-    presented: &Presented,
-    (levels, of_nodes): (Option<&Levels>, &OfNodes<'_>),
-    (form, output): (ModuleForm, &Path),
-) -> Result<u64> {
-    let flow = of_nodes.flow.expect("it was found for this output");
-    let counts = levels.map_or(&[][..], Levels::group_counts);
-    let modules = presented.community_count() + counts.iter().sum::<u64>();
-    let bytes = module_bytes(form, graph, modules, context.limits.threads);
-    let labels = 4 * presented.node_count();
-    let budget = sort_budget(context, labels + bytes, Workbench::BUDGET_MIN);
-    let code_length = of_nodes.code_length.filter(|_| presented.small_nodes == 0);
-    let rows = ModuleRows { presented, levels, flow, code_length };
-    write_modules(&bench(context, budget), graph, &rows, (form, output))
-}
-
-/// Writes a result.
-pub(crate) fn write(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    presented: &Presented,
-    mut of_nodes: OfNodes<'_>,
-    (options, output): (&PresentOptions, &Path),
-) -> Result<()> {
-    let PresentOptions { rows, output_header: has_header, .. } = *options;
-    let levels = of_nodes.levels.take();
-    let OfNodes { inside, stability, .. } = of_nodes;
-    context.stage(Stage::Write, |context| {
-        if let Some(form) = modules_by(output) {
-            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
-            let given = (levels.as_ref(), &of_nodes);
-            let bytes = write_infomap(context, graph, presented, given, (form, output))?;
-            if let Some(levels) = levels {
-                levels.remove(&bench(context, 0));
-            }
-            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
-        }
-        if rows != RowForm::Nodes {
-            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
-            let budget = sort_budget(context, 0, Workbench::BUDGET_MIN);
-            let bench = &bench(context, budget);
-            let has_header = has_header && rows == RowForm::Pairs;
-            let to = (output, has_header);
-            let bytes = write_members(bench, graph, presented, inside, rows, to)?;
-            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
-        }
-        let mut names = graph.names()?;
-        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            while let Some(name) = names.next_name()? {
-                write(name)?;
-            }
-            Ok(())
-        };
-        let bench = bench(context, 0);
-        let mut lines = match &levels {
-            Some(levels) => Some(levels.lines(&bench)?),
-            None => None,
-        };
-        let mut numbers = presented.scan(context.files)?;
-        let nodes = NodeOutput {
-            count: presented.node_count(),
-            number: || numbers.next_number(),
-            weights: &inside.weights,
-            flow: of_nodes
-                .flow
-                .filter(|_| options.flow)
-                .map(|flow| flow.scan(context.files))
-                .transpose()?,
-            stability: stability.map(|stability| stability.scan(context.files)).transpose()?,
-            kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
-            groups: |groups: &mut Vec<u32>| match &mut lines {
-                Some(lines) => lines.next(groups),
-                None => Ok(()),
-            },
-            group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
-            column_names: &[],
-            has_header,
-        };
-        let separator = levels.as_ref().map_or(b'\t', Levels::separator);
-        let bytes = write_paths(context.files, each, nodes, separator, output, context.observer)?;
-        if let Some(levels) = levels {
-            levels.remove(&bench);
-        }
-        Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))))
-    })
-}
-
-/// Returns a result as a column: its labels stay where they are.
-pub(crate) fn column(found: &Communities, options: &PresentOptions) -> Presented {
-    let (labels, sizes) = (found.labels.clone(), found.sizes.clone());
-    Presented::new(labels, sizes, options.min_size, options.small)
-}
-
-/// Writes all results as columns of one file.
-pub(crate) fn write_columns(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    columns: &[Presented],
-    targets: &Targets<'_>,
-) -> Result<()> {
-    let Some((first, others)) = columns.split_first() else { return Ok(()) };
-    context.stage(Stage::Write, |context| {
-        let (files, mut names) = (context.files, graph.names()?);
-        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            while let Some(name) = names.next_name()? {
-                write(name)?;
-            }
-            Ok(())
-        };
-        let mut numbers = first.scan(files)?;
-        let mut scans = Vec::new();
-        for column in others {
-            scans.push(column.scan(files)?);
-        }
-        let nodes = NodeOutput {
-            count: first.node_count(),
-            number: || numbers.next_number(),
-            weights: &[],
-            flow: None,
-            stability: None,
-            kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
-            groups: |groups: &mut Vec<u32>| {
-                for scan in &mut scans {
-                    groups.extend(scan.next_label()?);
-                }
-                Ok(())
-            },
-            group_count: others.len(),
-            column_names: &targets.columns,
-            has_header: targets.options.output_header,
-        };
-        let bytes = write_paths(files, each, nodes, b'\t', &targets.outputs[0], context.observer)?;
-        Ok(((), format!("{} written", format_bytes(bytes))))
-    })
-}
-
 /// Writes the weights at which nodes join.
 pub(crate) fn write_dendrogram(
     context: &mut Context<'_>,
@@ -484,16 +337,4 @@ pub(crate) fn write_dendrogram(
         let bytes = write_heights(&bench(context, budget), graph, dendrogram, to)?;
         Ok(((), format!("{} of weights at which nodes join", format_bytes(bytes))))
     })
-}
-
-/// Returns a phrase about small communities to append to a summary.
-fn left_out(presented: &Presented) -> String {
-    if presented.small_nodes == 0 {
-        return String::new();
-    }
-    let nodes = format_counted(presented.small_nodes, "node", "nodes");
-    let communities =
-        format_counted(presented.small_communities, "small community", "small communities");
-    let fate = if presented.leaves_out() { "left out" } else { "turned into singletons" };
-    format!("; {communities} of {nodes} {fate}")
 }

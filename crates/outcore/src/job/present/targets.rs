@@ -56,7 +56,7 @@ impl<'a> Targets<'a> {
             None => Ok(Vec::new()),
         };
         let thresholds = &clustering.thresholds;
-        let columns = match clustering.levels {
+        let columns = match clustering.levels && clustering.forest_ladder().is_some() {
             true => thresholds.iter().map(|value| format!("community_{value}")).collect(),
             false => Vec::new(),
         };
