@@ -9,7 +9,7 @@ use outcore::input::InputOptions;
 use outcore::io::{Files, Meter, own_process};
 use outcore::job::{self, JobOptions, Source};
 use outcore::plan::Clustering;
-use outcore::present::{PresentOptions, RowForm};
+use outcore::present::{Preference, PresentOptions, RowForm};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{Error, ErrorKind, Result};
 use std::fmt::Write as _;
@@ -147,6 +147,51 @@ fn suggested_limits_work_for_a_star() {
 #[test]
 fn suggested_limits_work_for_many_nodes() {
     suggested_limits_work("random", &random(1_200_000));
+}
+
+/// Names of a million records do not fit in 64 MiB.
+#[test]
+fn components_in_every_form_stay_within_the_limit() {
+    let name = |record: u64| format!("a.record.with.a.long.name.{record}");
+    let pair = |at: u64| {
+        let (source, target) = (at % 1_000_000, at * 7919 % 1_000_003);
+        format!("{}\t{}\t0.{}", name(source), name(target), 1 + at % 9)
+    };
+    let root = directory_of((0..1_500_000).map(pair));
+    let directory = root.path();
+    let files = Files::default();
+    let priorities: String =
+        (0..1_000_000).map(|at| format!("{}\t{}\n", name(at), at % 17)).collect();
+    files.write(&directory.join("priorities"), priorities.as_bytes()).unwrap();
+    let plain = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+    let thresholds = || (1..=9).map(|tenths| f64::from(tenths) / 10.0).collect();
+    let several = ClusterOptions { thresholds: thresholds(), ..plain.clone() };
+    let present = PresentOptions::default();
+    let chosen = PresentOptions {
+        prefer: Some(Preference::File(directory.join("priorities"))),
+        representatives: Some(directory.join("r.tsv")),
+        keep: Some(directory.join("keep")),
+        drop: Some(directory.join("drop")),
+        ..present.clone()
+    };
+    let heights = PresentOptions { heights: Some(directory.join("heights")), ..present.clone() };
+    let columns = ClusterOptions { levels: true, ..several.clone() };
+    let other = ClusterOptions { method: Method::LabelPropagation, ..several.clone() };
+    let all = [
+        ("one threshold", plain.clone(), present.clone()),
+        ("files", several.clone(), present.clone()),
+        ("columns", columns, present.clone()),
+        ("heights", ClusterOptions { heights: true, ..several.clone() }, heights),
+        ("chosen", plain, chosen.clone()),
+        ("chosen at each threshold", several, chosen),
+        ("another method", other, present),
+    ];
+    for (what, found, present) in all {
+        let wanted = Clustering { options: &found, present: &present };
+        let planned = job::plan(&files, &options(directory, 64), Some(wanted));
+        let mib = planned.map_or_else(|error| suggested_mib(&error), |_| 64);
+        cluster(directory, mib, wanted).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    }
 }
 
 /// A tree has as many modules as nodes where nearly every node is a community.
