@@ -625,7 +625,7 @@ def plan(
     directed: bool = False,
     two_mode: bool = False,
     ignore_weights: bool = False,
-    min_weight: float | None = None,
+    min_weight: float | Iterable[float] | None = None,
     nodes: StrPath | None = None,
     memory: str | int = "50%",
     threads: int | None = None,
@@ -654,6 +654,7 @@ memory, threads, work_dir, profile
     78
     """
     options = {name: value for name, value in locals().items() if name not in _OWN}
+    options["min_weight"] = values_of("min_weight", min_weight) or min_weight
     return Plan(call(["plan", "--json"], edges_of(edges), options, False))
 
 

@@ -50,6 +50,13 @@ def test_other_methods_cluster_once_for_each_threshold() -> None:
     assert Path("c.0.9.tsv").exists()
 
 
+def test_a_plan_takes_several_thresholds() -> None:
+    Path("pairs.tsv").write_text("".join(f"{a}\t{b}\t{weight}\n" for a, b, weight in PAIRS))
+    one = outcore.plan("pairs.tsv", method="components", min_weight=0.9)
+    several = outcore.plan("pairs.tsv", method="components", min_weight=[0.9, 0.5])
+    assert several.disk_bytes > one.disk_bytes
+
+
 def test_a_graph_has_the_same_thresholds() -> None:
     graph = outcore.build(PAIRS, "pairs.graph")
     of_graph = outcore.cluster(graph, method="components", min_weight=[0.9, 0.5])

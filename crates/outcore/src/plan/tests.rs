@@ -320,6 +320,27 @@ proptest! {
     }
 }
 
+/// A billion pairs of a hundred million nodes: the edges are read once, and each threshold has a file.
+#[test]
+fn each_threshold_costs_a_pass_over_the_nodes() {
+    let (input, tuning) = (plain(100_000_000, 1_000_000_000), Tuning::default());
+    let limits = Limits { memory_bytes: GIB, threads: 2 };
+    let stages = |thresholds: Vec<f64>| {
+        let method = Method::Components;
+        let options = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
+        let ladder = options.forest_ladder().unwrap_or(Ladder::One);
+        let job = Forecast::new(&input, &limits, &tuning, Some(&ladder));
+        [job.read(), job.cluster(&options).row, job.write(&options)]
+    };
+    let one = stages(Vec::new());
+    let ten = stages((1..=10).map(f64::from).collect());
+    assert_eq!(ten[0].read_bytes, one[0].read_bytes);
+    assert_eq!((ten[1].pass_count, ten[1].write_bytes), (10, 80 * input.node_count));
+    assert_eq!(ten[2].write_bytes, 10 * one[2].write_bytes);
+    assert!(ten[2].disk_bytes > one[2].disk_bytes + 40 * input.node_count);
+    assert!(ten.iter().all(|stage| stage.memory_bytes <= GIB));
+}
+
 #[test]
 fn fewer_starts_are_tried_as_graphs_grow() {
     let options = ClusterOptions::default();
