@@ -4,8 +4,7 @@ use crate::args::{self, Input, Reading};
 use outcore::error::Opt;
 use outcore::error::opt::{
     COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
-    METHOD, MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE,
-    WEIGHT_TRANSFORM,
+    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
 };
 use outcore::graph::Duplicates;
 use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, WeightTransform};
@@ -71,10 +70,8 @@ pub(crate) fn refuse_thresholds(input: &Input) -> Result<()> {
     if input.min_weight.as_ref().is_none_or(|values| values.len() < 2) {
         return Ok(());
     }
-    let example = METHOD.of("components");
-    Err(Error::usage(format_args!("{MIN_WEIGHT} takes one value for a graph")).hint(format_args!(
-        "`outcore cluster` with {example} takes several, of edges or of a graph"
-    )))
+    Err(Error::usage(format_args!("{MIN_WEIGHT} takes one value for a graph"))
+        .hint("`outcore cluster` takes several, of edges or of a graph"))
 }
 
 /// Returns the first option given that controls how lines of edge lists are read, or which edges count.

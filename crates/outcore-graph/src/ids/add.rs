@@ -81,7 +81,7 @@ impl NodeIndex {
             }
             // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
-            self.hash_numbers();
+            self.hash_numbers(None);
         }
         // Nothing is known of the names that are added.
         self.hashed.largest = None;

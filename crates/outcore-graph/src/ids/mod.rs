@@ -54,9 +54,9 @@ const MISS: u32 = u32::MAX;
 const SPARSE: u64 = 6;
 /// ...or below this...
 const NUMBERS_MIN: u64 = 1 << 20;
-/// ...or below this multiple, while places take half of the bytes of a sparse table. The first names of a large input
-/// whose numbers are in random order are that sparse.
-const SCATTERED: u64 = 128;
+/// ...or below this multiple, about the memory of a sparse table, while places take half of the memory of that. A large
+/// input whose numbers are in random order begins with numbers that are further apart, and these are hashed at first.
+const SCATTERED: u64 = 16;
 /// Maximum number of nodes of a job; indexes above it are for the names of one batch.
 pub const NODES_MAX: u64 = 4_290_000_000;
 
@@ -240,54 +240,60 @@ impl NodeIndex {
     }
 
     /// Step 1: looks up known names. If the tables could exceed `room_bytes` with the others, returns the bytes that
-    /// they may need. Names that are not dense numbers change the kind of table.
+    /// they may need. Names that are not dense numbers change the kind of table, and so do numbers that have become
+    /// dense.
     fn look_up_all(
         &mut self,
         chunks: &[EdgeChunk],
         out: &mut [Vec<u32>],
         room_bytes: u64,
     ) -> std::result::Result<Vec<Vec<Miss>>, u64> {
-        let count = |misses: &[Vec<Miss>]| misses.iter().map(Vec::len).sum::<usize>();
         let within = |bytes: u64| if bytes > room_bytes { Err(bytes) } else { Ok(()) };
         if self.hasher.numbers {
-            let all = chunks.par_iter().zip(out.par_iter_mut());
-            let looked_up: Option<Vec<_>> =
-                all.map(|(chunk, out)| self.look_up_numbers(&chunk.names, out)).collect();
-            let mut largest_now = None;
-            if let Some(looked_up) = looked_up {
-                let largest = looked_up.iter().map(|(_, largest)| *largest).max().unwrap_or(0);
-                largest_now = Some(largest);
-                let misses: Vec<_> = looked_up.into_iter().map(|(misses, _)| misses).collect();
-                if self.are_places(largest, count(&misses) as u64) {
-                    within(self.bytes_up_to(largest))?;
-                    return Ok(misses);
-                }
+            let found = self.look_up_all_numbers(chunks, out);
+            if let Some((misses, largest)) = &found
+                && self.are_places(*largest, count(misses))
+            {
+                within(self.bytes_up_to(*largest))?;
+                return Ok(found.expect("it was there").0);
             }
             // Both tables exist at the same time.
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
-            let before = self.shards.iter().map(|shard| shard.numbers.len()).sum::<usize>() as u64;
-            let largest = largest_now.map(|largest| largest.max(before));
-            self.hashed = Hashed { largest, since: self.node_count };
-            self.hash_numbers();
+            self.hash_numbers(found.map(|(_, largest)| largest));
         }
         let all = chunks.par_iter().zip(out.par_iter_mut());
         let misses: Vec<_> = all.map(|(chunk, out)| self.look_up(&chunk.names, out)).collect();
-        if let Some(largest) = self.hashed.largest {
-            let mut names = misses.iter().flatten().map(|miss| number(miss.fingerprint));
-            let largest = names.try_fold(largest, |most, number| Some(most.max(number?)));
-            self.hashed.largest = largest;
-            let (new, largest) = (count(&misses) as u64, largest.unwrap_or(u64::MAX));
-            let is_later = self.node_count + new >= 2 * self.hashed.since;
-            if is_later && self.are_places(largest, new) {
-                let bytes = self.bytes_up_to(largest);
-                if self.memory_bytes() + bytes <= room_bytes {
-                    self.place_numbers(largest);
-                    return Ok(misses);
-                }
+        match self.largest_of_dense(&misses) {
+            Some(largest) if self.memory_bytes() + self.bytes_up_to(largest) <= room_bytes => {
+                self.place_numbers(largest);
             }
+            _ => within(self.bytes_with(count(&misses) as usize))?,
         }
-        within(self.bytes_with(count(&misses)))?;
         Ok(misses)
+    }
+
+    /// Step 1 for numbers: returns misses and the largest number, or `None` if a name is not a number.
+    fn look_up_all_numbers(
+        &self,
+        chunks: &[EdgeChunk],
+        out: &mut [Vec<u32>],
+    ) -> Option<(Vec<Vec<Miss>>, u64)> {
+        let all = chunks.par_iter().zip(out.par_iter_mut());
+        let looked_up: Option<Vec<_>> =
+            all.map(|(chunk, out)| self.look_up_numbers(&chunk.names, out)).collect();
+        let (misses, largest): (_, Vec<u64>) = looked_up?.into_iter().unzip();
+        Some((misses, largest.into_iter().max().unwrap_or(0)))
+    }
+
+    /// Returns the largest of hashed numbers if they are dense enough to be places from now on. They must have doubled
+    /// since they were hashed, so that tables rarely change their kind.
+    fn largest_of_dense(&mut self, misses: &[Vec<Miss>]) -> Option<u64> {
+        let mut names = misses.iter().flatten().map(|miss| number(miss.fingerprint));
+        let largest = names.try_fold(self.hashed.largest?, |most, number| Some(most.max(number?)));
+        self.hashed.largest = largest;
+        let new = count(misses);
+        let has_doubled = self.node_count + new >= 2 * self.hashed.since;
+        largest.filter(|&largest| has_doubled && self.are_places(largest, new))
     }
 
     /// Returns whether numbers remain places with `new` more names.
@@ -336,9 +342,12 @@ impl NodeIndex {
         }
     }
 
-    /// Moves all numbers to fingerprints.
-    fn hash_numbers(&mut self) {
+    /// Moves all numbers to fingerprints. The `largest` of those to come is known if they are all numbers.
+    fn hash_numbers(&mut self, largest: Option<u64>) {
         self.hasher.numbers = false;
+        let before = self.shards.iter().map(|shard| shard.numbers.len() as u64).sum();
+        let largest = largest.map(|largest| largest.max(before));
+        self.hashed = Hashed { largest, since: self.node_count };
         let count = self.shards.len() as u64;
         let mut old: Vec<Vec<u32>> =
             self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.numbers)).collect();
@@ -428,8 +437,7 @@ impl NodeIndex {
     /// Step 2: each shard inserts its misses in order of appearance.
     fn insert(&mut self, misses: &[Vec<Miss>]) -> Result<()> {
         let first = self.node_count;
-        let most: u64 = misses.iter().map(|misses| misses.len() as u64).sum();
-        if first > NODES_MAX || first + most >= u64::from(MISS) {
+        if first > NODES_MAX || first + count(misses) >= u64::from(MISS) {
             return Err(too_many_nodes());
         }
         let hasher = &self.hasher;
@@ -517,6 +525,11 @@ impl NodeIndex {
             }
         });
     }
+}
+
+/// Returns the number of misses of all chunks.
+fn count(misses: &[Vec<Miss>]) -> u64 {
+    misses.iter().map(|misses| misses.len() as u64).sum()
 }
 
 /// Mixes the bits of a hash (SplitMix64).
