@@ -38,7 +38,7 @@ pub(crate) fn present(
 ) -> Result<(Presented, Option<PresentReport>)> {
     let options = targets.options;
     let Communities { labels, sizes, .. } = found;
-    let labels = match earlier.is_some() || look != Look::None {
+    let labels = match earlier.is_some() || look != Look::None || targets.levels {
         // Labels that are looked up are held in memory; their size was checked before.
         true => Labels::Memory(labels.into_memory(context.files)?),
         false => labels,
