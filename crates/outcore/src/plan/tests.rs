@@ -334,7 +334,8 @@ fn each_threshold_costs_a_pass_over_the_nodes() {
     };
     let one = stages(Vec::new());
     let ten = stages((1..=10).map(f64::from).collect());
-    assert_eq!(ten[0].read_bytes, one[0].read_bytes);
+    // A forest of several thresholds leaves less memory for names.
+    assert!(ten[0].read_bytes as f64 <= 1.02 * one[0].read_bytes as f64);
     assert_eq!((ten[1].pass_count, ten[1].write_bytes), (10, 80 * input.node_count));
     assert_eq!(ten[2].write_bytes, 10 * one[2].write_bytes);
     assert!(ten[2].disk_bytes > one[2].disk_bytes + 40 * input.node_count);
