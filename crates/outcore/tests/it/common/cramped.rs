@@ -57,7 +57,7 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 17] = [
+pub(crate) const CASES: [Case; 16] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -74,7 +74,6 @@ pub(crate) const CASES: [Case; 17] = [
     Case { name: "cluster a graph", run: graph },
     Case { name: "components at three thresholds, saved after every batch", run: entities },
     Case { name: "components of a graph, with heights", run: graph_entities },
-    Case { name: "label propagation on a graph at two thresholds", run: graph_thresholds },
 ];
 
 impl Case {
@@ -356,15 +355,6 @@ fn graph_entities(files: &Files) -> Result<Warnings> {
     let reported = PresentOptions { heights: Some(HEIGHTS.into()), ..PresentOptions::default() };
     let output = Path::new(OUTPUT);
     Ok(job::cluster_and_present(files, &source, &found, &reported, output, &Silent)?.warnings)
-}
-
-/// A stop during the second clustering finds its saved sweeps after the first one has run again.
-fn graph_thresholds(files: &Files) -> Result<Warnings> {
-    let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
-    let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
-    let (method, thresholds) = (Method::LabelPropagation, vec![0.9, 0.3]);
-    let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
-    Ok(job::cluster(files, &source, &found, Path::new(OUTPUT), &Silent)?.warnings)
 }
 
 fn graph(files: &Files) -> Result<Warnings> {
