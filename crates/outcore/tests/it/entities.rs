@@ -237,8 +237,7 @@ fn other_methods_cluster_one_graph_at_each_threshold() {
         sim.put("/in/edges.tsv", pairs(repeats).as_bytes());
         for method in [Method::LabelPropagation, Method::Modularity, Method::MapEquation] {
             let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
-            let levels = method == Method::MapEquation;
-            let found = ClusterOptions { method, ..thresholds(levels) };
+            let found = ClusterOptions { method, ..thresholds(false) };
             let present =
                 PresentOptions { summary: Some("/out/s.tsv".into()), ..PresentOptions::default() };
             let report = run(&sim, limits, u64::MAX, &found, &present);
