@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of edges between prefetching the links of its ends and following them.
 const AHEAD: usize = 16;
-/// Number of nodes whose roots a thread finds at a time.
-const PART_NODES: usize = 1 << 14;
+/// Number of nodes whose roots a thread finds or numbers at a time.
+pub(super) const PART_NODES: usize = 1 << 14;
 
 /// Rank of a link or an edge: lower for heavier ones.
 pub(super) trait Rank: Copy + Ord + Default + Send + Sync {

@@ -27,7 +27,7 @@ pub use found::ForestPlace;
 
 use crate::finish::number::{SizeCount, number_in_place};
 use crate::methods::thresholds::Ladder;
-use links::Links;
+use links::{Links, PART_NODES};
 use outcore_graph::ArcRecord;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::Result;
@@ -129,9 +129,6 @@ fn to_smallest(roots: &[AtomicU32]) {
     // Each word is read as one of the two, whichever other threads have written.
     all().for_each(|node| roots[node as usize].store(root(node).min(root(root(node))), Relaxed));
 }
-
-/// Nodes that a thread numbers at a time.
-const PART_NODES: usize = 1 << 14;
 
 /// The place is the maximum memory, as in [`Forest::new`].
 impl Checkpoint for Forest {
