@@ -112,6 +112,34 @@ impl ModuleTree {
         Self { parents, leaves }
     }
 
+    /// Returns the module at the top above each module.
+    fn tops(&self) -> Vec<u32> {
+        let mut tops: Vec<u32> = (0..self.parents.len() as u32).collect();
+        for (module, &parent) in self.parents.iter().enumerate() {
+            if parent != NONE {
+                tops[module] = tops[parent as usize];
+            }
+        }
+        tops
+    }
+
+    /// Puts other modules at the top, given for each node, above those at the depths below.
+    fn with_tops(&self, tops: Vec<u32>, count: usize) -> Self {
+        let depths = self.depths();
+        let mut tree = Self::flat(tops, count);
+        for depth in 2..=depths.iter().copied().max().unwrap_or(0) {
+            // Parents come first, so each is at most as deep already.
+            let mut at: Vec<u32> = (0..depths.len() as u32).collect();
+            for module in 0..at.len() {
+                if depths[module] > depth {
+                    at[module] = at[self.parents[module] as usize];
+                }
+            }
+            tree.divide(|node| at[self.leaves[node] as usize]);
+        }
+        tree.collapsed()
+    }
+
     /// Returns the depth of each module, 1 at the top.
     pub(crate) fn depths(&self) -> Vec<u32> {
         depths(&self.parents)

@@ -49,8 +49,8 @@ pub(super) struct Found {
     pub(super) length: f64,
 }
 
-/// Finds the best tree of a network, also from a given division; `None` if no division shortens the code. The result is
-/// never longer than the given division.
+/// Finds the best tree of a network, also from a given division; `None` if no division shortens the code. The modules at
+/// the top are connected. The result is never longer than a given division into connected modules.
 pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleTree> {
     let trees = if search.is_thorough { TREE_SIZE / search.net.size().max(1) } else { 1 };
     let trees = trees.clamp(1, MOST_TREES);
@@ -64,7 +64,8 @@ pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleT
             1 => Some(&together[..]),
             _ => None,
         };
-        Search { seed, ..*search }.solve(start, 0)
+        let search = Search { seed, ..*search };
+        search.solve(start, 0).map(|found| search.connected(found))
     };
     let found: Vec<Option<Found>> = match trees {
         1 => vec![from(0)],
@@ -72,7 +73,7 @@ pub(crate) fn find(search: &Search<'_>, start: Option<&[u32]>) -> Option<ModuleT
     };
     let mut best = found.into_iter().flatten().reduce(shorter)?;
     for _ in 0..if search.is_thorough { MOST_PASSES } else { 0 } {
-        let next = search.joined_again(&best.tree);
+        let next = search.connected(search.joined_again(&best.tree));
         if next.length >= best.length - search.worth() {
             break;
         }
@@ -170,12 +171,7 @@ impl<'a> Search<'a> {
     /// Builds what is inside each module at the top afresh, and takes the shorter.
     fn rebuild(&self, layers: &[Vec<u32>], depth: u32) -> Found {
         let whole = ModuleTree::of_layers(layers);
-        let mut tops: Vec<u32> = (0..whole.parents.len() as u32).collect();
-        for (module, &parent) in
-            whole.parents.iter().enumerate().filter(|(_, parent)| **parent != NONE)
-        {
-            tops[module] = tops[parent as usize];
-        }
+        let tops = whole.tops();
         let of: Vec<u32> = whole.leaves.iter().map(|&leaf| tops[leaf as usize]).collect();
         let count = whole.parents.iter().filter(|parent| **parent == NONE).count();
         let found = self.for_parts(&of, count, |part, nodes| {
@@ -197,6 +193,21 @@ impl<'a> Search<'a> {
                 tree.leaves[node as usize] = first + below;
             }
         }
+        let length = bare_length(self.net, self.walk, self.outer, &tree);
+        Found { tree, length }
+    }
+
+    /// Splits modules at the top into their connected pieces, as communities are split in the end. If teleportation is
+    /// recorded, the code may be shorter without that.
+    fn connected(&self, found: Found) -> Found {
+        let tops = found.tree.tops();
+        let mut of: Vec<u32> = found.tree.leaves.iter().map(|&leaf| tops[leaf as usize]).collect();
+        let count = found.tree.parents.iter().filter(|parent| **parent == NONE).count();
+        let pieces = self.net.connect(&mut of);
+        if pieces == count {
+            return found;
+        }
+        let tree = found.tree.with_tops(of, pieces);
         let length = bare_length(self.net, self.walk, self.outer, &tree);
         Found { tree, length }
     }

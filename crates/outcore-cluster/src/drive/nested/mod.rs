@@ -107,15 +107,13 @@ impl ClusterJob<'_> {
         let (net, walk) = read_network::<S>(source, holdings, || self.tick())?;
         let (count, seed) = (net.connect(&mut labels), self.options.seed);
         let search = Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: true };
-        let found = find(&search, Some(&labels));
+        let tree = find(&search, Some(&labels)).unwrap_or_else(|| {
+            let mut undivided = vec![0; labels.len()];
+            let count = net.connect(&mut undivided);
+            ModuleTree::flat(undivided, count)
+        });
         drop(net);
         let flat = ModuleTree::flat(labels, count);
-        let tree = match found {
-            Some(tree) => tree,
-            None => {
-                ModuleTree::flat(vec![0; flat.leaves.len()], usize::from(!flat.leaves.is_empty()))
-            }
-        };
         let flow = &Links::<S>::new(holdings);
         let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure(source, tree, flow));
         let (of_tree, of_flat) = (of_tree?, of_flat?);
