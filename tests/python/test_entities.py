@@ -117,7 +117,6 @@ def test_heights_are_cut_at_any_threshold() -> None:
         ({"min_weight": [0.9, 0.8], "method": "modularity", "normalize": "self-score"}, ["min_weight", "normalize"]),
         ({"min_weight": [0.9, 0.8], "method": "modularity", "initial": "bad"}, ["min_weight", "initial"]),
         ({"min_weight": [0.9, 0.8], "levels": True}, ["levels", "min_weight"]),
-        ({"min_weight": [0.9, 0.8], "levels": True, "method": "map-equation"}, ["min_weight", "levels"]),
         ({"min_weight": [0.9, 0.8], "well_connected": True}, ["well_connected"]),
         ({"min_weight": [0.9, 0.9]}, ["min_weight", "twice"]),
         ({"min_weight": []}, ["min_weight", "empty"]),

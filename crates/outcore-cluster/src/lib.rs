@@ -70,7 +70,7 @@ pub use finish::cuts::separate::Separated;
 pub use finish::number::SizeCount;
 pub use finish::tally::Tally;
 pub use finish::tree::{LevelLength, TreeLength};
-pub use forest::{Dendrogram, Forest, ForestPlace};
+pub use forest::{Dendrogram, Forest, ForestPlace, ForestState, JoinPlace};
 pub use kernel::cache::BlockSource;
 pub use kernel::history::Sweep;
 pub use methods::connected::WellConnected;

@@ -9,3 +9,4 @@ pub mod portions;
 pub(crate) mod stability;
 pub(crate) mod tally;
 pub(crate) mod tree;
+pub(crate) mod windows;

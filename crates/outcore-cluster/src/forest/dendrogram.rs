@@ -52,7 +52,7 @@ impl Forest {
         mut tick: impl FnMut() -> Result<()>,
     ) -> Result<Option<Dendrogram>> {
         let AnyLinks::Heights(links) = self.links else { return Ok(None) };
-        let count = links.node_count();
+        let count = links.end() as usize;
         let mut records = Vec::with_capacity(PUSHED);
         for (node, parent, rank) in links.iter() {
             records.push(ArcRecord { source: rank, target: node, weight: parent });

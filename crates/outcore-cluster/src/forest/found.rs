@@ -10,6 +10,7 @@ use outcore_io::{Array, ArrayWriter, Files};
 use outcore_sort::{SORT_BYTES_MIN, Sorter};
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::atomic::AtomicU32;
 
 /// Nodes whose components are found at a time.
 const PART_NODES: usize = 1 << 18;
@@ -33,6 +34,7 @@ impl Forest {
 
     /// Finds the components at each threshold of the options, and their dendrogram, if heights are wanted. The labels of
     /// one result are in memory; those of several are on disk, and each thread numbers one at a time, if memory allows.
+    /// All are on disk if the nodes do not fit in memory.
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `Interrupted`; `MemoryTooSmall` for the sort of a dendrogram.
@@ -43,6 +45,9 @@ impl Forest {
     ) -> Result<(Vec<Communities>, Option<Dendrogram>)> {
         let ForestPlace { files, scratch, memory, observer } = place;
         let codes = options.threshold_codes();
+        if self.is_divided() {
+            return Ok((self.find_divided(&codes, place)?, None));
+        }
         if let ([_], false) = (&codes[..], options.heights) {
             let (labels, sizes) = number_components(self.into_roots());
             return Ok((vec![Communities::of_components(labels, sizes)], None));
@@ -96,7 +101,8 @@ impl Forest {
 
 /// Numbers components whose roots are on disk; the labels replace them.
 fn number(files: &Files, roots: &Array<u32>) -> Result<Communities> {
-    let (labels, sizes) = number_components(roots.read_all(files)?);
+    let words = roots.read_all(files)?.into_iter().map(AtomicU32::new);
+    let (labels, sizes) = number_components(words.collect());
     let labels = Array::write(files, &roots.path, labels.into_iter())?;
     let components = Communities::of_components(Vec::new(), sizes);
     Ok(Communities { labels: Labels::Disk(labels), ..components })

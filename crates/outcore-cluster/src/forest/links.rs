@@ -1,4 +1,4 @@
-//! Links of a spanning forest, generic in the rank.
+//! Links of a spanning forest, generic in the rank, for all nodes or those of a range.
 
 use crate::methods::thresholds::Ladder;
 use outcore_graph::ArcRecord;
@@ -16,11 +16,11 @@ pub(super) const PART_NODES: usize = 1 << 14;
 
 /// Rank of a link or an edge: lower for heavier ones.
 pub(super) trait Rank: Copy + Ord + Default + Send + Sync {
-    /// Highest rank.
-    const LAST: Self;
-
     /// Returns the rank of an edge whose weight has this code.
     fn of(code: u32, ladder: &Ladder) -> Self;
+
+    /// Returns the code of a weight that has this rank.
+    fn code(self, ladder: &Ladder) -> u32;
 
     fn save(ranks: &[Self], to: &mut StateWriter) -> Result<()>;
 
@@ -28,10 +28,12 @@ pub(super) trait Rank: Copy + Ord + Default + Send + Sync {
 }
 
 impl Rank for () {
-    const LAST: Self = ();
-
     #[inline]
     fn of(_: u32, _: &Ladder) {}
+
+    fn code(self, _: &Ladder) -> u32 {
+        u32::MAX
+    }
 
     fn save(_: &[Self], _: &mut StateWriter) -> Result<()> {
         Ok(())
@@ -43,13 +45,18 @@ impl Rank for () {
 }
 
 impl Rank for u8 {
-    const LAST: Self = u8::MAX;
-
     #[inline]
     fn of(code: u32, ladder: &Ladder) -> u8 {
         match ladder {
             Ladder::Steps(steps) => steps.partition_point(|&step| step > code) as u8,
             Ladder::One | Ladder::Heights => 0,
+        }
+    }
+
+    fn code(self, ladder: &Ladder) -> u32 {
+        match ladder {
+            Ladder::Steps(steps) => steps[usize::from(self)],
+            Ladder::One | Ladder::Heights => u32::MAX,
         }
     }
 
@@ -63,11 +70,13 @@ impl Rank for u8 {
 }
 
 impl Rank for u32 {
-    const LAST: Self = u32::MAX;
-
     #[inline]
     fn of(code: u32, _: &Ladder) -> u32 {
         !code
+    }
+
+    fn code(self, _: &Ladder) -> u32 {
+        !self
     }
 
     fn save(ranks: &[u32], to: &mut StateWriter) -> Result<()> {
@@ -81,6 +90,8 @@ impl Rank for u32 {
 
 /// Link of each node and its rank.
 pub(super) struct Links<R> {
+    /// First node with a link. Nodes before it are above all others.
+    first: u32,
     /// Node of higher priority, or the node itself. Paths are halved while they are followed, by any thread: all values
     /// that a word may have meanwhile are equally good.
     parents: Vec<AtomicU32>,
@@ -96,52 +107,71 @@ fn priority(node: u32) -> u32 {
 }
 
 impl<R: Rank> Links<R> {
-    /// Creates links with address space for `most` nodes.
-    pub(super) fn new(most: usize) -> Self {
-        Self { parents: reserve_large_pages(most), ranks: reserve_large_pages(most) }
+    /// Creates links of the nodes from `first`, with address space for `most` of them.
+    pub(super) fn new(first: u32, most: usize) -> Self {
+        Self { first, parents: reserve_large_pages(most), ranks: reserve_large_pages(most) }
     }
 
-    pub(super) fn node_count(&self) -> usize {
-        self.parents.len()
+    /// Returns the node after the last one with a link.
+    pub(super) fn end(&self) -> u64 {
+        u64::from(self.first) + self.parents.len() as u64
     }
 
-    pub(super) fn grow(&mut self, node_count: usize) {
-        let first = self.parents.len();
-        self.parents.extend((first..node_count).map(|node| AtomicU32::new(node as u32)));
-        self.ranks.resize(node_count, R::default());
+    /// Adds nodes up to the number `end`, without links.
+    pub(super) fn grow(&mut self, end: u64) {
+        let nodes = self.end() as u32..end as u32;
+        self.parents.extend(nodes.map(AtomicU32::new));
+        self.ranks.resize(self.parents.len(), R::default());
+    }
+
+    #[inline]
+    fn at(&self, node: u32) -> usize {
+        (node - self.first) as usize
     }
 
     #[inline]
     fn parent(&self, node: u32) -> u32 {
-        self.parents[node as usize].load(Relaxed)
+        self.parents[self.at(node)].load(Relaxed)
+    }
+
+    /// Returns whether `a` is above `b`.
+    #[inline]
+    fn is_above(&self, a: u32, b: u32) -> bool {
+        a < self.first || (b >= self.first && priority(a) > priority(b))
     }
 
     /// Returns the highest node that links up to `rank` lead to.
     #[inline]
     fn top(&self, mut node: u32, rank: R) -> u32 {
-        loop {
-            let parent = self.parent(node);
-            if parent == node || self.ranks[node as usize] > rank {
-                return node;
+        while node >= self.first {
+            let (parent, own) = (self.parent(node), self.ranks[self.at(node)]);
+            if parent == node || own > rank {
+                break;
+            }
+            if parent < self.first {
+                return parent;
             }
             let above = self.parent(parent);
-            let is_lossless = self.ranks[parent as usize] <= self.ranks[node as usize];
+            let is_lossless = self.ranks[self.at(parent)] <= own;
             if above != parent && is_lossless {
-                self.parents[node as usize].store(above, Relaxed);
+                self.parents[self.at(node)].store(above, Relaxed);
                 node = above;
             } else {
                 node = parent;
             }
         }
+        node
     }
 
+    /// Drops edges whose ends are joined already; those with an end after the last node stay.
     pub(super) fn drop_joined(&self, edges: &mut Vec<ArcRecord>, ladder: &Ladder) {
-        let mut kept = 0;
+        let (mut kept, end) = (0, self.end());
         for at in 0..edges.len() {
             self.prefetch(edges, at + AHEAD);
             let edge = edges[at];
             let rank = R::of(edge.weight, ladder);
-            if self.top(edge.source, rank) != self.top(edge.target, rank) {
+            let is_beyond = u64::from(edge.source.max(edge.target)) >= end;
+            if is_beyond || self.top(edge.source, rank) != self.top(edge.target, rank) {
                 edges[kept] = edge;
                 kept += 1;
             }
@@ -149,39 +179,56 @@ impl<R: Rank> Links<R> {
         edges.truncate(kept);
     }
 
-    pub(super) fn join_all(&mut self, edges: &[ArcRecord], ladder: &Ladder) {
+    /// Joins the ends of edges; passes each edge between nodes before the first to `pass_on`.
+    ///
+    /// # Errors
+    /// Those of `pass_on`.
+    pub(super) fn join_all(
+        &mut self,
+        edges: &[ArcRecord],
+        ladder: &Ladder,
+        mut pass_on: impl FnMut(ArcRecord) -> Result<()>,
+    ) -> Result<()> {
         for (at, edge) in edges.iter().enumerate() {
             self.prefetch(edges, at + AHEAD);
-            self.join(edge.source, edge.target, R::of(edge.weight, ladder));
+            let rank = R::of(edge.weight, ladder);
+            if let Some((source, target, rank)) = self.join(edge.source, edge.target, rank) {
+                pass_on(ArcRecord { source, target, weight: rank.code(ladder) })?;
+            }
         }
+        Ok(())
     }
 
     #[inline]
     fn prefetch(&self, edges: &[ArcRecord], at: usize) {
         if let Some(ahead) = edges.get(at) {
             for node in [ahead.source, ahead.target] {
-                prefetch(&self.parents, node as usize);
+                let at = node.wrapping_sub(self.first) as usize;
+                prefetch(&self.parents, at);
                 if size_of::<R>() > 0 {
-                    prefetch(&self.ranks, node as usize);
+                    prefetch(&self.ranks, at);
                 }
             }
         }
     }
 
-    /// Joins two nodes at a rank.
-    fn join(&mut self, a: u32, b: u32, rank: R) {
+    /// Joins two nodes at a rank; returns what is to be joined among the nodes before the first.
+    fn join(&mut self, a: u32, b: u32, rank: R) -> Option<(u32, u32, R)> {
         let (mut a, mut b, mut rank) = (a, b, rank);
         loop {
             (a, b) = (self.top(a, rank), self.top(b, rank));
             if a == b {
-                return;
+                return None;
             }
-            let (low, high) = if priority(a) < priority(b) { (a, b) } else { (b, a) };
-            let above = self.parent(low);
-            self.parents[low as usize].store(high, Relaxed);
-            let former = std::mem::replace(&mut self.ranks[low as usize], rank);
+            let (low, high) = if self.is_above(b, a) { (a, b) } else { (b, a) };
+            if low < self.first {
+                return Some((a, b, rank));
+            }
+            let (above, at) = (self.parent(low), self.at(low));
+            self.parents[at].store(high, Relaxed);
+            let former = std::mem::replace(&mut self.ranks[at], rank);
             if above == low {
-                return;
+                return None;
             }
             (a, b, rank) = (high, above, former);
         }
@@ -200,19 +247,20 @@ impl<R: Rank> Links<R> {
         roots.par_extend(all.map(|node| self.top(node as u32, rank)));
     }
 
-    /// Returns the roots of all nodes by all edges, in the memory of the links.
-    pub(super) fn into_roots(self) -> Vec<u32> {
-        (0..self.parents.len()).into_par_iter().with_min_len(PART_NODES).for_each(|node| {
-            let root = self.top(node as u32, R::LAST);
-            self.parents[node].store(root, Relaxed);
+    /// Returns the roots of all nodes by edges of at least the weight `code`, in the memory of the links. Some may be
+    /// nodes before the first.
+    pub(super) fn into_roots(self, code: u32, ladder: &Ladder) -> Vec<AtomicU32> {
+        let rank = R::of(code, ladder);
+        self.parents.par_iter().enumerate().with_min_len(PART_NODES).for_each(|(at, parent)| {
+            parent.store(self.top(self.first + at as u32, rank), Relaxed);
         });
-        self.parents.into_iter().map(AtomicU32::into_inner).collect()
+        self.parents
     }
 
     /// Iterates over the links: a node, the node it leads to, and the rank.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, R)> {
-        let all = self.parents.iter().zip(&self.ranks).enumerate();
-        let all = all.map(|(node, (parent, &rank))| (node as u32, parent.load(Relaxed), rank));
+        let all = (self.first..).zip(&self.parents).zip(&self.ranks);
+        let all = all.map(|((node, parent), &rank)| (node, parent.load(Relaxed), rank));
         all.filter(|(node, parent, _)| node != parent)
     }
 

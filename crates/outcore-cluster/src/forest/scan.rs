@@ -41,8 +41,7 @@ impl Forest {
                 Ok(edges)
             };
             let all: Result<Vec<_>> = locals.par_chunks(piece).map(unjoined).collect();
-            all?.iter().for_each(|edges| forest.join(edges));
-            Ok(())
+            all?.iter().try_for_each(|edges| forest.join(edges))
         })?;
         Ok(forest)
     }

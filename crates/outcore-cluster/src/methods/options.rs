@@ -260,13 +260,8 @@ impl ClusterOptions {
                 let message = format_args!("{MIN_WEIGHT} and {other} both have several values");
                 return Err(Error::usage(message).hint("give one value of one of them"));
             }
-            // Groups of levels would have to wait on disk, as labels do.
-            let has_groups = self.levels && self.forest_ladder().is_none();
-            let others = [
-                (self.initial.is_some(), INITIAL),
-                (self.propagation.fixed.is_some(), FIXED),
-                (has_groups, LEVELS),
-            ];
+            let others =
+                [(self.initial.is_some(), INITIAL), (self.propagation.fixed.is_some(), FIXED)];
             if let Some((_, option)) = others.into_iter().find(|(is_given, _)| *is_given) {
                 let message = format_args!("{several} cannot be combined with {option}");
                 return Err(Error::usage(message).hint("leave one of them out"));

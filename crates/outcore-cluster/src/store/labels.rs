@@ -1,7 +1,7 @@
 //! Community of each node, in memory or, if memory is too small, in a file.
 
 use outcore_io::error::Result;
-use outcore_io::{Array, ArrayReader, ArrayWriter, Files};
+use outcore_io::{Array, ArrayReader, Files};
 use std::path::Path;
 
 /// One number per node.
@@ -49,12 +49,9 @@ impl Labels {
         let array = match self {
             Self::Memory(labels) => Array::write(files, path, labels.into_iter())?,
             Self::Disk(labels) => {
-                let mut writer = ArrayWriter::create(files, path, labels.count)?;
-                labels.for_each_block(files, |block| {
-                    block.iter().try_for_each(|&label| writer.push(label))
-                })?;
+                let moved = labels.copy_to(files, path)?;
                 files.discard(&labels.path);
-                writer.finish()?
+                moved
             }
         };
         Ok(Self::Disk(array))

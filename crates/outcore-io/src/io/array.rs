@@ -101,6 +101,18 @@ impl<T: Number> Array<T> {
         writer.finish()
     }
 
+    /// Copies the numbers to the file `path`.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `CorruptFile`.
+    pub fn copy_to(&self, files: &Files, path: &Path) -> Result<Self> {
+        let mut writer = ArrayWriter::create(files, path, self.count)?;
+        self.for_each_block(files, |block| {
+            block.iter().try_for_each(|&number| writer.push(number))
+        })?;
+        writer.finish()
+    }
+
     /// Returns the length of the numbers in the file.
     pub fn bytes(&self) -> u64 {
         self.count * size_of::<T>() as u64

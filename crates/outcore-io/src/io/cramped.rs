@@ -17,6 +17,8 @@ pub struct Cramped {
     pub fan_in: usize,
     /// Names numbered in memory; further ones go to disk.
     pub names: u64,
+    /// Nodes of a forest, or of a range of one, that are linked in memory.
+    pub forest_nodes: u64,
     /// Bytes of graph blocks that stay in memory from scan to scan.
     pub kept_bytes: u64,
     /// Memory of a clustering above which its labels move to disk.
@@ -43,6 +45,7 @@ impl Cramped {
         sort_records: usize::MAX,
         fan_in: usize::MAX,
         names: u64::MAX,
+        forest_nodes: u64::MAX,
         kept_bytes: u64::MAX,
         label_bytes: u64::MAX,
         level_arcs: u64::MAX,

@@ -7,7 +7,7 @@ use super::present::{self, OfNodes, Targets};
 use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
 use crate::cluster::{
-    self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Method,
+    self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Labels, Method,
 };
 use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
@@ -62,6 +62,9 @@ pub(super) fn find_and_write(
         warn_of_a_giant(context, options.method, &communities)?;
         doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
         let groupings = std::mem::take(&mut found.groupings);
+        if !groupings.is_empty() {
+            found.labels = Labels::Memory(found.labels.into_memory(context.files)?);
+        }
         let stability = found.stability.take();
         let of_tree = found.tree.as_ref().map(|tree| tree.code_length);
         let code_length = of_tree.or(found.code_length);
@@ -111,14 +114,21 @@ fn find_components(
     options: &ClusterOptions,
 ) -> Result<(Vec<Communities>, Option<Dendrogram>)> {
     context.stage(Stage::Cluster, |context| {
-        context.begin(Stage::Cluster, Some(graph.arc_count()), "arcs")?;
+        let total = forest.is_none().then(|| graph.arc_count());
+        context.begin(Stage::Cluster, total, "arcs")?;
         let (files, scratch, observer) = (context.files, context.work.path(), context.observer);
         let forest = match forest {
             Some(forest) => forest,
             None => Forest::of_graph(graph, options, observer)?,
         };
-        let least = options.min_memory(graph, 0, context.limits.threads);
-        let memory = context.memory_for(least.total_bytes());
+        let memory = match forest.is_divided() {
+            // Links in memory make room for others.
+            true => context.memory_beside(forest.memory_bytes(), forest.divided_bytes()),
+            false => {
+                let least = options.min_memory(graph, 0, context.limits.threads);
+                context.memory_for(least.total_bytes())
+            }
+        };
         let found = forest.find(options, ForestPlace { files, scratch, memory, observer })?;
         let summary = cluster::summary(&found.0);
         Ok((found, summary))
@@ -159,7 +169,7 @@ fn find(
     })
 }
 
-/// Clusters the graph at each threshold. Labels found so far are on disk.
+/// Clusters the graph at each threshold. Labels and groupings found so far are on disk, in files of their own.
 fn find_each(
     context: &mut Context<'_>,
     graph: &Graph,
@@ -167,9 +177,13 @@ fn find_each(
 ) -> Result<Vec<Communities>> {
     let mut all = Vec::new();
     for (at, options) in of_each.iter().enumerate() {
-        for found in find(context, graph, options, GivenLabels::default())? {
-            let path = context.work.path().join(format!("labels-{at}"));
-            let labels = found.labels.into_disk(context.files, &path)?;
+        for mut found in find(context, graph, options, GivenLabels::default())? {
+            let path = |name: &str| context.work.path().join(format!("{name}-{at}"));
+            for (level, grouping) in found.groupings.iter_mut().enumerate() {
+                let path = path(&format!("level-{level}"));
+                grouping.groups = grouping.groups.copy_to(context.files, &path)?;
+            }
+            let labels = found.labels.into_disk(context.files, &path("labels"))?;
             all.push(Communities { labels, ..found });
         }
     }

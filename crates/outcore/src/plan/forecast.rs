@@ -5,10 +5,11 @@
 //! speed of this one if `outcore lab tune` has measured it, or those of the disk if it is slower. They are meant to be
 //! right within a factor of two on graphs with communities; `evals/plan` compares them with measurements.
 
+use super::joined::ForestSize;
 use super::limits::{score_bytes, score_bytes_a_node};
 use super::{InputSize, StagePlan};
 use crate::budget::Limits;
-use crate::cluster::{ClusterMemory, ClusterOptions, Forest, Ladder, METHODS, Method, NodeMemory};
+use crate::cluster::{ClusterMemory, ClusterOptions, Ladder, METHODS, Method, NodeMemory};
 use crate::graph::{self, ARC_BYTES, BLOCK_ARCS, BLOCK_NODES, Block, GraphSize};
 use crate::ids::NamesSize;
 use crate::input::{self, CHUNK_BYTES};
@@ -19,10 +20,8 @@ use crate::units::{KIB, MIB};
 
 /// Nanoseconds of one core to parse an edge and form its arcs into runs.
 const READ_EDGE: f64 = 165.0;
-/// Nanoseconds of one core to parse an edge and join its ends, if no graph is built; and to find the component of a node
-/// at a threshold.
+/// Nanoseconds of one core to parse an edge and join its ends, if no graph is built.
 const JOIN_EDGE: f64 = 230.0;
-const JOINED_NODE: f64 = 60.0;
 /// Bytes of a node in a graph without arcs.
 const BARE_NODE_BYTES: f64 = 0.2;
 /// Nanoseconds to sample and to decompress a byte of text, always on one core.
@@ -126,19 +125,19 @@ const SMALL_FILES_BYTES: u64 = 64 * KIB;
 #[derive(Clone, Copy)]
 pub(super) struct Forecast<'a> {
     pub(super) input: &'a InputSize,
-    limits: &'a Limits,
+    pub(super) limits: &'a Limits,
     tuning: &'a Tuning,
     pub(super) graph: GraphSize,
     names_bytes: u64,
     names: NamesSize,
     pub(super) sorting: Sorting,
     /// Bytes of all runs; 0 if there are none.
-    run_bytes: u64,
+    pub(super) run_bytes: u64,
     /// Memory of self scores, and of the blocks of a graph that edges are added to.
     score_bytes: u64,
     old_block_bytes: u64,
-    /// Memory of the forest of all edges, if no graph is built.
-    forest_bytes: Option<u64>,
+    /// Forest of all edges, if no graph is built.
+    pub(super) forest: Option<ForestSize>,
 }
 
 /// Forecast of a clustering.
@@ -169,14 +168,17 @@ impl<'a> Forecast<'a> {
         ladder: Option<&Ladder>,
     ) -> Self {
         let scores = input.has_self_scores && ladder.is_none();
-        let of_forest = ladder.map(Ladder::bytes_a_node);
+        let read_bytes = input::read_bytes(limits);
+        let forest = ladder.map(|ladder| ForestSize::of(input, ladder, read_bytes));
         let score_bytes = score_bytes(input.node_count, scores);
         let old_nodes = input.old_nodes();
         // Old names come first, each like an end of an edge.
         let counts = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
-        let of_node = score_bytes_a_node(scores) + of_forest.unwrap_or(0) as f64;
+        let of_node =
+            score_bytes_a_node(scores) + forest.map_or(0.0, |forest| forest.bytes_a_node());
         let sparse_bytes = input::sparse_bytes(limits, ladder.is_none());
-        let memory = (input::read_bytes(limits), sparse_bytes);
+        let full_bytes = forest.map_or(0, |forest| forest.full_bytes());
+        let memory = (read_bytes - full_bytes, sparse_bytes);
         let names = NamesSize::of(counts, input.name_bytes, memory, of_node);
         let old_block_bytes = input.append.map_or(0, |old| old.block_bytes);
         let beside = |held_bytes: u64| {
@@ -189,16 +191,21 @@ impl<'a> Forecast<'a> {
         let forming = forming as u64;
         let merging = graph::merge_bytes_beside(limits, score_bytes + old_block_bytes, tuning)
             .unwrap_or(SORT_BYTES_MIN);
-        let (count, batch) = match of_forest {
-            Some(_) => (0, 0),
+        let (count, batch) = match forest {
+            Some(forest) => (forest.sorted_count, 0),
             None => (input.record_count(), batch_records(input, limits)),
         };
+        let forming = if forest.is_some() { SORT_BYTES_MIN } else { forming };
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
         let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
-        let run_bytes = if sorting.run_count > 0 { input.run_bytes(sorting.run_count) } else { 0 };
+        let share = count as f64 / input.record_count().max(1) as f64;
+        let run_bytes = match sorting.run_count {
+            0 => 0,
+            runs => (input.run_bytes(runs) as f64 * share) as u64,
+        };
         let (graph, names_bytes) = (input.graph(), input.names_bytes());
         let bare_bytes = (input.node_count as f64 * BARE_NODE_BYTES) as u64;
-        let graph = match of_forest {
+        let graph = match forest {
             Some(_) => GraphSize { arc_count: 0, bytes: bare_bytes, hub_arcs: 0, ..graph },
             None => graph,
         };
@@ -213,13 +220,13 @@ impl<'a> Forecast<'a> {
             run_bytes,
             score_bytes,
             old_block_bytes,
-            forest_bytes: of_forest.map(|bytes| bytes * input.node_count),
+            forest,
         }
     }
 
     /// Returns whether a graph is built.
     pub(super) fn builds_graph(&self) -> bool {
-        self.forest_bytes.is_none()
+        self.forest.is_none()
     }
 
     pub(super) fn graph_bytes(&self) -> u64 {
@@ -245,7 +252,7 @@ impl<'a> Forecast<'a> {
 
     /// Returns `row` with its time, which is at least the time it has already, its memory capped at the limit, and its
     /// small files added.
-    fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
+    pub(super) fn row(&self, row: StagePlan, nanoseconds: f64) -> StagePlan {
         // Stages compute while they read and write, so the slower of the two decides.
         let disk_seconds = self.tuning.seconds(row.read_bytes, row.write_bytes).unwrap_or(0.0);
         StagePlan {
@@ -260,9 +267,9 @@ impl<'a> Forecast<'a> {
         let (input, names) = (self.input, &self.names);
         let old = input.append.unwrap_or_default();
         let writer = WRITER_BYTES.min(self.names_bytes + 2 * self.run_bytes);
-        let of_nodes = self.score_bytes + self.forest_bytes.unwrap_or(0);
+        let of_nodes = self.score_bytes + self.forest.map_or(0, |forest| forest.held_bytes);
         let index = names.index_bytes + of_nodes;
-        let forming = if self.forest_bytes.is_some() { 0 } else { self.sorting.forming_bytes };
+        let forming = self.sorting.forming_bytes;
         let memory = match names.spilled_bytes {
             0 => index + forming + writer,
             _ => self.limits.memory_bytes,
@@ -270,7 +277,7 @@ impl<'a> Forecast<'a> {
         let is_packed = input.file_bytes < input.text_bytes / 10 * 9;
         let decompressed = if is_packed { input.text_bytes as f64 } else { 0.0 };
         // The graph of names, and the forest that is saved with it.
-        let bare = self.forest_bytes.map_or(0, |bytes| bytes + self.graph.bytes);
+        let bare = self.forest.map_or(0, |forest| forest.held_bytes + self.graph.bytes);
         let row = StagePlan {
             stage: Stage::Read,
             pass_count: 1,
@@ -280,7 +287,7 @@ impl<'a> Forecast<'a> {
             disk_bytes: self.names_bytes + self.run_bytes + names.disk_bytes + bare,
             seconds: decompressed * DECOMPRESS_BYTE * 1e-9,
         };
-        let of_edge = if self.forest_bytes.is_some() { JOIN_EDGE } else { READ_EDGE };
+        let of_edge = if self.forest.is_some() { JOIN_EDGE } else { READ_EDGE };
         let nanoseconds = input.edge_count as f64 * of_edge
             + names.indexed_count.saturating_sub(input.old_nodes()) as f64 * NEW_NAME
             + input.old_nodes() as f64 * OLD_NAME
@@ -324,7 +331,8 @@ impl<'a> Forecast<'a> {
             (false, _) => (results, 0),
         };
         let held = if has_thresholds { 0 } else { 4 * nodes * results };
-        let on_disk = 4 * nodes * options.thresholds.len() as u64;
+        let of_threshold = if has_thresholds && levels > 0 { 1 + levels } else { 1 };
+        let on_disk = 4 * nodes * options.thresholds.len() as u64 * of_threshold;
         // Labels on disk are written on all threads.
         let at_once = if has_thresholds { results.min(self.limits.threads as u64) } else { 1 };
         let line =
@@ -343,33 +351,12 @@ impl<'a> Forecast<'a> {
         self.row(row, nodes as f64 * results as f64 * WRITE_NODE)
     }
 
-    /// Returns the forecast of finding components at each threshold in the forest.
-    fn joined(&self, options: &ClusterOptions, nodes: NodeMemory, forest: u64) -> ClusterForecast {
-        let (count, results) = (self.input.node_count, options.result_count());
-        let is_one = results == 1 && !options.heights;
-        // Several results go to disk, as a root for each node and then as labels, which each thread numbers.
-        let moved = if is_one { 0 } else { 8 * count * results };
-        let at_once = results.min(self.limits.threads as u64);
-        let numbered = if is_one { 0 } else { Forest::NUMBERED_BYTES * count * at_once };
-        let row = StagePlan {
-            stage: Stage::Cluster,
-            pass_count: results,
-            read_bytes: moved / 2,
-            write_bytes: moved,
-            memory_bytes: forest.max(nodes.bytes_in_memory).max(numbered) + MIB,
-            disk_bytes: self.graph_bytes() + forest + moved,
-            seconds: 0.0,
-        };
-        let nanoseconds = count as f64 * results as f64 * JOINED_NODE;
-        ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
-    }
-
     /// Returns the forecast of a clustering.
     pub(super) fn cluster(&self, options: &ClusterOptions) -> ClusterForecast {
         let (graph, threads) = (&self.graph, self.limits.threads);
         let (smallest, largest) = (self.input.smallest_graph(), self.input.largest_graph());
         let nodes = options.node_memory([graph, &smallest, &largest], threads);
-        if let Some(forest) = self.forest_bytes {
+        if let Some(forest) = self.forest {
             return self.joined(options, nodes, forest);
         }
         let mut needed = ClusterMemory::expected(graph, Some(options.method), threads);

@@ -8,6 +8,7 @@
 mod flow;
 mod forecast;
 mod given;
+mod joined;
 pub(crate) mod limits;
 mod size;
 mod spark;

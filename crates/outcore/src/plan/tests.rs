@@ -342,6 +342,32 @@ fn each_threshold_costs_a_pass_over_the_nodes() {
     assert!(ten.iter().all(|stage| stage.memory_bytes <= GIB));
 }
 
+/// Nodes that do not fit in memory are joined in ranges: the limit holds, and edges take disk.
+#[test]
+fn components_of_nodes_beyond_memory_are_planned() {
+    let (nodes, edges) = (1_000_000_000, 10_000_000_000);
+    let plan = |memory_bytes: u64, options: &ClusterOptions| {
+        let present = PresentOptions::default();
+        let clustering = Clustering { options, present: &present };
+        let limits = Limits { memory_bytes, threads: 2 };
+        Plan::new(plain(nodes, edges), limits, &Tuning::default(), Some(clustering))
+    };
+    let one = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+    let two = ClusterOptions { thresholds: vec![0.5, 0.9], ..one.clone() };
+    let (roomy, tight) = (plan(32 * GIB, &one).unwrap(), plan(2 * GIB, &one).unwrap());
+    assert_eq!((roomy.run_count, roomy.stages.len()), (0, 3));
+    assert!(tight.run_count > 0 && tight.peak_memory_bytes <= 2 * GIB + SLACK_BYTES);
+    // The least that an edge takes in runs, and the most that it and the links take.
+    assert!(tight.disk_bytes > roomy.disk_bytes + 4 * edges);
+    assert!(tight.disk_bytes < roomy.disk_bytes + 22 * edges + 20 * nodes);
+    assert!(tight.seconds > roomy.seconds);
+    assert!(plan(2 * GIB, &two).unwrap().disk_bytes > tight.disk_bytes);
+    let least = tight.memory_bytes_min;
+    assert!(least < GIB && plan(least, &one).is_ok());
+    let heights = ClusterOptions { heights: true, ..one };
+    assert_eq!(plan(2 * GIB, &heights).unwrap_err().kind(), ErrorKind::MemoryTooSmall);
+}
+
 #[test]
 fn fewer_starts_are_tried_as_graphs_grow() {
     let options = ClusterOptions::default();

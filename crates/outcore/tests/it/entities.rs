@@ -110,11 +110,11 @@ fn lines(sim: &Sim, path: &str) -> Vec<String> {
 fn run(
     sim: &Sim,
     limits: Limits,
-    names: u64,
+    cramped: Cramped,
     found: &ClusterOptions,
     present: &PresentOptions,
 ) -> Report {
-    let files = files_of(sim).with_cramped(Cramped { chunk_bytes: 64, names, ..Cramped::NOT });
+    let files = files_of(sim).with_cramped(Cramped { chunk_bytes: 64, ..cramped });
     let min_weight = found.thresholds.iter().copied().reduce(f64::min);
     let plain = options(limits.threads, limits.memory_bytes);
     let source = Source::Edges(Box::new(JobOptions { min_weight, ..plain }));
@@ -134,8 +134,10 @@ proptest! {
         pairs in pairs(),
         threads in 1..4usize,
         names in prop_oneof![Just(u64::MAX), 1..20u64],
+        forest_nodes in prop_oneof![Just(u64::MAX), 1..20u64],
     ) {
         let sim = pairs.storage();
+        let cramped = Cramped { names, forest_nodes, ..Cramped::NOT };
         let limits = Limits { memory_bytes: 96 * MIB, threads };
         let present = PresentOptions {
             prefer: Some(Preference::File("/in/priorities".into())),
@@ -147,7 +149,7 @@ proptest! {
         // The file must name a node.
         let nodes = pairs.nodes();
         prop_assume!(pairs.priorities.iter().any(|(node, _)| nodes.contains(node)));
-        let report = run(&sim, limits, names, &thresholds(false), &present);
+        let report = run(&sim, limits, cramped, &thresholds(false), &present);
         prop_assert_eq!(report.results.len(), THRESHOLDS.len());
         prop_assert!(report.sort.is_none() && report.communities.unwrap().modularity.is_none());
         let mut columns = vec![String::new(); nodes.len()];
@@ -172,7 +174,7 @@ proptest! {
             prop_assert_eq!(lines(&sim, &format!("/out/drop.{threshold}")), names(drop));
             columns.iter_mut().zip(&nodes).for_each(|(row, node)| *row += &format!("\t{}", of(node)));
         }
-        run(&sim, limits, names, &thresholds(true), &PresentOptions::default());
+        run(&sim, limits, cramped, &thresholds(true), &PresentOptions::default());
         let expected: Vec<_> =
             nodes.iter().zip(columns).map(|(node, row)| name(*node) + &row).collect();
         prop_assert_eq!(lines(&sim, OUTPUT), expected);
@@ -188,7 +190,7 @@ proptest! {
         let sim = pairs.storage();
         let found = ClusterOptions { heights: true, min_weight: 0.25, ..thresholds(true) };
         let present = PresentOptions { heights: Some("/out/h.tsv".into()), ..PresentOptions::default() };
-        run(&sim, Limits { memory_bytes: 96 * MIB, threads: 2 }, u64::MAX, &found, &present);
+        run(&sim, Limits { memory_bytes: 96 * MIB, threads: 2 }, Cramped::NOT, &found, &present);
         let expected = [lines(&sim, OUTPUT), lines(&sim, "/out/h.tsv")];
         let files = files_of(&sim);
         let mut built = options(1, 96 * MIB);
@@ -237,10 +239,10 @@ fn other_methods_cluster_one_graph_at_each_threshold() {
         sim.put("/in/edges.tsv", pairs(repeats).as_bytes());
         for method in [Method::LabelPropagation, Method::Modularity, Method::MapEquation] {
             let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
-            let found = ClusterOptions { method, ..thresholds(false) };
+            let found = ClusterOptions { method, ..thresholds(method.is_multilevel()) };
             let present =
                 PresentOptions { summary: Some("/out/s.tsv".into()), ..PresentOptions::default() };
-            let report = run(&sim, limits, u64::MAX, &found, &present);
+            let report = run(&sim, limits, Cramped::NOT, &found, &present);
             assert_eq!(report.warnings.iter().any(|text| text.contains("are of sums")), is_warned);
             for (threshold, result) in THRESHOLDS.into_iter().zip(&report.results) {
                 assert_eq!(result.communities.min_weight, threshold);

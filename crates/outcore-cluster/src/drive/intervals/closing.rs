@@ -6,13 +6,13 @@
 //! is visited once, for any shape of the pieces. Cost: each interval reads everything before it twice, and rewrites the
 //! parts that change.
 
-use super::number::{Numbering, expected_inside};
 use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
 use crate::base::parallel::{PerThread, for_ranges};
 use crate::base::table::Sum;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
 use crate::finish::tally::WeightTotals;
+use crate::finish::windows::{Numbering, expected_inside};
 use crate::kernel::history::History;
 use crate::store::column::{Column, chunks};
 use crate::store::labels::Labels;

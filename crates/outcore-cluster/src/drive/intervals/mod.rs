@@ -19,7 +19,6 @@
 //! scan is added compared with labels in memory.
 
 mod closing;
-mod number;
 #[cfg(test)]
 mod tests;
 

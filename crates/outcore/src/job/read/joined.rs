@@ -7,23 +7,26 @@ use super::Edges;
 use super::reading::Read;
 use super::runs::graph_writer;
 use super::saved::{GraphState, Saved};
+use super::sink::SinkPlace;
 use super::summaries::report_again;
 use crate::checkpoint::{Checkpoint, StateReader};
-use crate::cluster::{Forest, Ladder};
+use crate::cluster::{self, Forest};
 use crate::error::Result;
 use crate::graph::{Graph, GraphSummary};
 use crate::input;
 use crate::job::InputReport;
 use crate::job::context::{Built, Context};
+use crate::job::place::RUNS;
 use crate::job::resume::JobJournal;
 use crate::plan::{self, Plan};
 use crate::progress::Stage;
+use crate::sort::SORT_BYTES_MIN;
 use serde::{Deserialize, Serialize};
 
 /// Saved forest of a whole input.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ForestState {
-    forest: (Ladder, u64),
+    forest: cluster::ForestState,
     /// Graph with the names.
     pub(super) graph: GraphState,
 }
@@ -68,8 +71,15 @@ impl Joined {
             context.begin(Stage::Read, None, "bytes")?;
             let GraphState { input, warnings, .. } = state.graph;
             report_again(context.observer, &input, &warnings)?;
-            let most = input::read_bytes(&context.limits);
-            let forest = Forest::resume(&state.forest, &mut from, most)?;
+            let place = SinkPlace {
+                files: context.files,
+                runs: &context.work.path().join(RUNS),
+                sort_bytes: SORT_BYTES_MIN,
+                read_bytes: input::read_bytes(&context.limits),
+                threads: context.limits.threads,
+            };
+            let place = place.of_forest(state.forest.ladder());
+            let forest = Forest::resume(&state.forest, &mut from, place)?;
             from.finish()?;
             let graph = Graph::open(context.files, edges.directory)?.summary();
             let joined = Self { forest, graph, input };

@@ -67,7 +67,7 @@ pub(crate) fn build(
             let (built, forest) = Joined::resume(context, edges, *state, from)?.into_built(None);
             (built, Some(forest))
         }
-        (found, Duplicates::First) => {
+        (found, Duplicates::First) if edges.ladder.is_none() => {
             read_and_merge::<InputOrder>(context, journal, edges, clustering, found)?
         }
         (found, _) => read_and_merge::<ArcRecord>(context, journal, edges, clustering, found)?,

@@ -62,7 +62,7 @@ impl SavedState for Saved {
                 format!("the graph of {files}"),
             ),
             Self::Forest(_) => {
-                (&[Stage::Read], &[CHECKPOINT, GRAPH], format!("the components of {files}"))
+                (&[Stage::Read], &[CHECKPOINT, RUNS, GRAPH], format!("the components of {files}"))
             }
         };
         Kept { stages_done, names, what }

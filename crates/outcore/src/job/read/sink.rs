@@ -1,12 +1,13 @@
 //! Where numbered edges go: their arcs to the sort, or their ends to a forest, if only components are wanted.
 //!
-//! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch. A piece of
-//! edges is freed of those whose ends are joined already by each thread; the others are joined in input order.
+//! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch, unless its nodes
+//! have no room in memory. A piece of edges is freed of those whose ends are joined already by each thread; the others are
+//! joined in input order.
 
 use super::halfway::EdgeCounts;
 use super::weights::{Side, Thresholds};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::cluster::{Forest, Ladder};
+use crate::cluster::{Forest, ForestState, JoinPlace, Ladder};
 use crate::error::Result;
 use crate::graph::ArcRecord;
 use crate::input::EdgeChunk;
@@ -33,7 +34,7 @@ pub(crate) enum Sink<R: Record> {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SinkState {
     Runs(SortState),
-    Forest((Ladder, u64)),
+    Forest(ForestState),
 }
 
 impl SinkState {
@@ -41,7 +42,7 @@ impl SinkState {
     pub(super) fn node_bytes(&self) -> u64 {
         match self {
             Self::Runs(_) => 0,
-            Self::Forest((ladder, nodes)) => nodes * ladder.bytes_a_node(),
+            Self::Forest(state) => state.memory_bytes(),
         }
     }
 }
@@ -56,11 +57,25 @@ pub(super) struct SinkPlace<'a> {
     pub(super) threads: usize,
 }
 
+impl<'a> SinkPlace<'a> {
+    /// Returns the place of a forest of these thresholds.
+    pub(super) fn of_forest(self, ladder: &Ladder) -> JoinPlace<'a> {
+        let Self { files, runs, sort_bytes, read_bytes, threads } = self;
+        JoinPlace {
+            files,
+            runs,
+            node_bytes: Forest::link_bytes(read_bytes, ladder),
+            sort_bytes,
+            threads,
+        }
+    }
+}
+
 impl<R: Record + From<ArcRecord>> Sink<R> {
     pub(super) fn create(ladder: Option<&Ladder>, place: SinkPlace<'_>) -> Result<Self> {
-        let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
+        let SinkPlace { files, runs, sort_bytes, threads, .. } = place;
         match ladder {
-            Some(ladder) => Ok(Self::Join(Forest::new(ladder.clone(), read_bytes))),
+            Some(ladder) => Forest::create(ladder.clone(), place.of_forest(ladder)).map(Self::Join),
             None => {
                 let sorter = Sorter::with_directory(files, runs, sort_bytes, threads)?;
                 Ok(Self::Sort(Box::new(sorter)))
@@ -80,13 +95,15 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         from: &mut StateReader,
         place: SinkPlace<'_>,
     ) -> Result<Self> {
-        let SinkPlace { files, runs, sort_bytes, read_bytes, threads } = place;
+        let SinkPlace { files, runs, sort_bytes, threads, .. } = place;
         match state {
             SinkState::Runs(runs_state) => {
                 let place = (files, runs, sort_bytes, threads);
                 Ok(Self::Sort(Box::new(Sorter::resume(runs_state, from, place)?)))
             }
-            SinkState::Forest(forest) => Forest::resume(forest, from, read_bytes).map(Self::Join),
+            SinkState::Forest(state) => {
+                Forest::resume(state, from, place.of_forest(state.ladder())).map(Self::Join)
+            }
         }
     }
 
@@ -99,7 +116,7 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
     pub(super) fn set_budget(&mut self, bytes: u64) -> Result<()> {
         match self {
             Self::Sort(sorter) => sorter.set_budget(bytes),
-            Self::Join(_) => Ok(()),
+            Self::Join(forest) => forest.beyond().map_or(Ok(()), |sorter| sorter.set_budget(bytes)),
         }
     }
 
@@ -107,7 +124,7 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
     pub(super) fn set_aside(&mut self) -> Result<()> {
         match self {
             Self::Sort(sorter) => sorter.set_aside(),
-            Self::Join(_) => Ok(()),
+            Self::Join(forest) => forest.beyond().map_or(Ok(()), |sorter| sorter.set_aside()),
         }
     }
 
@@ -115,7 +132,7 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
     pub(super) fn write_collected(&mut self) -> Result<()> {
         match self {
             Self::Sort(sorter) => sorter.write_collected(),
-            Self::Join(_) => Ok(()),
+            Self::Join(forest) => forest.beyond().map_or(Ok(()), |sorter| sorter.write_collected()),
         }
     }
 
@@ -173,7 +190,7 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
                     };
                     let all: Vec<_> = pieces.par_iter().map(unjoined).collect();
                     for (unjoined, counted) in all {
-                        forest.join(&unjoined);
+                        forest.join(&unjoined)?;
                         counts = counts.plus(counted);
                     }
                 }

@@ -57,7 +57,7 @@ pub(crate) struct Case {
     run: fn(&Files) -> Result<Warnings>,
 }
 
-pub(crate) const CASES: [Case; 16] = [
+pub(crate) const CASES: [Case; 18] = [
     Case { name: "build", run: build },
     Case { name: "build, saved after every batch", run: build_saving_often },
     Case { name: "build of several files, saved after every batch", run: build_of_several },
@@ -73,7 +73,9 @@ pub(crate) const CASES: [Case; 16] = [
     Case { name: "cluster from an earlier result", run: updated },
     Case { name: "cluster a graph", run: graph },
     Case { name: "components at three thresholds, saved after every batch", run: entities },
+    Case { name: "components of nodes beyond memory", run: divided_entities },
     Case { name: "components of a graph, with heights", run: graph_entities },
+    Case { name: "cluster a graph at two thresholds", run: thresholds },
 ];
 
 impl Case {
@@ -319,7 +321,15 @@ fn updated(files: &Files) -> Result<Warnings> {
 
 /// Spills names to disk late, and chooses a node of each component.
 fn entities(files: &Files) -> Result<Warnings> {
-    let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
+    entities_with(files, Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED })
+}
+
+/// The nodes are in five ranges.
+fn divided_entities(files: &Files) -> Result<Warnings> {
+    entities_with(files, Cramped { names: 300, forest_nodes: 150, ..CRAMPED })
+}
+
+fn entities_with(files: &Files, cramped: Cramped) -> Result<Warnings> {
     let (method, thresholds) = (Method::Components, vec![0.9, 0.3, 0.7]);
     let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
     let reported = PresentOptions {
@@ -337,6 +347,14 @@ fn entities(files: &Files) -> Result<Warnings> {
     assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
     assert!(report.sort.is_none(), "no arcs are sorted");
     Ok(report.warnings)
+}
+
+fn thresholds(files: &Files) -> Result<Warnings> {
+    let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
+    let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
+    let (method, thresholds) = (Method::LabelPropagation, vec![0.9, 0.3]);
+    let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
+    Ok(job::cluster(files, &source, &found, Path::new(OUTPUT), &Silent)?.warnings)
 }
 
 /// Writes all thresholds as columns of one file.

@@ -3,10 +3,10 @@
 //! A window holds the data of the communities that fit in memory while the nodes are scanned, so everything is read
 //! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `tally`.
 
+use super::number::{CountsBySize, SizeCount};
+use super::tally::WeightTotals;
 use crate::base::bits::Bits;
-use crate::finish::number::{CountsBySize, SizeCount};
-use crate::finish::tally::WeightTotals;
-use crate::store::column::{Column, chunks};
+use crate::store::column::{CHUNK_NODES, Column, chunks};
 use outcore_io::Files;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
@@ -14,12 +14,12 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Context of counting by windows.
-pub(super) struct Numbering<'a> {
-    pub(super) files: &'a Files,
-    pub(super) observer: &'a dyn Observer,
-    pub(super) node_count: u64,
+pub(crate) struct Numbering<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) node_count: u64,
     /// Bytes for a window.
-    pub(super) room: u64,
+    pub(crate) room: u64,
 }
 
 impl Numbering<'_> {
@@ -35,7 +35,7 @@ impl Numbering<'_> {
     }
 
     /// Counts the labels with more than one piece. Memory: two bits per node.
-    pub(super) fn split_count(&self, labels: &Column<u32>, pieces: &Column<u32>) -> Result<u64> {
+    pub(crate) fn split_count(&self, labels: &Column<u32>, pieces: &Column<u32>) -> Result<u64> {
         let nodes = self.node_count as usize;
         let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
         let (mut for_labels, mut for_pieces) = (Vec::new(), Vec::new());
@@ -56,7 +56,7 @@ impl Numbering<'_> {
 
     /// Writes the number of each node's community, which is identified by its smallest node. Overwrites and
     /// removes `sizes`.
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         pieces: &Column<u32>,
         sizes: Column<u32>,
@@ -76,7 +76,7 @@ impl Numbering<'_> {
                 }
             }
             by_size.count(counts.iter().copied());
-            for (chunk, counts) in chunks(window).zip(counts.chunks(super::CHUNK_NODES as usize)) {
+            for (chunk, counts) in chunks(window).zip(counts.chunks(CHUNK_NODES as usize)) {
                 sizes.write(chunk.start, counts.iter().copied(), &mut bytes)?;
             }
         }
@@ -118,7 +118,7 @@ fn at(window: &Range<u64>, of: u32) -> usize {
 
 /// Computes the share of the weight that chance would put inside communities of several nodes (the first `shared`
 /// ones); also adds the nodes to `totals`.
-pub(super) fn expected_inside(
+pub(crate) fn expected_inside(
     numbering: &mut Numbering<'_>,
     communities: &Column<u32>,
     strengths: &Column<f64>,

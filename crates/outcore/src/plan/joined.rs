@@ -1,0 +1,133 @@
+//! Forecast of components without a graph: the forest of all edges, and what waits on disk if its nodes have no room in
+//! memory (`cluster::forest`).
+
+use super::InputSize;
+use super::StagePlan;
+use super::forecast::{ClusterForecast, Forecast};
+use crate::cluster::{ClusterOptions, Forest, Ladder, NodeMemory};
+use crate::graph::ARC_BYTES;
+use crate::progress::Stage;
+use crate::units::MIB;
+
+/// Nanoseconds of one core to find the component of a node at a threshold, and to join an edge of nodes beyond memory.
+const JOINED_NODE: f64 = 60.0;
+const DIVIDED_EDGE: f64 = 150.0;
+/// Share of the memory left by the first nodes that the links of a range take.
+const RANGE_SHARE: f64 = 0.6;
+
+/// Size of the forest of an input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForestSize {
+    /// Bytes of the links of all nodes, and of those in memory while edges are read.
+    bytes: u64,
+    pub(super) held_bytes: u64,
+    of_node: u64,
+    /// Least memory to find the components.
+    least_bytes: u64,
+    /// Edges that are sorted, as one of their nodes is not in memory.
+    pub(super) sorted_count: u64,
+}
+
+impl ForestSize {
+    pub(super) fn of(input: &InputSize, ladder: &Ladder, read_bytes: u64) -> Self {
+        let of_node = ladder.bytes_a_node();
+        let bytes = of_node * input.node_count;
+        let held_bytes = match ladder {
+            Ladder::Heights => bytes,
+            Ladder::One | Ladder::Steps(_) => bytes.min(Forest::link_bytes(read_bytes, ladder)),
+        };
+        let share = held_bytes as f64 / bytes.max(1) as f64;
+        let sorted_count = (input.edge_count as f64 * (1.0 - share * share)) as u64;
+        let least_bytes = Forest::least_bytes(input.node_count, ladder);
+        Self { bytes, held_bytes, of_node, least_bytes, sorted_count }
+    }
+
+    fn is_divided(&self) -> bool {
+        self.held_bytes < self.bytes
+    }
+
+    /// Returns the memory that grows with the nodes, for each of them.
+    pub(super) fn bytes_a_node(&self) -> f64 {
+        if self.is_divided() { 0.0 } else { self.of_node as f64 }
+    }
+
+    /// Returns the memory of the links once they take all that they may.
+    pub(super) fn full_bytes(&self) -> u64 {
+        if self.is_divided() { self.held_bytes } else { 0 }
+    }
+}
+
+impl Forecast<'_> {
+    /// Returns the forecast of finding components at each threshold in the forest.
+    pub(super) fn joined(
+        &self,
+        options: &ClusterOptions,
+        nodes: NodeMemory,
+        forest: ForestSize,
+    ) -> ClusterForecast {
+        if forest.is_divided() {
+            return self.divided(options, nodes, forest);
+        }
+        let (count, results) = (self.input.node_count, options.result_count());
+        let is_one = results == 1 && !options.heights;
+        // Several results go to disk, as a root for each node and then as labels, which each thread numbers.
+        let moved = if is_one { 0 } else { 8 * count * results };
+        let at_once = results.min(self.limits.threads as u64);
+        let numbered = if is_one { 0 } else { Forest::NUMBERED_BYTES * count * at_once };
+        let row = StagePlan {
+            stage: Stage::Cluster,
+            pass_count: results,
+            read_bytes: moved / 2,
+            write_bytes: moved,
+            memory_bytes: forest.bytes.max(nodes.bytes_in_memory).max(numbered) + MIB,
+            disk_bytes: self.graph_bytes() + forest.bytes + moved,
+            seconds: 0.0,
+        };
+        let nanoseconds = count as f64 * results as f64 * JOINED_NODE;
+        ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
+    }
+
+    /// Returns the forecast if links are joined range by range (`cluster::forest::ranges`).
+    fn divided(
+        &self,
+        options: &ClusterOptions,
+        nodes: NodeMemory,
+        forest: ForestSize,
+    ) -> ClusterForecast {
+        let (count, results) = (self.input.node_count as f64, options.result_count() as f64);
+        let others = (forest.bytes - forest.held_bytes) as f64;
+        let left = self.limits.memory_bytes.saturating_sub(forest.held_bytes) as f64;
+        let ranges = (others / (RANGE_SHARE * left).max(1.0)).ceil().max(1.0);
+        // An edge between lower nodes waits for one of the ranges below, which may pass it on.
+        let waits = ranges.ln();
+        let waiting = ARC_BYTES as f64 * forest.sorted_count as f64;
+        // Roots, sizes and numbers of the nodes at a threshold.
+        let of_nodes = 4.0 * count;
+        let windows = (of_nodes / (self.limits.memory_bytes / 2) as f64).ceil();
+        let links = forest.bytes as f64;
+        let scanned = of_nodes * ((ranges + 1.0) / 2.0 + 3.0 * windows);
+        let waiting_bytes = if ranges > 1.0 { waiting } else { 0.0 };
+        let found = of_nodes * (results + 2.0);
+        let row = StagePlan {
+            stage: Stage::Cluster,
+            pass_count: options.result_count(),
+            read_bytes: self.run_bytes + (waits * waiting + results * (links + scanned)) as u64,
+            write_bytes: (links + waits * waiting + results * (2.0 + windows) * of_nodes) as u64,
+            memory_bytes: self.limits.memory_bytes,
+            disk_bytes: self.graph_bytes()
+                + self.run_bytes
+                + (links + f64::max(waiting_bytes, found)) as u64,
+            seconds: 0.0,
+        };
+        let nanoseconds = count * results * (1.0 + windows) * JOINED_NODE
+            + forest.sorted_count as f64 * (1.0 + waits) * DIVIDED_EDGE;
+        let nodes = NodeMemory {
+            bytes: forest.least_bytes,
+            bytes_at_least: forest.least_bytes.min(nodes.bytes_at_least),
+            fixed_bytes: 0,
+            fixed_bytes_at_least: 0,
+            ..nodes
+        };
+        ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
+    }
+}
