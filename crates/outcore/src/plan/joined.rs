@@ -7,6 +7,7 @@ use super::forecast::{ClusterForecast, Forecast};
 use crate::cluster::{ClusterOptions, Forest, Ladder, NodeMemory};
 use crate::graph::ARC_BYTES;
 use crate::progress::Stage;
+use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
 /// Nanoseconds of one core to find the component of a node at a threshold, and to join an edge of nodes beyond memory.
@@ -102,17 +103,17 @@ impl Forecast<'_> {
         let waits = ranges.ln();
         let waiting = ARC_BYTES as f64 * forest.sorted_count as f64;
         // Roots, sizes and numbers of the nodes at a threshold.
-        let of_nodes = 4.0 * count;
-        let windows = (of_nodes / (self.limits.memory_bytes / 2) as f64).ceil();
+        let labels = 4.0 * count;
+        let windows = (labels / (self.limits.memory_bytes / 2) as f64).ceil();
         let links = forest.bytes as f64;
-        let scanned = of_nodes * ((ranges + 1.0) / 2.0 + 3.0 * windows);
+        let scanned = labels * ((ranges + 1.0) / 2.0 + 3.0 * windows);
         let waiting_bytes = if ranges > 1.0 { waiting } else { 0.0 };
-        let found = of_nodes * (results + 2.0);
+        let found = labels * (results + 2.0);
         let row = StagePlan {
             stage: Stage::Cluster,
             pass_count: options.result_count(),
             read_bytes: self.run_bytes + (waits * waiting + results * (links + scanned)) as u64,
-            write_bytes: (links + waits * waiting + results * (2.0 + windows) * of_nodes) as u64,
+            write_bytes: (links + waits * waiting + results * (2.0 + windows) * labels) as u64,
             memory_bytes: self.limits.memory_bytes,
             disk_bytes: self.graph_bytes()
                 + self.run_bytes
@@ -121,11 +122,13 @@ impl Forecast<'_> {
         };
         let nanoseconds = count * results * (1.0 + windows) * JOINED_NODE
             + forest.sorted_count as f64 * (1.0 + waits) * DIVIDED_EDGE;
+        // Even the smallest sort is a part of the least memory.
+        let of_nodes = forest.least_bytes - SORT_BYTES_MIN;
         let nodes = NodeMemory {
-            bytes: forest.least_bytes,
-            bytes_at_least: forest.least_bytes.min(nodes.bytes_at_least),
-            fixed_bytes: 0,
-            fixed_bytes_at_least: 0,
+            bytes: of_nodes,
+            bytes_at_least: of_nodes.min(nodes.bytes_at_least),
+            fixed_bytes: SORT_BYTES_MIN,
+            fixed_bytes_at_least: SORT_BYTES_MIN,
             ..nodes
         };
         ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
