@@ -1,6 +1,7 @@
 """Groups of duplicates from pairs: connected components of named pairs, compared with other programs (bars C1, C2).
 
-    python3 evals/entities/run.py [--part speed|pipe] [--scale smoke|full] [--repeats N] [--pairs N] [--tools NAME,..]
+    python3 evals/entities/run.py [--part speed|pipe] [--scale smoke|full] [--repeats N] [--pairs N] [--memory-mib N]
+                                  [--tools NAME,..]
 
 `pairs.c` generates the pairs that a matching of records finds: five per record (`pipe`: ten), in groups of 2 to 40
 records, four on average, in random order and with weights of 0.5 to 1.0.
@@ -13,7 +14,8 @@ speed  100 M pairs of 20 M ids such as `rec-00f3a9c2b1`, as a file that is warm 
        the pairs.
 pipe   1,000 M pairs of 100 M numbers through a pipe, in 1 GiB: without a threshold, with one, and with ten thresholds
        of weight at once. Costs stand beside those that `outcore plan` predicts; disk includes the results. At the
-       smoke scale, the components of each threshold are compared with those of union-find.
+       smoke scale, the components of each threshold are compared with those of union-find. With `--memory-mib 256`, the
+       nodes do not fit in memory, either.
 
 Needs a C compiler (`cc`), and duckdb, polars, pyarrow and scipy in the Python that runs it.
 """
@@ -250,7 +252,7 @@ def compare(
 def speed(options: argparse.Namespace, scale: str) -> int:
     judged = options.scale == "full"
     pairs = options.pairs or PAIRS["speed"][options.scale]
-    limit_mib = MEMORY_MIB["speed"][options.scale]
+    limit_mib = options.memory_mib or MEMORY_MIB["speed"][options.scale]
     folder = places.data_folder() / "entities"
     places.require_space(pairs * (PAIR_BYTES["speed"] * 2 + LINE_BYTES["speed"] * 6 // PAIRS_PER_NODE["speed"]))
     made = generator("speed", pairs, folder)
@@ -324,7 +326,7 @@ def reference(pairs: Path, threshold: str, folder: Path) -> dict:
 def pipe(options: argparse.Namespace, scale: str) -> int:
     smoke = options.scale == "smoke"
     pairs = options.pairs or PAIRS["pipe"][options.scale]
-    limit_mib = MEMORY_MIB["pipe"][options.scale]
+    limit_mib = options.memory_mib or MEMORY_MIB["pipe"][options.scale]
     folder = places.data_folder() / "entities"
     work, checked = folder / "work", folder / "checked"
     made = generator("pipe", pairs, folder)
@@ -406,6 +408,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, str], int]] = {"speed": speed, "p
 def extend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part", choices=PARTS, help="one of the two parts (default: both)")
     parser.add_argument("--pairs", type=int, metavar="N", help="number of pairs instead of that of the scale")
+    parser.add_argument("--memory-mib", type=int, metavar="N", help="memory limit instead of that of the scale")
     parser.add_argument(
         "--tools",
         type=partial(str.split, sep=","),

@@ -19,7 +19,7 @@ use outcore::job::{self, JobOptions, Normalize, Preference, Report, Source};
 use outcore::output::{self, Paths, Written};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
 use outcore::present::PresentOptions;
-use outcore::progress::Observer;
+use outcore::progress::{Observer, Stage};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -478,9 +478,9 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
     if let (Some(bytes), Some(method)) = (plan.cluster_memory_bytes_min, method) {
         let min = format_bytes(bytes);
         let tries = plan.trial_count.map_or(String::new(), |n| format!("tries {n} starts and "));
-        text += &format!(
-            "clustering by {method} {tries}needs {min} of the memory; the rest caches parts of the graph\n"
-        );
+        let has_graph = plan.stages.iter().any(|row| row.stage == Stage::Merge);
+        let rest = if has_graph { "; the rest caches parts of the graph" } else { "" };
+        text += &format!("clustering by {method} {tries}needs {min} of the memory{rest}\n");
     }
     text += &format!(
         "reads {} and writes {} in all; {} of the memory are for the program itself\n",

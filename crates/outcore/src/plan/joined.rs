@@ -23,8 +23,8 @@ pub(super) struct ForestSize {
     bytes: u64,
     pub(super) held_bytes: u64,
     of_node: u64,
-    /// Least memory to find the components.
-    least_bytes: u64,
+    /// Least memory to find the components, if links may wait on disk.
+    least_bytes: Option<u64>,
     /// Edges that are sorted, as one of their nodes is not in memory.
     pub(super) sorted_count: u64,
 }
@@ -33,18 +33,32 @@ impl ForestSize {
     pub(super) fn of(input: &InputSize, ladder: &Ladder, read_bytes: u64) -> Self {
         let of_node = ladder.bytes_a_node();
         let bytes = of_node * input.node_count;
-        let held_bytes = match ladder {
-            Ladder::Heights => bytes,
-            Ladder::One | Ladder::Steps(_) => bytes.min(Forest::link_bytes(read_bytes, ladder)),
-        };
+        // Heights need all links in memory.
+        let is_whole = *ladder == Ladder::Heights;
+        let most = if is_whole { bytes } else { Forest::link_bytes(read_bytes, ladder) };
+        let held_bytes = bytes.min(most);
         let share = held_bytes as f64 / bytes.max(1) as f64;
         let sorted_count = (input.edge_count as f64 * (1.0 - share * share)) as u64;
-        let least_bytes = Forest::least_bytes(input.node_count, ladder);
+        let least_bytes = (!is_whole).then(|| Forest::least_bytes(input.node_count, ladder));
         Self { bytes, held_bytes, of_node, least_bytes, sorted_count }
     }
 
     fn is_divided(&self) -> bool {
         self.held_bytes < self.bytes
+    }
+
+    /// Returns the memory of nodes whose links may wait on disk, given that of nodes in memory.
+    fn on_disk(&self, nodes: NodeMemory) -> NodeMemory {
+        let Some(least) = self.least_bytes else { return nodes };
+        // Even the smallest sort is a part of the least memory.
+        let most = least - SORT_BYTES_MIN;
+        NodeMemory {
+            bytes: nodes.bytes.min(most),
+            bytes_at_least: nodes.bytes_at_least.min(most),
+            fixed_bytes: SORT_BYTES_MIN,
+            fixed_bytes_at_least: SORT_BYTES_MIN,
+            ..nodes
+        }
     }
 
     /// Returns the memory that grows with the nodes, for each of them.
@@ -66,6 +80,7 @@ impl Forecast<'_> {
         nodes: NodeMemory,
         forest: ForestSize,
     ) -> ClusterForecast {
+        let nodes = forest.on_disk(nodes);
         if forest.is_divided() {
             return self.divided(options, nodes, forest);
         }
@@ -122,15 +137,6 @@ impl Forecast<'_> {
         };
         let nanoseconds = count * results * (1.0 + windows) * JOINED_NODE
             + forest.sorted_count as f64 * (1.0 + waits) * DIVIDED_EDGE;
-        // Even the smallest sort is a part of the least memory.
-        let of_nodes = forest.least_bytes - SORT_BYTES_MIN;
-        let nodes = NodeMemory {
-            bytes: of_nodes,
-            bytes_at_least: of_nodes.min(nodes.bytes_at_least),
-            fixed_bytes: SORT_BYTES_MIN,
-            fixed_bytes_at_least: SORT_BYTES_MIN,
-            ..nodes
-        };
         ClusterForecast { row: self.row(row, nanoseconds), nodes, trial_count: 1 }
     }
 }
