@@ -48,6 +48,12 @@ def test_other_methods_cluster_once_for_each_threshold() -> None:
         assert found[0.5].report["communities"]["modularity"] > 0
 
 
+def test_a_warning_names_its_threshold() -> None:
+    with pytest.warns(outcore.OutcoreWarning, match="`min_weight=0.5`: one community holds 83.3 %") as warned:
+        outcore.cluster(PAIRS, method="label-propagation", min_weight=[0.9, 0.5])
+    assert len(warned) == 1
+
+
 def test_a_plan_takes_several_thresholds() -> None:
     Path("pairs.tsv").write_text("".join(f"{a}\t{b}\t{weight}\n" for a, b, weight in PAIRS))
     one = outcore.plan("pairs.tsv", method="components", min_weight=0.9)

@@ -9,7 +9,7 @@ use crate::budget::Limits;
 use crate::cluster::{
     self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Labels, Method,
 };
-use crate::error::opt::MEMORY;
+use crate::error::opt::{ATTENUATION, MEMORY, MIN_WEIGHT, RESOLUTION};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::output::check_names;
@@ -57,10 +57,12 @@ pub(super) fn find_and_write(
     let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
     let (mut results, mut columns, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (at, mut found) in all.into_iter().enumerate() {
-        let (options, value) = of_each.get(at).map_or((options, at), |options| (options, 0));
-        let mut communities = CommunitiesReport::new(graph, options, value, &found);
-        warn_of_a_giant(context, options.method, &communities)?;
-        doubts(options, &found).iter().try_for_each(|doubt| context.warn(doubt))?;
+        let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
+        let mut communities = CommunitiesReport::new(graph, own, value, &found);
+        let all_doubts = giant(own.method, &communities).into_iter().chain(doubts(own, &found));
+        for doubt in all_doubts {
+            context.warn(&format!("{}{doubt}", of_value(options, at)))?;
+        }
         let groupings = std::mem::take(&mut found.groupings);
         if !groupings.is_empty() {
             found.labels = Labels::Memory(found.labels.into_memory(context.files)?);
@@ -135,20 +137,23 @@ fn find_components(
     })
 }
 
-/// Warns if one community holds more than half of the nodes, which is rarely intended.
-fn warn_of_a_giant(
-    context: &Context<'_>,
-    method: Method,
-    report: &CommunitiesReport,
-) -> Result<()> {
+/// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
+fn giant(method: Method, report: &CommunitiesReport) -> Option<String> {
     let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
-    let Some(advice) = method.spec().giant.filter(|_| is_giant) else {
-        return Ok(());
-    };
+    let advice = method.spec().giant.filter(|_| is_giant)?;
     let percent = 100.0 * report.largest_share;
-    let text =
-        format!("one community holds {percent:.1} % of the nodes, more than half{}", advice());
-    context.warn(&text)
+    Some(format!("one community holds {percent:.1} % of the nodes, more than half{}", advice()))
+}
+
+/// Returns the option whose value the result has, as the beginning of a warning, if there are several results.
+fn of_value(options: &ClusterOptions, at: usize) -> String {
+    let lists = [
+        (&options.thresholds, MIN_WEIGHT),
+        (&options.resolution, RESOLUTION),
+        (&options.propagation.attenuation, ATTENUATION),
+    ];
+    let list = lists.into_iter().find(|(values, _)| values.len() > 1);
+    list.map_or(String::new(), |(values, option)| format!("{}: ", option.of(values[at])))
 }
 
 fn find(

@@ -71,11 +71,13 @@ impl Joined {
             context.begin(Stage::Read, None, "bytes")?;
             let GraphState { input, warnings, .. } = state.graph;
             report_again(context.observer, &input, &warnings)?;
+            let read_bytes = input::read_bytes(&context.limits);
+            let left = read_bytes.saturating_sub(state.forest.memory_bytes());
             let place = SinkPlace {
                 files: context.files,
                 runs: &context.work.path().join(RUNS),
-                sort_bytes: SORT_BYTES_MIN,
-                read_bytes: input::read_bytes(&context.limits),
+                sort_bytes: left.max(SORT_BYTES_MIN),
+                read_bytes,
                 threads: context.limits.threads,
             };
             let place = place.of_forest(state.forest.ladder());
