@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::Path;
 
-/// Edges processed in one piece.
+/// Edges processed in one piece: for the sort, and of those whose ends are joined, which wait for each other more often.
 const PIECE_EDGES: usize = 1 << 14;
+const JOINED_EDGES: usize = 1 << 12;
 
 /// Where numbered edges go.
 pub(crate) enum Sink<R: Record> {
@@ -158,11 +159,12 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         options: &JobOptions,
         thresholds: Thresholds,
     ) -> Result<EdgeCounts> {
-        let pieces = pieces(&indexes[..chunks.len()]);
+        let indexes = &indexes[..chunks.len()];
         let edges = Numbered { chunks, indexes, options, thresholds };
         let mut counts = EdgeCounts::default();
         match self {
             Self::Sort(sorter) => {
+                let pieces = pieces(indexes, PIECE_EDGES);
                 let arcs_an_edge = if options.input.directed { 1 } else { 2 };
                 // The smallest sort has no room for all short lines of a batch at the same time.
                 let at_once = (sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
@@ -180,8 +182,8 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
                 }
             }
             Self::Join(forest) => {
-                let at_once = 2 * rayon::current_num_threads();
-                for pieces in pieces.chunks(at_once) {
+                let at_once = 16 * rayon::current_num_threads();
+                for pieces in pieces(indexes, JOINED_EDGES).chunks(at_once) {
                     let unjoined = |piece: &Piece| {
                         let mut unjoined = Vec::with_capacity(piece.edges.len());
                         let counts = edges.read(piece, |edge| unjoined.push(edge));
@@ -206,13 +208,13 @@ struct Piece {
     edges: Range<usize>,
 }
 
-/// Divides the edges of chunks into pieces.
-fn pieces(indexes: &[Vec<u32>]) -> Vec<Piece> {
+/// Divides the edges of chunks into pieces of at most `most` edges.
+fn pieces(indexes: &[Vec<u32>], most: usize) -> Vec<Piece> {
     let chunks = indexes.iter().enumerate();
     let pieces = chunks.flat_map(|(chunk, indexes)| {
         let count = indexes.len() / 2;
-        let begins = (0..count).step_by(PIECE_EDGES);
-        begins.map(move |begin| Piece { chunk, edges: begin..count.min(begin + PIECE_EDGES) })
+        let begins = (0..count).step_by(most);
+        begins.map(move |begin| Piece { chunk, edges: begin..count.min(begin + most) })
     });
     pieces.collect()
 }
