@@ -51,6 +51,8 @@ impl Joined {
         let graph = graph_writer(context, edges, (node_count, kinds))?.finish()?;
         let checksum = Graph::open(context.files, edges.directory)?.checksum().to_owned();
         let state = GraphState { checksum, input: input.clone(), warnings };
+        // No further edges are collected, and what follows needs the memory.
+        forest.beyond().map_or(Ok(()), |sorter| sorter.set_aside())?;
         journal.save(|to| {
             to.need(edges.directory, 0);
             let forest = forest.save(to)?;
