@@ -55,7 +55,8 @@ impl Rank for u8 {
 
     fn code(self, ladder: &Ladder) -> u32 {
         match ladder {
-            Ladder::Steps(steps) => steps[usize::from(self)],
+            // Edges below the last step have a rank of their own.
+            Ladder::Steps(steps) => steps.get(usize::from(self)).copied().unwrap_or(0),
             Ladder::One | Ladder::Heights => u32::MAX,
         }
     }

@@ -172,7 +172,7 @@ proptest! {
         size in 1usize..40,
         cut in any::<prop::sample::Index>(),
     ) {
-        let values = vec![0.5, 3.0, 0.1, 0.9];
+        let values = vec![0.5, 3.0, 0.9];
         let options = ClusterOptions {
             method: Method::Components,
             thresholds: values.clone(),

@@ -194,6 +194,20 @@ fn components_in_every_form_stay_within_the_limit() {
     }
 }
 
+/// Links of at most five million nodes fit in 64 MiB, with several thresholds.
+#[test]
+fn components_of_nodes_beyond_memory_stay_within_the_limit() {
+    let pair = |at: u64| format!("{at}\t{}\t0.{}", at * 7919 % 6_000_011, 1 + at % 9);
+    let root = directory_of((0..6_000_000).map(pair));
+    let found = ClusterOptions {
+        method: Method::Components,
+        thresholds: vec![0.7, 0.5],
+        ..ClusterOptions::default()
+    };
+    let present = PresentOptions::default();
+    cluster(root.path(), 64, Clustering { options: &found, present: &present }).unwrap();
+}
+
 /// A tree has as many modules as nodes where nearly every node is a community.
 #[test]
 fn a_tree_of_many_modules_stays_within_the_suggested_limit() {
