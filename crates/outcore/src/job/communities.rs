@@ -61,7 +61,7 @@ pub(super) fn find_and_write(
         let mut communities = CommunitiesReport::new(graph, own, value, &found);
         let all_doubts = giant(own.method, &communities).into_iter().chain(doubts(own, &found));
         for doubt in all_doubts {
-            context.warn(&format!("{}{doubt}", of_value(options, at)))?;
+            context.warn(&format!("{doubt}{}", of_value(options, at)))?;
         }
         let groupings = std::mem::take(&mut found.groupings);
         if !groupings.is_empty() {
@@ -145,7 +145,7 @@ fn giant(method: Method, report: &CommunitiesReport) -> Option<String> {
     Some(format!("one community holds {percent:.1} % of the nodes, more than half{}", advice()))
 }
 
-/// Returns the option whose value the result has, as the beginning of a warning, if there are several results.
+/// Returns the option whose value the result has, as the end of a warning, if there are several results.
 fn of_value(options: &ClusterOptions, at: usize) -> String {
     let lists = [
         (&options.thresholds, MIN_WEIGHT),
@@ -153,7 +153,7 @@ fn of_value(options: &ClusterOptions, at: usize) -> String {
         (&options.propagation.attenuation, ATTENUATION),
     ];
     let list = lists.into_iter().find(|(values, _)| values.len() > 1);
-    list.map_or(String::new(), |(values, option)| format!("{}: ", option.of(values[at])))
+    list.map_or(String::new(), |(values, option)| format!(" (at {})", option.of(values[at])))
 }
 
 fn find(
