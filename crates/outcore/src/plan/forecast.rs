@@ -331,8 +331,9 @@ impl<'a> Forecast<'a> {
             (false, _) => (results, 0),
         };
         let held = if has_thresholds { 0 } else { 4 * nodes * results };
-        let of_threshold = if has_thresholds && levels > 0 { 1 + levels } else { 1 };
-        let on_disk = 4 * nodes * options.thresholds.len() as u64 * of_threshold;
+        let has_groups = options.levels && options.forest_ladder().is_none();
+        let of_threshold = 4 * nodes * if has_groups { 1 + levels } else { 1 };
+        let on_disk = of_threshold * options.thresholds.len() as u64;
         // Labels on disk are written on all threads.
         let at_once = if has_thresholds { results.min(self.limits.threads as u64) } else { 1 };
         let line =

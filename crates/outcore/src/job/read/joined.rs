@@ -73,13 +73,13 @@ impl Joined {
             context.begin(Stage::Read, None, "bytes")?;
             let GraphState { input, warnings, .. } = state.graph;
             report_again(context.observer, &input, &warnings)?;
-            let read_bytes = input::read_bytes(&context.limits);
-            let left = read_bytes.saturating_sub(state.forest.memory_bytes());
+            let room_bytes = input::read_bytes(&context.limits);
+            let left = room_bytes.saturating_sub(state.forest.memory_bytes());
             let place = SinkPlace {
                 files: context.files,
                 runs: &context.work.path().join(RUNS),
                 sort_bytes: left.max(SORT_BYTES_MIN),
-                read_bytes,
+                room_bytes,
                 threads: context.limits.threads,
             };
             let place = place.of_forest(state.forest.ladder());

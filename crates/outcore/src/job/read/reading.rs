@@ -128,7 +128,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if let Some(old) = edges.old {
             rules::check_kinds(&old.graph, kinds.as_ref())?;
         }
-        let place = SinkPlace { files, runs, sort_bytes, read_bytes, threads: limits.threads };
+        let room_bytes = read_bytes.saturating_sub(window_bytes);
+        let place = SinkPlace { files, runs, sort_bytes, room_bytes, threads: limits.threads };
         let (names, sink, scores) = match &mut found {
             None => {
                 // Components do not depend on the normalization, which keeps every weight above 0.

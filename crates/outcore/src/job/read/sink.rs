@@ -48,24 +48,24 @@ impl SinkState {
     }
 }
 
-/// Where runs are written, the budget of the sort, and the memory of the stage.
+/// Where runs are written, the budget of the sort, and the memory for names, nodes and the sort.
 #[derive(Clone, Copy)]
 pub(super) struct SinkPlace<'a> {
     pub(super) files: &'a Files,
     pub(super) runs: &'a Path,
     pub(super) sort_bytes: u64,
-    pub(super) read_bytes: u64,
+    pub(super) room_bytes: u64,
     pub(super) threads: usize,
 }
 
 impl<'a> SinkPlace<'a> {
     /// Returns the place of a forest of these thresholds.
     pub(super) fn of_forest(self, ladder: &Ladder) -> JoinPlace<'a> {
-        let Self { files, runs, sort_bytes, read_bytes, threads } = self;
+        let Self { files, runs, sort_bytes, room_bytes, threads } = self;
         JoinPlace {
             files,
             runs,
-            node_bytes: Forest::link_bytes(read_bytes, ladder),
+            node_bytes: Forest::link_bytes(room_bytes, ladder),
             sort_bytes,
             threads,
         }
