@@ -64,7 +64,7 @@ pub(super) fn find_and_write(
             context.warn(&format!("{doubt}{}", of_value(options, at)))?;
         }
         let groupings = std::mem::take(&mut found.groupings);
-        if !groupings.is_empty() {
+        if own.levels && !of_each.is_empty() {
             found.labels = Labels::Memory(found.labels.into_memory(context.files)?);
         }
         let stability = found.stability.take();
