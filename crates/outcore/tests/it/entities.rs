@@ -1,9 +1,10 @@
 //! Components of edge lists without a graph: at several thresholds, with preferred nodes; compared with naive ones.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use crate::common::{MIB, files_of, options};
+use crate::common::{self, MIB, files_of};
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method};
+use outcore::input::Column;
 use outcore::io::Cramped;
 use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Report, Source};
@@ -99,6 +100,13 @@ impl Pairs {
         let best = nodes.iter().filter(|node| priority(node) == most);
         *best.min_by_key(|node| name(**node)).unwrap()
     }
+}
+
+/// Returns the usual options. What the columns of a few generated lines mean may be in doubt, so it is given.
+fn options(threads: usize, memory_bytes: u64) -> JobOptions {
+    let mut options = common::options(threads, memory_bytes);
+    options.input.columns = Some((1..=3).map(Column::Number).collect());
+    options
 }
 
 /// Returns the lines of a file.
