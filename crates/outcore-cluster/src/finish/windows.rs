@@ -24,7 +24,7 @@ pub(crate) struct Numbering<'a> {
 
 impl Numbering<'_> {
     fn tick(&self) -> Result<()> {
-        notify(self.observer, Event::Detail { text: "splitting and counting communities" })
+        notify(self.observer, Event::Detail { text: "counting communities" })
     }
 
     /// Divides `count` items of `bytes` bytes each into windows, at least one.

@@ -1,9 +1,10 @@
 //! Components when the links of all nodes do not fit in memory: ranges of nodes, one after the other.
 //!
 //! ```text
-//!  edges, highest ends first --join--> links of the highest range --disk-----.
-//!            edges between lower nodes --join--> links of the next one --disk--+--roots, lowest first--> numbers
-//!                                            ... --join--> links of the first nodes --'
+//!  edges, highest ends first --join--> links of the highest range, on disk
+//!          edges between lower nodes --join--> links of the next range, on disk
+//!                                        ... --join--> links of the first nodes
+//!  links --range by range, from the first nodes up--> roots --by windows--> numbers
 //! ```
 //!
 //! Nodes before a range are above those in it, so joining an edge ends with a link, or with an edge between two lower
@@ -11,8 +12,8 @@
 //! connect. A root is found in the range of a node or, once that of a lower range is known, there.
 //!
 //! Memory: the links of the first nodes, and of one range. Disk: the runs of the edges, up to 12 bytes for each of them
-//! while they wait, the links, and 8 bytes per node and threshold. An edge waits at most once for each range; the roots of
-//! each range take a scan of those before it.
+//! while they wait, the links, 4 bytes per node and threshold, and 8 more while a threshold is solved. An edge waits at
+//! most once for each range; the roots of each range take a scan of those before it.
 
 use super::links::{Links, Rank};
 use super::{AnyLinks, Forest, ForestPlace, for_links, to_smallest};
@@ -90,7 +91,7 @@ impl Forest {
     ) -> Result<Vec<Communities>> {
         let held_bytes = self.memory_bytes();
         let Self { ladder, links, node_count, beyond, .. } = self;
-        let Some(beyond) = beyond else { return Ok(Vec::new()) };
+        let beyond = beyond.expect("a forest without a sort has room for all nodes");
         let of = (&ladder, held_bytes);
         for_links!(links, links => Ranges::new(of, links, node_count, place)?.find(*beyond, codes))
     }

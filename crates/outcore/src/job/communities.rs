@@ -116,8 +116,10 @@ fn find_components(
     options: &ClusterOptions,
 ) -> Result<(Vec<Communities>, Option<Dendrogram>)> {
     context.stage(Stage::Cluster, |context| {
-        let total = forest.is_none().then(|| graph.arc_count());
-        context.begin(Stage::Cluster, total, "arcs")?;
+        match &forest {
+            Some(_) => context.begin(Stage::Cluster, None, "nodes")?,
+            None => context.begin(Stage::Cluster, Some(graph.arc_count()), "arcs")?,
+        }
         let (files, scratch, observer) = (context.files, context.work.path(), context.observer);
         let forest = match forest {
             Some(forest) => forest,

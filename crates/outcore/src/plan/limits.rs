@@ -91,7 +91,7 @@ pub fn too_small(limits: &Limits, node_count: u64, about: &str) -> Error {
     .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
 }
 
-/// Returns the error for components whose nodes do not fit, at a number of bytes for each.
+/// Returns the error for heights of components whose nodes do not fit, at a number of bytes for each.
 pub(crate) fn too_small_for_nodes(limits: &Limits, node_count: u64, bytes_a_node: u64) -> Error {
     let needed = input::with_batch(limits, bytes_a_node * node_count + SORT_BYTES_MIN);
     let given = format_bytes(limits.memory_bytes);

@@ -459,8 +459,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         Ok(())
     }
 
-    /// Returns the error for self scores, or a forest, that outgrow the limit. The suggested limit is extrapolated from the fraction
-    /// of the input read.
+    /// Returns the error for self scores, or a forest with heights, that outgrow the limit. The suggested limit is
+    /// extrapolated from the fraction of the input read.
     fn outgrown(&self) -> Error {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
