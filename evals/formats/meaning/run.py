@@ -1,5 +1,5 @@
 """python3 run.py [-q] [NAME..]: runs all or the named cases; OUTCORE=binary. -q prints only what is not fine.
-Verdicts: ok; ok-refused; REFUSED (should be read, but refused by name); WRONG (status 0 and another graph, or not refused); CRASH."""
+Verdicts: ok; ok-refused; UNNAMED (refused without the words that help); REFUSED (should be read, but refused by name); WRONG (status 0 and another graph, or not refused); CRASH."""
 import json, math, os, pathlib, shutil, subprocess, sys, tempfile
 here = pathlib.Path(__file__).resolve().parent
 binary = os.path.abspath(os.environ.get("OUTCORE", "target/release/outcore"))
@@ -39,7 +39,10 @@ def same(lines, edges, shape):
 
 def verdict(check, status, out, err):
     if status not in (0, 1, 2, 3, 4) or "panicked" in err: return "CRASH"
-    if status in (2, 3): return "REFUSED" if check["rule"] == "read" else "ok-refused"
+    if status in (2, 3):
+        if check["rule"] == "read": return "REFUSED"
+        is_named = check["rule"] != "refuse" or all(text in err for text in check["contains"] or ())
+        return "ok-refused" if is_named else "UNNAMED"
     if status: return "CRASH"
     if check["rule"] == "refuse": return "WRONG"
     good = True
@@ -86,7 +89,7 @@ def main():
                 for line in (out.splitlines()[:6] + err.splitlines()[:5]): print("     " + line[:170])
             shutil.rmtree(tmp / name)
     failed = [n for v, n in table if not v.startswith("ok")]
-    print(counts); print("WRONG:", " ".join(n for v, n in table if v == "WRONG")); print("REFUSED:", " ".join(n for v, n in table if v == "REFUSED")); print("CRASH:", " ".join(n for v, n in table if v == "CRASH"))
+    print(counts); print("WRONG:", " ".join(n for v, n in table if v == "WRONG")); print("REFUSED:", " ".join(n for v, n in table if v == "REFUSED")); print("UNNAMED:", " ".join(n for v, n in table if v == "UNNAMED")); print("CRASH:", " ".join(n for v, n in table if v == "CRASH"))
     sys.exit(bool(failed))
 
 main()
