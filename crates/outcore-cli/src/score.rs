@@ -62,7 +62,7 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         recorded_teleportation: arguments.recorded_teleportation,
         well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
-        input: arguments.read.input(arguments.comment.as_deref()),
+        input: arguments.read.input(arguments.comment.as_deref(), false),
         limits: limits(&arguments.resources),
         work_dir,
     })

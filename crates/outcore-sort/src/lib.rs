@@ -79,7 +79,7 @@ use rayon::prelude::*;
 pub use record::{Pair, Record};
 pub use resume::SortState;
 use run::{Run, RunWriter, cut, encode_block};
-pub use shape::SORT_BYTES_MIN;
+pub use shape::{FIXED_BYTES as SORT_FIXED_BYTES, SORT_BYTES_MIN};
 use shape::{FIXED_BYTES, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -25,9 +25,10 @@ pub(crate) struct Communities {
 }
 
 impl Communities {
-    /// Returns the engine's options, with the prefix of comments that was given.
-    pub(crate) fn input(&self, comment: Option<&str>) -> CommunityInput {
+    /// Returns the engine's options, with the prefix of comments that was given, for edges as well if they share it.
+    pub(crate) fn input(&self, comment: Option<&str>, shares_comment: bool) -> CommunityInput {
         CommunityInput {
+            shares_comment,
             comment: comment.unwrap_or("#").as_bytes().to_vec(),
             columns: self.community_columns.clone(),
             format: self.community_format,

@@ -51,6 +51,7 @@ pub(crate) fn cluster(
                 arguments.restart,
             )?;
             options.input.stream = stream;
+            options.input.shares_comment = reads_communities(arguments);
             Source::Edges(Box::new(options))
         }
     };
@@ -60,7 +61,7 @@ pub(crate) fn cluster(
         read.refuse_without_files()?;
     }
     let levels = arguments.present.levels.is_some();
-    let communities = read.input(input.reading.comment.as_deref());
+    let communities = read.input(input.reading.comment.as_deref(), !is_graph);
     let options = cluster_options(method, labels, input, is_graph)?;
     let heights = arguments.present.heights.is_some();
     let options = ClusterOptions { levels, heights, ..options };
@@ -98,7 +99,7 @@ pub(crate) fn build(
     options.input.stream = stream;
     options.names = names;
     options.append.clone_from(&arguments.append);
-    options.adopt(files, &input.given)?;
+    options.adopt(files, &input.reading.given)?;
     let paths = job::build_paths(&options, output);
     check_paths(files, paths, arguments.report.as_deref(), resources)?;
     let profile = resources.profile.as_deref();
@@ -115,7 +116,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     if method.initial.is_none() && labels.fixed.is_none() && !reads {
         read.refuse_without_files()?;
     }
-    let communities = read.input(input.reading.comment.as_deref());
+    let communities = read.input(input.reading.comment.as_deref(), true);
     let clustering = match arguments.build {
         true => None,
         false => {
@@ -145,7 +146,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
             inputs.iter().chain(&input.nodes).try_for_each(|path| check_sampled(files, path))?;
             let mut options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
             options.append.clone_from(&arguments.append);
-            options.adopt(files, &input.given)?;
+            options.adopt(files, &input.reading.given)?;
             job::plan(files, &options, clustering)
         }
     }
@@ -229,10 +230,7 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         return Err(usage(message.into(), "leave out one of the two"));
     }
     let input = &arguments.input;
-    let mut of_lines = input.clone();
-    // Several thresholds give several results, whatever the lines are.
-    of_lines.min_weight.take_if(|values| values.len() > 1);
-    if let Some(option) = input::given_for_lines(&of_lines) {
+    if let Some(option) = input::given_for_lines(input) {
         let message = format_args!("{option} is for edge lists, but only {EDGES} is given");
         return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }
@@ -317,8 +315,9 @@ fn cluster_options(
     }
     let options = ClusterOptions::default();
     method::refuse_options(method)?;
-    if !method.method.0.takes(MethodOption::Propagation) {
-        labels.refuse()?;
+    match method.method.0.takes(MethodOption::Propagation) {
+        true => labels.refuse_useless()?,
+        false => labels.refuse()?,
     }
     let resolution = method::resolution(method)?;
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
@@ -537,7 +536,7 @@ mod tests {
             let options = cluster_options(method, labels, input, is_graph).unwrap();
             assert_eq!(options, ClusterOptions::default());
         }
-        let communities = read.input(input.reading.comment.as_deref());
+        let communities = read.input(input.reading.comment.as_deref(), false);
         assert_eq!(present_options(present, communities), PresentOptions::default());
         let (files, paths) = (Files::default(), typed.inputs.clone());
         let options = job_options(&files, paths.clone(), input, resources, output, false).unwrap();

@@ -261,6 +261,7 @@ impl EdgeSource for ListFormat {
             // Always, unless they are ignored, since nodes without neighbors need one.
             is_weighted: Some(has_weights),
             has_columns: communities::has_names(self.kind),
+            has_comments: communities::has_comments(self.kind),
             has_paths: communities::has_paths(self.kind),
             // The state that matches the two halves of each edge would be lost.
             is_one_pass: true,

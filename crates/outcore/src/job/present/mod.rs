@@ -215,7 +215,8 @@ pub(crate) fn look_inside(
     }
     context.stage(Stage::Represent, |context| {
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let weights = u64::from(options.member_weights) * 8 * presented.node_count();
+        let (nodes, is_directed) = (presented.node_count(), graph.is_directed());
+        let weights = Inside::weight_bytes(nodes, is_directed, options.member_weights);
         let bytes = Workbench::representatives_bytes(presented) + weights;
         let table = targets.summaries.get(at);
         let (bytes, sorts) = match look {
