@@ -56,6 +56,19 @@ pub(crate) fn is_whole_number(field: &[u8]) -> bool {
     is_digits(field.trim_ascii())
 }
 
+/// Returns whether a field is a number with a point or an exponent.
+pub(crate) fn is_fraction(field: &[u8]) -> bool {
+    let has_mark = || field.iter().any(|byte| b".eE".contains(byte));
+    has_mark() && field.iter().any(u8::is_ascii_digit) && parsed::<f64>(field).is_some()
+}
+
+/// Returns whether a name is what programs write for a missing value, in their spelling.
+pub(crate) fn is_missing_name(name: &[u8]) -> bool {
+    let texts: [&[u8]; 9] =
+        [b"nan", b"NaN", b"NAN", b"NA", b"N/A", b"<NA>", b"None", b"null", b"NULL"];
+    texts.contains(&name)
+}
+
 /// Returns whether a field is a number with one comma, before its decimals or its thousands.
 pub(crate) fn has_comma(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii());
