@@ -37,7 +37,7 @@ pub(crate) fn compare(
     let options = CompareOptions {
         a: a.clone(),
         b: b.clone(),
-        input: arguments.read.input(arguments.comment.as_deref(), false),
+        input: arguments.read.shared(arguments.comment.as_deref(), files, None, [a, b]),
         output: output.clone(),
         moved: moved.clone(),
         output_header: arguments.output_header,

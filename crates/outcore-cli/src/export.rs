@@ -47,7 +47,7 @@ fn options(files: &Files, arguments: &Export) -> Result<ExportOptions> {
         communities: arguments.communities.clone(),
         members: arguments.members.clone(),
         quotient: arguments.quotient,
-        input: arguments.read.input(arguments.comment.as_deref(), false),
+        input: arguments.read.input(arguments.comment.as_deref()),
         limits: limits(&arguments.resources),
         work_dir: work_dir(files, &arguments.resources, &arguments.output),
     })

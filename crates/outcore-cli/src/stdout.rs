@@ -30,12 +30,10 @@ pub(crate) fn check(files: &Files, command: &Command) -> Result<()> {
             .read(None, [&of.communities])
             .read(AGAINST, &of.against)
             .read(PROFILE, profile::given(&of.resources)),
-        Command::Inspect(of) => {
-            match files.entry(&of.path).is_ok_and(|entry| entry.is_directory) {
-                true => paths.read_graph(None, [&of.path]),
-                false => paths.read(None, [&of.path]),
-            }
-        }
+        Command::Inspect(of) => match files.entry(&of.path).is_ok_and(|entry| entry.is_directory) {
+            true => paths.read_graph(None, [&of.path]),
+            false => paths.read(None, [&of.path]),
+        },
         Command::Plan(of) => paths
             .read(None, input::expand(files, &of.inputs)?)
             .read(NODES, &of.input.nodes)

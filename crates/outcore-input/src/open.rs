@@ -71,8 +71,7 @@ fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     let Some(first) = files.first() else { return Ok(()) };
     let no_lines = !files.iter().any(|file| file.facts.has_lines);
     // Files of edges and of communities share this option: one of them is enough.
-    let no_comments =
-        !options.shares_comment && !files.iter().any(|file| file.facts.has_comments);
+    let no_comments = !options.shares_comment && !files.iter().any(|file| file.facts.has_comments);
     // Options about columns say nothing about those of the list of nodes.
     let mut edges = files.iter().take(options.paths.len());
     let no_columns = !edges.any(|file| file.facts.has_columns);
@@ -148,6 +147,22 @@ pub fn examine(
     let file = [file];
     refuse_useless(&file, &options)?;
     Ok((describe(&file).remove(0), uses))
+}
+
+/// Returns whether a prefix of comments has an effect on any of these files. One that cannot be read is reported when it
+/// is; a pipe is read only once.
+pub fn any_has_comments(files: &Files, all: impl IntoIterator<Item = InputOptions>) -> bool {
+    let room = DecodeRoom { workers: 1, bytes: 0 };
+    all.into_iter().any(|options| {
+        options.paths.iter().any(|path| {
+            let options = InputOptions { paths: vec![path.clone()], ..options.clone() };
+            let detect = |mut input| detect_next(files, &mut input, &options, &[], room);
+            !files.is_regular(path)
+                || Input::open(files, path, 1)
+                    .and_then(detect)
+                    .map_or(true, |file| file.facts.has_comments)
+        })
+    })
 }
 
 /// Writes one line for each kind of file, with its first path: files that were understood alike share one.

@@ -38,8 +38,7 @@ impl Cli {
         let matches = Self::command().try_get_matches_from(args)?;
         let mut cli =
             Self::from_arg_matches(&matches).map_err(|e| e.format(&mut Self::command()))?;
-        if let (Some(reading), Some((_, matches))) = (cli.command.reading(), matches.subcommand())
-        {
+        if let (Some(reading), Some((_, matches))) = (cli.command.reading(), matches.subcommand()) {
             let known = matches.ids().map(|id| id.as_str()).collect::<Vec<_>>();
             let is_given = |option: &Opt| {
                 let id = option.name.replace('-', "_");

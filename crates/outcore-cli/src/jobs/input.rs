@@ -41,8 +41,7 @@ pub(crate) fn reading_options(reading: &Reading) -> InputOptions {
 /// Refuses options for reading edges where the input is a graph; none is ignored silently.
 pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &Path) -> Result<()> {
     // A graph has a threshold, too, and files of communities can contain comments.
-    let applies =
-        |option: &Opt| *option == MIN_WEIGHT || *option == COMMENT && reads_communities;
+    let applies = |option: &Opt| *option == MIN_WEIGHT || *option == COMMENT && reads_communities;
     match input.reading.given.iter().find(|option| !applies(option)) {
         None => Ok(()),
         Some(option) => {

@@ -13,7 +13,8 @@ use std::path::Path;
 fn edges(seed: u64) -> Vec<(u64, u64, u64)> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut below = |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % bound
     };
     let (nodes, count) = (4 + below(12), 6 + below(30));
@@ -54,7 +55,8 @@ impl Naive {
 
     /// Weight of the edges at a node inside its community, each once.
     fn weight(&self, node: u64, with_loop: bool) -> u64 {
-        let at = self.inside().filter(|&(a, b, _)| (a == node || b == node) && (with_loop || a != b));
+        let at =
+            self.inside().filter(|&(a, b, _)| (a == node || b == node) && (with_loop || a != b));
         at.map(|(_, _, weight)| weight).sum()
     }
 
@@ -72,7 +74,8 @@ impl Naive {
 
     /// Columns of the table of communities: size, representative, edges and weight inside, weight to the outside.
     fn row(&self, community: u64) -> String {
-        let own: Vec<_> = self.inside().filter(|(a, _, _)| self.community[a] == community).collect();
+        let own: Vec<_> =
+            self.inside().filter(|(a, _, _)| self.community[a] == community).collect();
         let edges = own.iter().filter(|(a, b, _)| a != b).count();
         let weight: u64 = own.iter().map(|(_, _, weight)| weight).sum();
         let is_own = |node: &u64| self.community[node] == community;
@@ -104,12 +107,14 @@ fn check(base: &Path, edges: &[(u64, u64, u64)], directed: bool, keep: bool, met
         assert_eq!(row[2], naive.weight(row[0], true), "weight of {}, {what}", row[0]);
     }
     let all: BTreeSet<u64> = naive.community.values().copied().collect();
-    let of_each = |row: &dyn Fn(u64) -> String| -> Vec<String> { all.iter().map(|&c| row(c)).collect() };
+    let of_each =
+        |row: &dyn Fn(u64) -> String| -> Vec<String> { all.iter().map(|&c| row(c)).collect() };
     let found: Vec<String> = without_header("r.tsv").lines().map(str::to_owned).collect();
     let size = |community| naive.members(community).count();
     let heads = of_each(&|c| format!("{c}\t{}\t{}", naive.representative(c), size(c)));
     assert_eq!(found, heads, "representatives, {what}");
-    let kept: BTreeSet<u64> = without_header("k.txt").lines().map(|line| line.parse().unwrap()).collect();
+    let kept: BTreeSet<u64> =
+        without_header("k.txt").lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(kept, all.iter().map(|&c| naive.representative(c)).collect(), "keep, {what}");
     let rows = without_header("s.tsv");
     let rows: Vec<String> =

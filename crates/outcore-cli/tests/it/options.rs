@@ -13,12 +13,16 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Two groups with a bridge, a repeated edge, a loop, and a comment of each mark.
-const EDGES: &str = "a\tb\t1\nb\tc\t2\nc\ta\t3\na\tb\t2\nd\te\t1\ne\tf\t4\nf\td\t2\nc\td\t0.5\nf\tf\t9\ne\tg\t1\n";
+const EDGES: &str =
+    "a\tb\t1\nb\tc\t2\nc\ta\t3\na\tb\t2\nd\te\t1\ne\tf\t4\nf\td\t2\nc\td\t0.5\nf\tf\t9\ne\tg\t1\n";
 
 /// Edges in every kind of input; the first is text. All but the matrices have the same nodes.
 const INPUTS: [(&str, &str); 7] = [
     ("e.tsv", EDGES),
-    ("e.net", "*Vertices 4\n1 \"a\"\n2 \"b\"\n3 \"c\"\n4 \"d\"\n*Edges\n1 2 1\n2 3 2\n3 1 3\n3 4 0.5\n4 4 2\n1 2 5\n"),
+    (
+        "e.net",
+        "*Vertices 4\n1 \"a\"\n2 \"b\"\n3 \"c\"\n4 \"d\"\n*Edges\n1 2 1\n2 3 2\n3 1 3\n3 4 0.5\n4 4 2\n1 2 5\n",
+    ),
     (
         "e.graphml",
         "<graphml><key id='w' for='edge' attr.name='weight' attr.type='double'/><graph edgedefault='undirected'>\
@@ -115,7 +119,11 @@ const UNSEEN: &[(&str, &str)] = &[
 
 /// Options that may change nothing beside what they are tried with, and why.
 const AGREEING: &[(&str, &str, &str)] = &[
-    ("label-cutoff", "label-propagation", "no vote of a small graph is so weak after others are refused"),
+    (
+        "label-cutoff",
+        "label-propagation",
+        "no vote of a small graph is so weak after others are refused",
+    ),
     ("initial", "", "a good start leads to the same result"),
     ("match", "", "the numbers may be the same"),
     ("max-weight", "components", "the edges that are left may join the same nodes"),
@@ -162,7 +170,10 @@ fn outcome(base: &Path, input: &str, options: &[String]) -> (Option<i32>, String
         fs::remove_file(&path).unwrap();
     }
     // A report has times.
-    found.iter_mut().filter(|(path, _)| path.ends_with("report.json")).for_each(|(_, all)| all.clear());
+    found
+        .iter_mut()
+        .filter(|(path, _)| path.ends_with("report.json"))
+        .for_each(|(_, all)| all.clear());
     let said = stderr(&done);
     let said = said.lines().filter(|line| !line.starts_with("done in"));
     let said = said.map(|line| line.rsplit_once("  ").map_or(line, |(text, _)| text.trim_end()));
@@ -256,9 +267,18 @@ fn options_without_effect_are_refused_by_name() {
     let directory = made();
     let base = directory.path();
     for (args, text) in [
-        (&["cluster", "e.graph", "-o", "o", "--self-loops", "drop"][..], "`--self-loops` is for edge lists"),
-        (&["cluster", "e.graph", "-o", "o", "--duplicates", "sum"], "`--duplicates` is for edge lists"),
-        (&["cluster", "e.parquet", "-o", "o", "--comment", "x"], "`--comment` has no effect on Parquet"),
+        (
+            &["cluster", "e.graph", "-o", "o", "--self-loops", "drop"][..],
+            "`--self-loops` is for edge lists",
+        ),
+        (
+            &["cluster", "e.graph", "-o", "o", "--duplicates", "sum"],
+            "`--duplicates` is for edge lists",
+        ),
+        (
+            &["cluster", "e.parquet", "-o", "o", "--comment", "x"],
+            "`--comment` has no effect on Parquet",
+        ),
         (&["build", "e.net", "-o", "o", "--comment", "x"], "`--comment` has no effect on Pajek"),
         (&["inspect", "e.parquet", "--delimiter", ","], "`--delimiter` has no effect on Parquet"),
         (&["inspect", "e.parquet", "--header", "no"], "`--header` has no effect on Parquet"),
@@ -266,7 +286,16 @@ fn options_without_effect_are_refused_by_name() {
         (&["plan", "e.tsv", "--build", "--seed", "2"], "cannot be used with"),
         (&["plan", "e.tsv", "--build", "--trials", "2"], "cannot be used with"),
         (
-            &["cluster", "e.tsv", "-o", "o", "--method", "label-propagation", "--attenuation-rule", "change"],
+            &[
+                "cluster",
+                "e.tsv",
+                "-o",
+                "o",
+                "--method",
+                "label-propagation",
+                "--attenuation-rule",
+                "change",
+            ],
             "`--attenuation-rule` has no effect without `--attenuation`",
         ),
         (
@@ -277,7 +306,10 @@ fn options_without_effect_are_refused_by_name() {
             &["cluster", "e.tsv", "-o", "o", "--method", "components", "--duplicates", "max"],
             "`--duplicates` has no effect on components",
         ),
-        (&["cluster", "e.tsv", "-o", "o", "--small", "singletons"], "`--small` has no effect without"),
+        (
+            &["cluster", "e.tsv", "-o", "o", "--small", "singletons"],
+            "`--small` has no effect without",
+        ),
         (&["build", "e.tsv", "-o", "-"], "is a directory, not standard output"),
     ] {
         let done = run(base, args);

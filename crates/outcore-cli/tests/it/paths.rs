@@ -535,7 +535,12 @@ fn answers_are_not_appended_to_inputs() {
 /// Runs a line of a shell in which `outcore` is the command.
 fn shell(directory: &Path, line: &str) -> std::process::Output {
     let quoted = format!("outcore() {{ {} \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_outcore"));
-    std::process::Command::new("bash").arg("-c").arg(quoted).current_dir(directory).output().unwrap()
+    std::process::Command::new("bash")
+        .arg("-c")
+        .arg(quoted)
+        .current_dir(directory)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -572,9 +577,13 @@ fn too_few_files_are_named_and_leave_nothing() {
     let mut refused = 0;
     for limit in 4..16 {
         for command in ["cluster edges.tsv", "build edges.tsv", "export in.graph"] {
-            let done = shell(path, &format!("ulimit -n {limit}; outcore {command} -o found.x -t 1 --color never"));
+            let done = shell(
+                path,
+                &format!("ulimit -n {limit}; outcore {command} -o found.x -t 1 --color never"),
+            );
             if done.status.success() {
-                let _ = fs::remove_file(path.join("found.x")).or_else(|_| fs::remove_dir_all(path.join("found.x")));
+                let _ = fs::remove_file(path.join("found.x"))
+                    .or_else(|_| fs::remove_dir_all(path.join("found.x")));
                 continue;
             }
             // The loader itself needs some.

@@ -214,7 +214,11 @@ mod tests {
         let found = Communities { chance_modularity: Some(found.modularity), ..found };
         assert_eq!(doubts(&options, &found, None), Vec::<String>::new());
         let merged = Communities { trial_community_counts: vec![1, 4], ..found.clone() };
-        assert_eq!(doubts(&options, &merged, None).len(), 2, "a start that keeps all together agrees");
+        assert_eq!(
+            doubts(&options, &merged, None).len(),
+            2,
+            "a start that keeps all together agrees"
+        );
         let apart = Communities { trial_agreement: Some(0.5), ..found };
         assert_eq!(doubts(&options, &apart, None).len(), 2);
     }
@@ -254,7 +258,9 @@ mod tests {
         let edges = ring_of_cliques(30, 5);
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
-        assert!(found.code_length < found.undivided_length && doubts(&options, &found, None).is_empty());
+        assert!(
+            found.code_length < found.undivided_length && doubts(&options, &found, None).is_empty()
+        );
         let worse = Communities { code_length: found.undivided_length, ..found };
         assert!(doubts(&options, &worse, None)[0].starts_with("a single community would score"));
     }

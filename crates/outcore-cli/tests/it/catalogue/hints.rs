@@ -7,7 +7,18 @@ use std::collections::BTreeSet;
 
 /// Words that stand for a value of the user's own, so that the option cannot be tried as it is shown.
 const PLACES: [&str; 12] = [
-    "SOURCE", "TARGET", "NODE", "FILE", "GRAPH", "EDGES", "DIR", "OPTION", "COMMUNITIES", "WEIGHT", "...", "METHOD",
+    "SOURCE",
+    "TARGET",
+    "NODE",
+    "FILE",
+    "GRAPH",
+    "EDGES",
+    "DIR",
+    "OPTION",
+    "COMMUNITIES",
+    "WEIGHT",
+    "...",
+    "METHOD",
 ];
 
 /// Arguments that are not for the refused input, or whose answer needs what is not here, and why.
@@ -15,13 +26,17 @@ const ELSEWHERE: [(&str, &str); 5] = [
     ("--help", "explains, but answers nothing"),
     ("--engine spark", "Spark is not here"),
     ("--memory", "is a limit for the input as it is; the memory tests try it"),
-    ("--on-bad-line skip", "leaves out the bad line: an input of which all lines are bad is still refused"),
+    (
+        "--on-bad-line skip",
+        "leaves out the bad line: an input of which all lines are bad is still refused",
+    ),
     ("--trials", "how long to search"),
 ];
 
 /// Divides words as a shell does; quotes are single.
 fn words(text: &str) -> Vec<String> {
-    let (mut all, mut word, mut is_quoted, mut is_begun) = (Vec::new(), String::new(), false, false);
+    let (mut all, mut word, mut is_quoted, mut is_begun) =
+        (Vec::new(), String::new(), false, false);
     for letter in text.chars() {
         match letter {
             '\'' => (is_quoted, is_begun) = (!is_quoted, true),
@@ -79,7 +94,9 @@ fn followed(args: &[String], message: &str, hint: &str) -> Vec<(String, Vec<Stri
     }
     for text in shown(hint).filter(|text| text.starts_with("--")) {
         let added = words(text);
-        if PLACES.iter().any(|place| text.contains(place)) || added.iter().any(|word| word == "N" || word == "X") {
+        if PLACES.iter().any(|place| text.contains(place))
+            || added.iter().any(|word| word == "N" || word == "X")
+        {
             continue;
         }
         let names: Vec<_> = added.iter().filter_map(|word| name_of(word)).collect();
@@ -118,7 +135,8 @@ fn try_hints(case: &Case, tried: &mut BTreeSet<String>) -> Vec<String> {
         let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
         // One answer may lead to the next question, never to the same one, nor to one about the answer.
         let is_same = status != Some(0) && first(&next) == first(&message);
-        let is_refused = next.contains(&format!("`{}` is not an option", text.split(' ').next().unwrap()))
+        let is_refused = next
+            .contains(&format!("`{}` is not an option", text.split(' ').next().unwrap()))
             || next.contains("cannot be used with")
             || next.contains("is unknown");
         if is_same || is_refused || status.is_none() {

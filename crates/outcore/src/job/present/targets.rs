@@ -57,7 +57,9 @@ impl<'a> Targets<'a> {
         };
         let thresholds = &clustering.thresholds;
         let columns = match clustering.levels && clustering.forest_ladder().is_some() {
-            true => thresholds.iter().map(|&value| format!("community_{}", value_text(value))).collect(),
+            true => {
+                thresholds.iter().map(|&value| format!("community_{}", value_text(value))).collect()
+            }
             false => Vec::new(),
         };
         Ok(Self {
