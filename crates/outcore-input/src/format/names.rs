@@ -549,3 +549,61 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
     Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a header names two ends, the first two columns, and whether these are of two kinds.
+    fn meaning(source: &str, target: &str) -> Option<bool> {
+        let names = [source.as_bytes(), target.as_bytes(), b"score"];
+        let kinds = [ColumnKind::Text, ColumnKind::Text, ColumnKind::Number];
+        let (rows, transform) = (Rows::Edges, WeightTransform::None);
+        let columns =
+            NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted: true };
+        let ColumnChoice::Use(chosen) = columns.choose() else { return None };
+        let is_right = (chosen.source, chosen.target, chosen.weight) == (0, 1, Some(2));
+        (is_right && chosen.by_name).then_some(chosen.two_mode)
+    }
+
+    #[test]
+    fn every_pair_of_names_is_of_one_kind_or_of_two() {
+        for [source, target] in pairs_of(PAIRS) {
+            assert_eq!(meaning(source, target), Some(false), "{source},{target}");
+        }
+        for [source, target] in pairs_of(TWO_KINDS) {
+            for (source, target) in
+                [(source.into(), target.into()), (format!("{source}_id"), format!("{target}_id"))]
+            {
+                assert_eq!(meaning(&source, &target), Some(true), "{source},{target}");
+            }
+        }
+        for stem in STEMS.split_whitespace() {
+            for [one, two] in ENDS {
+                let (source, target) = (format!("{stem}_{one}"), format!("{stem}_{two}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+            for [one, two] in pairs_of(AFFIXES).filter(|[one, _]| *one != "idl") {
+                let (source, target) = (format!("{one}_{stem}"), format!("{two}_{stem}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_in_the_documentation_mean_what_it_says() {
+        let text = include_str!("../../../../docs/concepts/formats.md");
+        let rows = [("source and target, in any position", false), ("of two kinds", true)];
+        for (meaning_there, two_kinds) in rows {
+            let row =
+                text.lines().find(|line| line.starts_with("| `") && line.contains(meaning_there));
+            let names = row.expect("the table has this row").split(" | ").next().expect("a column");
+            let pairs = names.split('`').filter_map(|pair| pair.split_once(','));
+            let pairs: Vec<_> = pairs.filter(|(one, _)| !one.is_empty()).collect();
+            assert!(pairs.len() > 1, "{names}");
+            for (source, target) in pairs {
+                assert_eq!(meaning(source, target), Some(two_kinds), "{source},{target}");
+            }
+        }
+    }
+}
