@@ -17,9 +17,9 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     }
     if let Some(whole) = format.whole {
         let problem = |text: &[u8], pair: &[NameRef]| {
-            pair.iter()
-                .zip(whole)
-                .find_map(|(name, whole)| Some((no_name(text, name, whole)?, *name)))
+            pair.iter().zip(whole).find_map(|(name, whole)| {
+                Some((no_name(text, name, whole, format.has_header)?, *name))
+            })
         };
         // This is rare.
         if chunk
@@ -44,13 +44,17 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
 }
 
 /// Returns what is wrong with a name that is none in this column.
-fn no_name(text: &[u8], name: &NameRef, whole: bool) -> Option<Problem> {
+fn no_name(text: &[u8], name: &NameRef, whole: bool, has_header: bool) -> Option<Problem> {
     if !may_be_none(name, whole) {
         return None;
     }
     let name = of(text, name);
     let is_fraction = || (whole && number::is_fraction(name)).then_some(Problem::FractionName);
-    if number::is_missing_name(name) { Some(Problem::MissingName) } else { is_fraction() }
+    if number::is_missing_name(name, has_header) {
+        Some(Problem::MissingName)
+    } else {
+        is_fraction()
+    }
 }
 
 /// Returns whether a name may be none, by the bytes in its fingerprint: those of whole numbers are digits; words for

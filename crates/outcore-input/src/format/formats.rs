@@ -193,7 +193,10 @@ fn are_possible(rows: &[&Vec<&[u8]>], shape: &str) -> bool {
         let (length, spans) = (number(row, 3), [span(6), span(8)]);
         // A translated search counts three letters of a sequence in a column; a column has a letter of one at least.
         let is_about = spans.iter().all(|&span| span <= 3.0 * length + 3.0);
-        is_about && length <= spans[0] + spans[1] && number(row, 4).max(number(row, 5)) <= length
+        is_about
+            && number(row, 10) >= 0.0
+            && length <= spans[0] + spans[1]
+            && number(row, 4).max(number(row, 5)) <= length
     };
     if shape.ends_with('z') {
         return rows.iter().all(|row| ascend(row, &[6, 7]) && ascend(row, &[8, 9]));

@@ -278,7 +278,8 @@ fn format_of(
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
         is_search: has_scores(reading, chosen),
         whole: is_asked(options).then(|| {
-            [source, target].map(|at| reading.kinds.get(at) == Some(&names::ColumnKind::Number))
+            let is_number = |at| reading.kinds.get(at) == Some(&names::ColumnKind::Number);
+            [source, target].map(|at| chosen.format.is_none() && is_number(at))
         }),
         ..format
     })

@@ -46,12 +46,13 @@ const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module mo
 
 /// Names of a weight that leave no doubt.
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
-/// Names of numbers that are larger for closer nodes. The only number is the weight if its name is one of these or has
-/// one of these parts: a rule, a layer, a block or a year is a number, too.
+/// Names of numbers that are larger for closer nodes, and of those that are so if there is no other number: a rule, a
+/// layer, a block or a year is a number, too.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
-    rho kinship rating stars votes value values val sim pearson spearman kendall mi nmi tom r2 pihat identity pident \
-    fident ani affinity proximity lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
+    rho kinship rating stars votes";
+const ALONE_WORDS: &str = "value values val v sim pearson spearman kendall mi nmi tom r2 pihat identity pident fident ani \
+    affinity proximity importance lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
     messages emails mails calls contacts meetings visits interactions citations collaborations papers publications \
     transactions reads hits plays clicks likes retweets gewicht poids peso anzahl nombre";
 /// Parts of names of such numbers, and their beginning.
@@ -65,10 +66,9 @@ const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp 
 const DISTANCE_PARTS: &str =
     "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
 /// Names of numbers that are no weights: identifiers, places.
-const OTHER_WORDS: &str =
-    "index key label chr chrom pos bp start end edge row relation rel predicate category class";
+const OTHER_WORDS: &str = "index key chr chrom pos bp start end edge row";
 /// Endings of names of such numbers.
-const OTHER_ENDS: &str = "id type";
+const OTHER_ENDS: &str = "id";
 /// Parts of names of points in time.
 const TIME_PARTS: &str = "time date year epoch";
 
@@ -260,7 +260,10 @@ impl NamedColumns<'_> {
             matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
         let similar: Vec<usize> =
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
-        let is_clear = |at: usize| self.names.is_empty() || is_similarity(word(at));
+        // `a,b,c` and `x,y,z` say as little as no header.
+        let says_nothing = |at: usize| !chosen.by_name && word(at).len() <= 2;
+        let is_clear =
+            |at: usize| self.names.is_empty() || says_nothing(at) || is_similarity(word(at));
         match (&near[..], &similar[..], &far[..]) {
             (_, _, &[only]) if turns => with(only),
             ([], _, []) => ColumnChoice::Use(chosen),
@@ -299,7 +302,7 @@ fn has_part(parts: &str, word: &str) -> bool {
 
 /// Returns whether a word names numbers that are larger for closer nodes.
 fn is_similarity(word: &str) -> bool {
-    is_one_of(SIMILARITY_WORDS, word)
+    [SIMILARITY_WORDS, ALONE_WORDS].iter().any(|words| is_one_of(words, word))
         || has_part(SIMILARITY_PARTS, word)
         || word.starts_with(SIMILARITY_START)
 }
@@ -548,4 +551,62 @@ fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
     // The index of a data frame names the nodes if nothing else does.
     let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
     Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a header names two ends, the first two columns, and whether these are of two kinds.
+    fn meaning(source: &str, target: &str) -> Option<bool> {
+        let names = [source.as_bytes(), target.as_bytes(), b"score"];
+        let kinds = [ColumnKind::Text, ColumnKind::Text, ColumnKind::Number];
+        let (rows, transform) = (Rows::Edges, WeightTransform::None);
+        let columns =
+            NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted: true };
+        let ColumnChoice::Use(chosen) = columns.choose() else { return None };
+        let is_right = (chosen.source, chosen.target, chosen.weight) == (0, 1, Some(2));
+        (is_right && chosen.by_name).then_some(chosen.two_mode)
+    }
+
+    #[test]
+    fn every_pair_of_names_is_of_one_kind_or_of_two() {
+        for [source, target] in pairs_of(PAIRS) {
+            assert_eq!(meaning(source, target), Some(false), "{source},{target}");
+        }
+        for [source, target] in pairs_of(TWO_KINDS) {
+            for (source, target) in
+                [(source.into(), target.into()), (format!("{source}_id"), format!("{target}_id"))]
+            {
+                assert_eq!(meaning(&source, &target), Some(true), "{source},{target}");
+            }
+        }
+        for stem in STEMS.split_whitespace() {
+            for [one, two] in ENDS {
+                let (source, target) = (format!("{stem}_{one}"), format!("{stem}_{two}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+            for [one, two] in pairs_of(AFFIXES).filter(|[one, _]| *one != "idl") {
+                let (source, target) = (format!("{one}_{stem}"), format!("{two}_{stem}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_in_the_documentation_mean_what_it_says() {
+        let text = include_str!("../../../../docs/concepts/formats.md");
+        let rows = [("source and target, in any position", false), ("of two kinds", true)];
+        for (meaning_there, two_kinds) in rows {
+            let row =
+                text.lines().find(|line| line.starts_with("| `") && line.contains(meaning_there));
+            let names = row.expect("the table has this row").split(" | ").next().expect("a column");
+            let pairs = names.split('`').filter_map(|pair| pair.split_once(','));
+            let pairs: Vec<_> = pairs.filter(|(one, _)| !one.is_empty()).collect();
+            assert!(pairs.len() > 1, "{names}");
+            for (source, target) in pairs {
+                assert_eq!(meaning(source, target), Some(two_kinds), "{source},{target}");
+            }
+        }
+    }
 }

@@ -96,7 +96,7 @@ pub(in crate::format) fn parts(
     if rows.len() > 1 && is_count(&rows[0]) && reading.split.width > 1 {
         return Some((
             "begins with a number alone, as lists of triples do: head, tail, relation",
-            format_args!("pass the other lines, and name the columns of the edge: `tail -n +2 FILE | outcore ... - {}`", COLUMNS.of("1,2")).into(),
+            format_args!("pass the other lines, and name the columns of the edge: `tail -n +2 FILE | outcore ... -` with {}", COLUMNS.of("1,2")).into(),
         ));
     }
     (reading.split.width > 1 && has_two_tables(sample, reading)).then(|| (

@@ -279,7 +279,9 @@ fn undivided<'a>(
         BAR if one == TAB => false,
         // Words between spaces may be `sp|P1|A`.
         BAR if one == Delimiter::Spaces => !found.absorbs(BAR) && other.absorbs(one),
-        Delimiter::Byte(byte) if one == TAB => found.has_one_divided(byte),
+        Delimiter::Byte(byte) if one == TAB => {
+            sample.options.rows == Rows::Edges && found.has_one_divided(byte)
+        }
         two => !found.absorbs(two),
     };
     match readings.iter().find(may_divide) {
