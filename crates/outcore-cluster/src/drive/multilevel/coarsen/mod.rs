@@ -39,7 +39,6 @@ use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use survey::SURVEYED_ARCS;
 
 /// Maximum number of arcs of a network of communities, and the bytes of each, its share of the communities included:
 /// together not more than a contraction needs.
@@ -77,7 +76,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             let progress = Progress::new(level.node_count());
             return self.best_start(level, state, progress, &starts).map(Coarsened::Coarser);
         }
-        if level.graph().arc_count() > SURVEYED_ARCS && !self.may_merge(level, &state)? {
+        if !self.may_merge(level, &state)? {
             return Ok(Coarsened::Done(NextStep::Top(state)));
         }
         let bound = state.sums.label_bound();

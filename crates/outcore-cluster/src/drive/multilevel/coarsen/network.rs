@@ -98,6 +98,8 @@ pub(crate) struct Network<O> {
     arcs: Vec<Arcs>,
     heap: BinaryHeap<Pair>,
     merges: Vec<Merge>,
+    /// Number of arcs looked at.
+    looked: u64,
 }
 
 impl<O: Sums> Network<O> {
@@ -125,7 +127,7 @@ impl<O: Sums> Network<O> {
             });
         }
         sums.complete();
-        Self { sums, parts, arcs, heap: BinaryHeap::new(), merges: Vec::new() }
+        Self { sums, parts, arcs, heap: BinaryHeap::new(), merges: Vec::new(), looked: 0 }
     }
 
     /// Returns the total of all exits as a share of the strength; 0 if the objective does not price it.
@@ -150,6 +152,7 @@ impl<O: Sums> Network<O> {
 
     fn rate_all(&mut self) {
         let mut pairs = Vec::new();
+        self.looked += self.arcs.iter().map(|arcs| arcs.len() as u64).sum::<u64>();
         for (a, arcs) in (0..).zip(&self.arcs) {
             for (&b, &weight) in arcs.iter().filter(|(b, _)| **b > a) {
                 pairs.extend(self.pair(a, b, weight));
@@ -162,6 +165,7 @@ impl<O: Sums> Network<O> {
     /// Returns the best pair, and the gain of merging it.
     fn next(&mut self) -> Option<(u32, u32, f64)> {
         while let Some(pair) = self.heap.pop() {
+            self.looked += 1;
             let (a, b) = pair.ends;
             let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
             let is_replaced = pair.versions.0 < of_a.rated || pair.versions.1 < of_b.rated;
@@ -218,6 +222,7 @@ impl<O: Sums> Network<O> {
         part.held += held;
         part.first = part.first.min(first);
         part.version += 1;
+        self.looked += moved.len() as u64;
         for (&other, &weight) in moved.iter().filter(|&(&other, _)| other != into) {
             let arcs = &mut self.arcs[other as usize];
             arcs.remove(&from);
@@ -232,13 +237,16 @@ impl<O: Sums> Network<O> {
     fn rate_again(&mut self, part: u32, moved: &Arcs) {
         let arcs = &self.arcs[part as usize];
         let rates_all = arcs.len() <= FEW_PAIRS || self.parts[part as usize].has_grown();
+        let mut pairs = Vec::new();
         if rates_all {
             self.parts[part as usize].mark_rated();
+            let arcs = &self.arcs[part as usize];
+            pairs.extend(arcs.iter().filter_map(|(&to, &weight)| self.pair(part, to, weight)));
+            self.looked += arcs.len() as u64;
+        } else {
+            let shared = moved.keys().filter_map(|to| arcs.get_key_value(to));
+            pairs.extend(shared.filter_map(|(&to, &weight)| self.pair(part, to, weight)));
         }
-        let is_due = |other: &u32| rates_all || moved.contains_key(other);
-        let due = arcs.iter().filter(|(other, _)| is_due(other));
-        let pairs = due.filter_map(|(&other, &weight)| self.pair(part, other, weight));
-        let pairs: Vec<Pair> = pairs.collect();
         self.heap.extend(pairs);
     }
 }
