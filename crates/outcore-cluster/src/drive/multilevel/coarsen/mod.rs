@@ -169,12 +169,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         MOST_ARCS + below.saturating_sub(level.graph().node_count()) * bytes / ARC_BYTES
     }
 
-    fn coarser_of<S: Sum>(&self, level: &mut Level<'_, '_>, kept: u64) -> Result<Option<Vec<u32>>> {
+    fn coarser_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        kept: u64,
+    ) -> Result<Option<Vec<u32>>> {
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
         let nodes = nodes_of::<S, O>(level.source, &level.holdings, tick)?;
         let arcs = arcs_of::<S>(level.source, &nodes, kept, tick)?;
-        Ok(coarser::<O>(self.rule, &nodes, arcs))
+        let (found, looked) = coarser::<O>(self.rule, &nodes, arcs);
+        self.history.arcs += looked;
+        Ok(found)
     }
 }
 

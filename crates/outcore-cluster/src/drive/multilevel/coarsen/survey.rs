@@ -1,11 +1,11 @@
-//! Survey of a large level: whether merges of several of its nodes can pay.
+//! Survey of a level: whether merges of several of its nodes can pay.
 //!
 //! A group of groups shows in the arcs of each of its members: some of them are much heavier than those to all others,
 //! so a node would join a group of nodes like itself, to which its heaviest arcs lead. In a graph of communities on one
 //! scale, arcs between them are there by chance, and merging them costs time for nothing: 21,623 communities of a
 //! planted graph of 10 million edges took as long as the rest of the clustering.
 //!
-//! Cost: a scan of one block in [`SAMPLED`].
+//! Cost: a scan of the level; of a large one, of one block in [`SAMPLED`].
 
 use crate::base::table::Sum;
 use crate::drive::multilevel::{Level, LevelState, Multilevel};
@@ -16,8 +16,8 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level is surveyed if it has more arcs than this, and more than this share of those of the graph: of others, merges
-/// cost less than a survey is worth.
+/// A level is surveyed if it has more arcs than this, and more than one in this number of those of the graph: merges on
+/// others cost next to nothing.
 const FEW_ARCS: u64 = 1 << 8;
 const SMALL_SHARE: u64 = 1 << 8;
 /// One of this number of blocks is surveyed on a level with more than this number of arcs, and all on others. If nodes
