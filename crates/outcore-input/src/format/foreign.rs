@@ -6,8 +6,9 @@
 
 use crate::fault::bad_input;
 use crate::layout::BYTE_ORDER_MARK;
-use crate::{EdgeFormat, InputOptions};
-use outcore_io::error::opt::{COLUMNS, DELIMITER, FORMAT, NODES};
+use crate::lists::communities;
+use crate::{EdgeFormat, InputOptions, Rows};
+use outcore_io::error::opt::{COLUMNS, COMMUNITY_FORMAT, DELIMITER, FORMAT, NODES};
 use outcore_io::error::{Error, Result, Text};
 use std::path::Path;
 
@@ -19,6 +20,14 @@ enum Way {
     Do(&'static str),
 }
 
+impl Way {
+    fn is(self, other: Self) -> bool {
+        matches!((self, other), (Self::Do(one), Self::Do(two)) if one == two)
+    }
+}
+
+/// Begins a command that reads a file of annotated data.
+const H5AD: &str = "`anndata.read_h5ad(\"FILE\")";
 const TO_CSV: Way = Way::Do("save its sheet as CSV, and pass that");
 const TO_PYTHON: Way = Way::Do("read it in Python, and pass its edges to `outcore.cluster`");
 
@@ -109,6 +118,7 @@ pub(crate) fn refuse(
     let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
     let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
     if let Some((name, hint)) = binary(block, unpacked.as_deref()) {
+        let hint = for_use(name, block, options.rows).unwrap_or_else(|| hint.into());
         return Err(error(path, &format!("is {name}, not text"), hint));
     }
     if let (Some(outer), Some(unpacked)) = (unpacker, &unpacked)
@@ -143,8 +153,19 @@ pub(crate) fn refuse(
     if is_lines && !is_binary {
         return Ok(());
     }
-    let found = text(block, options.columns.is_some())
-        .map(|(name, hint)| (name == "FASTA", format!("is {name}, not lines of edges"), hint));
+    // What a result names first may look like anything.
+    if options.rows.are_memberships() && communities::are_of_result(block, false) {
+        return Ok(());
+    }
+    let wanted = match options.rows {
+        Rows::Edges => "lines of edges",
+        Rows::Nodes => "a list of nodes",
+        _ => "lines of nodes and communities",
+    };
+    let found = text(block, options.columns.is_some()).map(|(name, hint)| {
+        let hint = for_use(name, block, options.rows).unwrap_or(hint);
+        (name == "FASTA", format!("is {name}, not {wanted}"), hint)
+    });
     let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
     let is_zeros = is_binary || !may_be_any && has_zeros;
     let message = match block.contains(&0) {
@@ -158,6 +179,32 @@ pub(crate) fn refuse(
             .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))),
         None => Ok(()),
     }
+}
+
+/// Returns the remedy for a file of nodes, or of nodes and their communities, where it is not that for edges.
+fn for_use(name: &str, block: &[u8], rows: Rows) -> Option<Text> {
+    let has = |text: &[u8]| memchr::memmem::find(block, text).is_some();
+    let lines = |filter: &str| {
+        let command = format!("jq -r '{filter} | @tsv' FILE > communities.txt");
+        let format = COMMUNITY_FORMAT.of("clusters");
+        format_args!("write a community per line: `{command}`, and read that with {format}").into()
+    };
+    let is_of_python = BINARY.iter().any(|(_, known, way)| *known == name && way.is(TO_PYTHON));
+    Some(match (rows, name) {
+        (Rows::Edges, _) => return None,
+        (Rows::Nodes, "HDF5") => format!("write its nodes in Python: {H5AD}.obs_names.to_series().to_csv(\"nodes.txt\", index=False, header=False)`").into(),
+        (_, "HDF5") => format!("write its communities in Python: {H5AD}.obs[\"leiden\"].to_csv(\"communities.csv\")`").into(),
+        (Rows::Nodes, "R data") => "write them in R: `writeLines(nodes, \"nodes.txt\")`".into(),
+        (_, "R data") => "write them in R: `write.csv(communities, \"communities.csv\", row.names = FALSE)`".into(),
+        (Rows::Nodes, _) if is_of_python => "read it in Python, and write a node per line".into(),
+        (_, _) if is_of_python => "read it in Python, and write its nodes and communities as CSV".into(),
+        (Rows::Nodes, "JSON") => "write a node per line: `jq -r '.nodes[].id' FILE > nodes.txt`".into(),
+        (_, "JSON") if has(b"\"communities\"") => lines(".communities[]"),
+        (_, "JSON") if has(b"\"nodes\"") => "write a node and its community per line: `jq -r '.nodes[] | [.id, .community] | @tsv' FILE > communities.tsv`".into(),
+        (_, "JSON") if block.trim_ascii_start().starts_with(b"[") => lines(".[]"),
+        (_, "JSON") => "write a node and its community per line: `jq -r 'to_entries[] | [.key, .value] | @tsv' FILE > communities.tsv`".into(),
+        _ => return None,
+    })
 }
 
 fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
