@@ -555,7 +555,7 @@ class Communities:
             case "CSV":
                 frame = pd.read_csv(path, **lines)
             case _:
-                frame = pd.read_csv(path, sep="\t", quoting=csv.QUOTE_NONE, **lines)
+                frame = pd.read_csv(path, sep="\t", **lines)
         if self._nodes.kind != "text":
             frame["representative"] = frame["representative"].astype(self._nodes.kind)
         return frame

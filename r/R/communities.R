@@ -42,8 +42,7 @@ column_of <- function(path, name) {
     return(NULL)
   }
   classes <- ifelse(header == name, "numeric", "NULL")
-  quote <- if (sep == ",") "\"" else ""
-  utils::read.table(path, header = TRUE, sep = sep, quote = quote, comment.char = "", colClasses = classes)[[1L]]
+  utils::read.table(path, header = TRUE, sep = sep, quote = "\"", comment.char = "", colClasses = classes)[[1L]]
 }
 
 # Returns the file of a result, writing one if it has none.
@@ -69,7 +68,7 @@ file_of <- function(result) {
 #' @param row.names,optional,... As for the generic functions.
 #' @return `as.data.frame()` returns a data frame with a row for each node and the columns `node` and `community`; with
 #'   `stability = TRUE` also `stability`, with `levels = TRUE` `group1` and so on, with `flow = TRUE` `flow`, and with
-#'   `member_weights = TRUE` `weight`; of a text file with `output`, the last two only with `output_header = TRUE`. Rows have
+#'   `member_weights = TRUE` `weight`; also of a text file with `output`. Rows have
 #'   the order of the file; for a matrix or a graph of igraph, that of its nodes, and the community is NA where `min_size`
 #'   left out the node.
 #'   `summary()` returns a list of class `summary.outcore_communities` with the numbers that it prints.

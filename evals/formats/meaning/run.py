@@ -25,6 +25,7 @@ def same(lines, edges, shape):
     groups = {}
     for line in lines:
         cells = line.split("\t")
+        if line == "node\tcommunity\tweight": continue
         if len(cells) < 3: return False
         name = "\t".join(cells[:-2])
         if name.startswith('"'): name = name[1:-1].replace('""', '"')

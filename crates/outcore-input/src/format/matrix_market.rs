@@ -178,7 +178,8 @@ pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>) -> Result<Inpu
     let layout = Layout { weight, transform, comment, ..Layout::of(Delimiter::Spaces) };
     let names: [&[u8]; 3] = [b"row", b"column", b"value"];
     let count = 2 + usize::from(has_values);
-    let roles = Roles { names: &names, count, source: 0, target: 1, weight, transform };
+    let rows = Rows::Edges;
+    let roles = Roles { names: &names, count, source: 0, target: 1, weight, transform, rows };
     let is_of_two = !size.is_square() || options.two_mode;
     Ok(InputFormat {
         kinds: is_of_two.then(|| ["row:".into(), "column:".into()]),

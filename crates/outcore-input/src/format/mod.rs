@@ -14,6 +14,7 @@ mod faults;
 pub(crate) mod foreign;
 pub(crate) mod formats;
 pub(crate) mod matrix_market;
+pub(crate) mod members;
 pub(crate) mod names;
 mod nodes;
 pub(crate) mod recognize;
@@ -261,6 +262,7 @@ fn format_of(
         target,
         weight,
         transform,
+        rows: options.rows,
     };
     let name_at = |at: usize| reading.names.get(at).copied().unwrap_or_default();
     let is_undirected = is_directed(sample, reading)? && !options.directed;

@@ -4,6 +4,7 @@
 //! formats](super::formats), then the words here.
 
 use super::formats::{self, Format, plain_word};
+use super::members::{self, MemberColumns};
 use crate::fault::bad_input;
 use crate::{Rows, WeightTransform};
 use outcore_io::error::Error;
@@ -36,13 +37,6 @@ const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song
 /// records of the same identifier are different there.
 const SOURCES: &str = "sourcedataset dataset datasetid datasource datasourceid source sourceid sourcename sourcetable \
     sourcesystem origin origintable table tablename system database db dbname namespace registry catalog";
-
-/// Names of columns of single nodes, the likeliest first.
-const NODE_WORDS: &str =
-    "node nodeid name id vertex protein gene sequence user item cell barcode key label";
-/// Names of columns of communities, the likeliest first.
-const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid modularityclass group groupid \
-    membership leiden louvain infomap label family class truth";
 
 /// Names of a weight that leave no doubt.
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
@@ -117,6 +111,8 @@ pub(crate) enum ColumnChoice {
     AskTransform(Chosen),
     /// A table of nodes.
     Nodes,
+    /// Several columns may be the node, or what the file gives it.
+    AskMembers(MemberColumns),
     /// Nothing says which columns are the ends.
     AskEnds,
 }
@@ -128,12 +124,15 @@ impl ColumnChoice {
             Self::Use(chosen) | Self::AskWeight(chosen, _) | Self::AskTransform(chosen) => {
                 Some(chosen)
             }
-            Self::Nodes | Self::AskEnds => None,
+            Self::Nodes | Self::AskMembers(_) | Self::AskEnds => None,
         }
     }
 
     pub(crate) fn is_by_name(&self) -> bool {
-        self.chosen().is_some_and(|chosen| chosen.by_name)
+        match self {
+            Self::AskMembers(found) => found.is_named,
+            _ => self.chosen().is_some_and(|chosen| chosen.by_name),
+        }
     }
 }
 
@@ -154,7 +153,7 @@ impl NamedColumns<'_> {
     pub(crate) fn choose(&self) -> ColumnChoice {
         let words: Vec<String> = self.names.iter().map(|name| plain_word(name)).collect();
         if self.rows != Rows::Edges {
-            return self.choose_membership(&words);
+            return members::choose(self, &words);
         }
         if let Some(format) = formats::by_header(&words) {
             let [source, target, weight] = format.columns_in(&words);
@@ -188,7 +187,7 @@ impl NamedColumns<'_> {
     }
 
     /// Returns the columns without row numbers.
-    fn places(&self) -> Vec<usize> {
+    pub(super) fn places(&self) -> Vec<usize> {
         let is_index = |at: usize| self.names.get(at).is_some_and(|name| is_index(name));
         let all = 0..self.kinds.len();
         let places: Vec<usize> = all.clone().filter(|&at| !is_index(at)).collect();
@@ -218,22 +217,7 @@ impl NamedColumns<'_> {
         }
     }
 
-    fn choose_membership(&self, words: &[String]) -> ColumnChoice {
-        let places = self.places();
-        let named = match self.rows {
-            Rows::Edges | Rows::Nodes | Rows::Numbers => None,
-            Rows::Memberships | Rows::NumberedMemberships => node_and_community(words),
-        };
-        let ends = named.or(match places[..] {
-            [node, community] => Some((node, community)),
-            _ => None,
-        });
-        let Some((source, target)) = ends else { return ColumnChoice::AskEnds };
-        let chosen = Chosen::by_place(source, target, None);
-        ColumnChoice::Use(Chosen { by_name: named.is_some(), ..chosen })
-    }
-
-    fn is_number(&self, at: usize) -> bool {
+    pub(super) fn is_number(&self, at: usize) -> bool {
         self.kinds.get(at) == Some(&ColumnKind::Number)
     }
 
@@ -292,11 +276,11 @@ pub fn choose_columns(
     choice.chosen().map(|found| (found.source, found.target, found.weight, found.by_name))
 }
 
-fn is_one_of(known: &str, word: &str) -> bool {
+pub(super) fn is_one_of(known: &str, word: &str) -> bool {
     !word.is_empty() && known.split_whitespace().any(|known| known == word)
 }
 
-fn has_part(parts: &str, word: &str) -> bool {
+pub(super) fn has_part(parts: &str, word: &str) -> bool {
     parts.split_whitespace().any(|part| word.contains(part))
 }
 
@@ -334,7 +318,7 @@ fn is_distance(word: &str) -> bool {
 /// Returns whether a field is a word that names a column of tables.
 pub(crate) fn is_header_word(field: &[u8]) -> bool {
     let word = plain_word(field);
-    [HEADER_WORDS, NODE_WORDS, COMMUNITY_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
+    members::is_known(&word) || [HEADER_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
 }
 
 /// Returns whether a first line of text begins like the header of a table without better names.
@@ -358,7 +342,7 @@ pub(crate) fn are_two_identifiers(names: [&[u8]; 2]) -> bool {
 
 /// Returns whether a name is that of a data frame's index: empty, as pandas writes and reads it, or its name in
 /// Parquet.
-fn is_index(name: &[u8]) -> bool {
+pub(super) fn is_index(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     name.is_empty() || name == b"Unnamed: 0" || name == b"__index_level_0__"
 }
@@ -390,7 +374,7 @@ const IDENTIFIER_WORDS: &str =
 /// Returns whether columns are those of edges, and not of communities.
 pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
-    ends_of_edges(&words).is_some() && node_and_community(&words).is_none()
+    ends_of_edges(&words).is_some() && !members::are_named(names)
 }
 
 /// Returns the error for a table of edges that is given as communities.
@@ -533,24 +517,6 @@ fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usi
     };
     let spaces = space(source).flatten().zip(space(target).flatten());
     is_known || spaces.is_some_and(|(one, other)| one != other)
-}
-
-/// Returns the columns of nodes and communities, if a header names them.
-pub(crate) fn communities_in(names: &[&[u8]]) -> Option<(usize, usize)> {
-    node_and_community(&names.iter().map(|name| plain_word(name)).collect::<Vec<_>>())
-}
-
-fn node_and_community(words: &[String]) -> Option<(usize, usize)> {
-    let find = |known: &str, taken: Option<usize>| {
-        let at = |word: &str| {
-            words.iter().enumerate().position(|(at, found)| found == word && Some(at) != taken)
-        };
-        known.split_whitespace().find_map(at)
-    };
-    let community = find(COMMUNITY_WORDS, None)?;
-    // The index of a data frame names the nodes if nothing else does.
-    let index = || words.first().filter(|word| word.is_empty() && words.len() > 1).map(|_| 0);
-    Some((find(NODE_WORDS, Some(community)).or_else(index)?, community))
 }
 
 #[cfg(test)]

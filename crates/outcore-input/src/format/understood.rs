@@ -5,6 +5,7 @@
 
 use super::names::{self, Chosen, ColumnKind};
 use super::recognize::question::{self, ColumnView, shown_name};
+use crate::options::Rows;
 use crate::source::ColumnUse;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::error::opt::COLUMNS;
@@ -27,11 +28,23 @@ pub(crate) struct Roles<'a> {
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
+    pub(crate) rows: Rows,
 }
 
 impl Roles<'_> {
     /// Describes the columns as `source -> target, weight = strength; Label unused`.
     pub(crate) fn text(&self) -> String {
+        if self.rows != Rows::Edges {
+            let (roles, unused) = (self.rows.roles(), self.unused());
+            let text = format!(
+                "{} = {}, {} = {}",
+                roles[0],
+                self.column(self.source),
+                roles[1],
+                self.column(self.target)
+            );
+            return if unused.is_empty() { text } else { format!("{text}; {unused} unused") };
+        }
         let mut text = format!("{} -> {}, ", self.column(self.source), self.column(self.target));
         text += &match (self.weight.map(|weight| self.column(weight)), self.transform) {
             (None, _) => "no weights".into(),

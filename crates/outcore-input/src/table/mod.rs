@@ -103,6 +103,7 @@ impl TableFormat {
             target: columns.get(1).map_or(columns[0].0, |(at, _)| *at),
             weight: columns.get(2).map(|(at, _)| *at),
             transform: options.weight_transform,
+            rows: options.rows,
         };
         Ok(Arc::new(Self {
             kind: kind(&projection(&columns))?,

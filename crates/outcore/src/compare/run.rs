@@ -15,6 +15,7 @@ use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Batch, EdgeReader, batch_chunks};
 use crate::io::{Files, peak_memory_bytes};
+use crate::membership;
 use crate::present::{Earlier, Presented, Workbench};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, agreement_of};
@@ -78,6 +79,7 @@ impl<'a> Comparison<'a> {
             Some(reader) => reader,
             None => self.sources[at].open(self.bench.files)?,
         };
+        membership::report(&reader, self.bench.observer)?;
         let kept = ["names-a", "names-b"][at];
         let side = read(&self.bench, self.sources[at], reader, kept)?;
         let rows = format_counted(side.row_count, "node", "nodes");

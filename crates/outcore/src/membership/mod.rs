@@ -125,6 +125,10 @@ pub fn read(
     let reader = job.open()?;
     let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
+    // A tree is read for each of its levels, but said once.
+    if options.input.depth.is_none() {
+        report(&reader, observer)?;
+    }
     let community = |_: &EdgeChunk, community: &NameRef, _| Ok(community.fingerprint);
     let sorted = job.collect(reader, budget, community)?;
     let mut sorter = job.sorter::<Member>(budget)?;
@@ -193,6 +197,11 @@ pub fn read_levels(
 pub fn check(files: &Files, path: &Path, input: &CommunityInput, numbered: bool) -> Result<()> {
     input.check()?;
     check_rows(files, path, &input.of(path, numbered))
+}
+
+/// Reports how a file was understood.
+pub(crate) fn report(reader: &EdgeReader, observer: &dyn Observer) -> Result<()> {
+    reader.describe().iter().try_for_each(|text| notify(observer, Event::Notice { text }))
 }
 
 /// Like [`check`], for a file that is read with `input`.

@@ -33,6 +33,7 @@ pub(crate) fn read_numbers(
     let reader = job.open()?;
     let budget = job.sort_bytes(reader.window_bytes())?;
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
+    super::report(&reader, observer)?;
     let value = |chunk: &EdgeChunk, number: &NameRef, line| {
         code(chunk.name(number)).ok_or_else(|| not_a_number(path, line, chunk.name(number)))
     };

@@ -7,7 +7,7 @@
 //! | files of Infomap | the endings `.tree`, `.ftree` and `.clu` | the number of its top module, counted from 0 instead of 1 |
 //! | text between tabs | anything else | the second column, or the one that a header names; of a path its first number |
 //! | the same between commas | the ending `.csv`, and no tab in the first line | likewise |
-//! | lines of nodes, pairs | the caller says so ([`WrittenRows`]) | the number of the line, or of the representative |
+//! | lines of nodes, pairs | the caller ([`WrittenRows`]), or lines of different lengths, or a first pair with itself | the number of the line, or of the representative |
 //!
 //! Nothing is guessed from samples, since the writer is known: a line that differs from the first one is an error. Memory:
 //! a batch, and one buffer of a few MiB; a line may be longer than that. Cost: one pass on one thread, except for tables.
@@ -33,7 +33,10 @@ mod tests;
 
 use crate::error::opt::ROWS;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputOptions, Rows};
+use crate::input::{
+    self, Batch, BatchMemory, CHUNK_BYTES, CLUSTERS_MARK, CommunityFormat, EdgeReader,
+    InputOptions, Rows,
+};
 use crate::io::{Files, Mode};
 use fields::FieldReader;
 use std::borrow::Cow;
@@ -56,7 +59,7 @@ const MARK: &[u8] = "\u{feff}".as_bytes();
 /// Content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WrittenRows {
-    /// A node and its community, perhaps with more columns.
+    /// A node and its community, perhaps with more columns; or what the first lines show.
     #[default]
     Nodes,
     /// All nodes of a community.
@@ -169,13 +172,33 @@ impl WrittenFile {
             ))
         };
         let is_commas = is_named("csv") && !has_tab()?;
+        // What the first lines show; pairs with a header are lines.
+        let begins_pairs = || -> Result<bool> {
+            let (mut fields, mut names) = (FieldReader::open(files, path, b'\t')?, Vec::new());
+            Ok(fields.next(&mut names)? == Some(false)
+                && fields.next(&mut names)?.is_some()
+                && names == b"representativemember")
+        };
+        let shown = match rows {
+            WrittenRows::Nodes if !is_commas => input::community_format(files, path).ok(),
+            _ => None,
+        };
+        let rows = match shown {
+            Some(CommunityFormat::Clusters) => WrittenRows::Communities,
+            Some(CommunityFormat::Pairs) => WrittenRows::Pairs,
+            Some(CommunityFormat::Lines) if begins_pairs()? => WrittenRows::Pairs,
+            _ => rows,
+        };
         let mut fields = FieldReader::open(files, path, if is_commas { b',' } else { b'\t' })?;
         let form = match rows {
             WrittenRows::Nodes => {
                 let columns = WrittenColumns::find(&mut fields)?;
                 WrittenForm::Nodes(fields, columns)
             }
-            WrittenRows::Communities => WrittenForm::Communities(fields, 0),
+            WrittenRows::Communities => {
+                fields.skip(CLUSTERS_MARK.as_bytes())?;
+                WrittenForm::Communities(fields, 0)
+            }
             WrittenRows::Pairs => WrittenForm::Pairs(fields, Pairs::default()),
         };
         Ok(Self { form })

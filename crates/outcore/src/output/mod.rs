@@ -4,9 +4,10 @@
 //! The file appears under its name only when it is complete. Standard output (`-`), pipes and devices cannot be renamed
 //! at the end, so they are written as a stream.
 //!
-//! A name that would break the format (it contains a tab or a line end, or starts with a double quote) is written as a
-//! quoted field: in double quotes, with double quotes inside it doubled. Such names can only come from quoted input,
-//! and are read back in the same way.
+//! A name that would break the format, or be read as something else (it contains a tab or a line end, starts with a double
+//! quote or like a comment, or has spaces around it), is written as a quoted field: in double quotes, with double quotes
+//! inside it doubled. It is read back in the same way. Text with more than two columns begins with their names, so what
+//! has no header is a node and its community.
 
 #[cfg(feature = "tables")]
 mod columns;
@@ -226,7 +227,7 @@ impl LineWriter {
     /// Appends a name, quoted if it would break the format.
     #[inline]
     fn name(&mut self, name: &[u8]) -> &mut Self {
-        put_name(name, &mut self.buffer);
+        put_text_name(name, &mut self.buffer);
         self
     }
 
@@ -277,26 +278,19 @@ fn six_digits(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }
 
-#[inline]
-fn put_name(name: &[u8], out: &mut Vec<u8>) {
-    if memchr::memchr3(b'\t', b'\n', b'\r', name).is_none() && name.first() != Some(&b'"') {
-        out.extend_from_slice(name);
-        return;
-    }
-    put_quoted(name, out);
-}
-
-/// Beginnings of comments in the lines that programs exchange.
-const COMMENTS: [&[u8]; 4] = [b"#", b"%", b"//", b"--"];
-
 /// Appends a name, quoted if it would break a line of columns between tabs, or be read as something else: as a comment,
 /// or without the spaces around it.
+#[inline]
 pub(crate) fn put_text_name(name: &[u8], out: &mut Vec<u8>) {
-    let is_blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
-    let is_comment = COMMENTS.iter().any(|mark| name.starts_with(mark));
-    match is_comment || is_blank(name.first()) || is_blank(name.last()) {
+    let is_odd_start = match name {
+        [b'"' | b'#' | b'%', ..] | [b'/', b'/', ..] | [b'-', b'-', ..] => true,
+        [first, .., last] => first.is_ascii_whitespace() || last.is_ascii_whitespace(),
+        [only] => only.is_ascii_whitespace(),
+        [] => false,
+    };
+    match is_odd_start || memchr::memchr3(b'\t', b'\n', b'\r', name).is_some() {
         true => put_quoted(name, out),
-        false => put_name(name, out),
+        false => out.extend_from_slice(name),
     }
 }
 
@@ -373,17 +367,19 @@ pub(crate) fn write_paths(
         groups: mut next_groups,
         ..
     } = nodes;
-    // Text without names of columns stays a node and its community, whose name begins with the kind.
-    let mut kinds = kinds.filter(|_| nodes.has_header || is_table(output));
     let shape = OutputShape {
         has_weights: !weights.is_empty(),
         has_flow: flow.is_some(),
         has_stability: stability.is_some(),
-        has_kinds: kinds.is_some(),
+        has_kinds: false,
         groups: nodes.group_count,
         is_path: separator != b'\t',
         has_header: nodes.has_header,
     };
+    let has_header = shape.has_header || shape.text_columns().len() > 2;
+    // Text without names of columns stays a node and its community, whose name begins with the kind.
+    let mut kinds = kinds.filter(|_| has_header || is_table(output));
+    let shape = OutputShape { has_kinds: kinds.is_some(), has_header, ..shape };
     notify(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
     let mut writer = OutputRows::create(files, output, shape, nodes.column_names)?;
     let (mut done, mut groups) = (0u64, Vec::new());

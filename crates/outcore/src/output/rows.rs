@@ -2,8 +2,9 @@
 //! or as a table if the ending of the file's name selects one.
 
 use super::table::{OutputColumn, TableWriter, Value, ValueKind, path_of};
-use super::{LineWriter, put_name};
+use super::{LineWriter, put_text_name};
 use crate::error::Result;
+use crate::input::is_label;
 use crate::io::Files;
 use std::path::Path;
 
@@ -68,7 +69,7 @@ impl OutputShape {
     }
 
     /// Returns the names of the columns of text.
-    fn text_columns(self) -> Vec<String> {
+    pub(super) fn text_columns(self) -> Vec<String> {
         let mut names = vec!["node".to_owned()];
         names.push(if self.is_path { "path" } else { "community" }.to_owned());
         names.extend(self.group_columns().map(|column| column.name));
@@ -216,7 +217,7 @@ pub(crate) struct MemberWriter {
 }
 
 impl MemberWriter {
-    /// Starts writing `path`; `-` is standard output. Pairs have a line of column names if there are `names`.
+    /// Starts writing `path`; `-` is standard output. There is a first line if `header` has words.
     ///
     /// # Errors
     /// `Io` with the path.
@@ -224,11 +225,11 @@ impl MemberWriter {
         files: &Files,
         path: &Path,
         is_pairs: bool,
-        names: &[&str],
+        header: &[&str],
     ) -> Result<Self> {
         let mut lines = LineWriter::create(files, path)?;
-        if !names.is_empty() {
-            lines.header(names.iter().copied(), b'\t')?;
+        if !header.is_empty() {
+            lines.header(header.iter().copied(), b'\t')?;
         }
         Ok(Self { lines, is_pairs, community: None, first: Vec::new() })
     }
@@ -246,11 +247,17 @@ impl MemberWriter {
             } else if !is_first {
                 self.lines.bytes(b"\t");
             }
-            return self.lines.name(name).flush_if_full();
+            // A name in front that could be the label of its community is none in quotes.
+            let is_doubtful = is_first && is_label(name);
+            match is_doubtful {
+                true => self.lines.quoted(name),
+                false => self.lines.name(name),
+            };
+            return self.lines.flush_if_full();
         }
         if is_first {
             self.first.clear();
-            put_name(name, &mut self.first);
+            put_text_name(name, &mut self.first);
         }
         self.lines.bytes(&self.first).bytes(b"\t").name(name);
         if let Some(weight) = weight {
@@ -311,25 +318,24 @@ mod tests {
     fn columns_have_names_in_csv_and_on_request() {
         let csv = "node,community\n\"a,\"\"b\"\"\",7\n\"#c\",7\n";
         assert_eq!(written("c.csv", PLAIN), csv);
-        assert_eq!(written("c.tsv", PLAIN), "a,\"b\"\t7\n#c\t7\n");
+        assert_eq!(written("c.tsv", PLAIN), "a,\"b\"\t7\n\"#c\"\t7\n");
         let named = OutputShape { has_header: true, ..PLAIN };
-        assert_eq!(written("c", named), "node\tcommunity\na,\"b\"\t7\n#c\t7\n");
+        assert_eq!(written("c", named), "node\tcommunity\na,\"b\"\t7\n\"#c\"\t7\n");
         let all = OutputShape { groups: 2, has_stability: true, ..named };
-        let text = "node\tcommunity\tgroup1\tgroup2\tstability\na,\"b\"\t7\t3\t5\t0.500\n#c\t7\t3\t\t0.500\n";
+        let text = "node\tcommunity\tgroup1\tgroup2\tstability\na,\"b\"\t7\t3\t5\t0.500\n\"#c\"\t7\t3\t\t0.500\n";
         assert_eq!(written("c", all), text);
         let csv = "node,community,stability,group1,group2\n\"a,\"\"b\"\"\",7,0.500,3,5\n\"#c\",7,0.500,3,\n";
         assert_eq!(written("c.csv", all), csv);
         let kinds = OutputShape { has_kinds: true, ..named };
-        let text = "node\tcommunity\tkind\na,\"b\"\t7\tuser\n#c\t7\tuser\n";
+        let text = "node\tcommunity\tkind\na,\"b\"\t7\tuser\n\"#c\"\t7\tuser\n";
         assert_eq!(written("c", kinds), text);
         let json = "{\"node\":\"a,\\\"b\\\"\",\"community\":7,\"kind\":\"user\"}\n{\"node\":\"#c\",\"community\":7,\"kind\":\"user\"}\n";
         assert_eq!(written("c.jsonl", kinds), json);
         let flow = OutputShape { has_flow: true, has_stability: true, ..named };
-        let text =
-            "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n#c\t7\t0.0625\t0.500\n";
+        let text = "node\tcommunity\tflow\tstability\na,\"b\"\t7\t0.0625\t0.500\n\"#c\"\t7\t0.0625\t0.500\n";
         assert_eq!(written("c", flow), text);
         let path = OutputShape { groups: 2, is_path: true, ..named };
-        assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n#c\t7:3\n");
+        assert_eq!(written("c", path), "node\tpath\na,\"b\"\t7:3:5\n\"#c\"\t7:3\n");
         let weights = OutputShape { has_weights: true, ..PLAIN };
         let json = "{\"node\":\"a,\\\"b\\\"\",\"community\":7,\"weight\":0.3}\n{\"node\":\"#c\",\"community\":7,\"weight\":0.3}\n";
         assert_eq!(written("c.jsonl", weights), json);

@@ -291,6 +291,17 @@ impl Presented {
         self.numbers.get(label as usize).copied().unwrap_or(u64::from(label))
     }
 
+    /// Returns whether a line for each community could be taken for lines of columns: most have as many nodes as the
+    /// first, or this one has a single node, without a tab.
+    fn are_lines_doubtful(&self) -> bool {
+        let numbers = self.numbers.iter().zip(0..);
+        let first = numbers.min().map_or(0, |(_, label)| label);
+        let size = representatives::BySize::new(self).of(first);
+        let same = self.sizes.iter().filter(|found| found.size == size);
+        let same: u64 = same.map(|found| found.count).sum();
+        size == 1 || 2 * same > self.community_count()
+    }
+
     /// Returns the number of communities of more than one node, which have the smallest labels.
     fn shared_count(&self) -> usize {
         let shared = self.sizes.iter().filter(|size| size.size > 1);

@@ -15,6 +15,7 @@ use crate::cluster::base::table::Sum;
 use crate::cluster::{BlockSource, Dendrogram, Tally};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
+use crate::input::CLUSTERS_MARK;
 use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::Sorted;
@@ -242,9 +243,14 @@ pub(crate) fn write_members(
     let done = graph.node_count();
     let sorted = sort_names(bench, graph, numbers, (done, 1))?;
     let has_weights = !inside.weights.is_empty();
-    let names = &["representative", "member", "weight"][..if has_weights { 3 } else { 2 }];
-    let names = if has_header { names } else { &[] };
-    let mut writer = MemberWriter::create(bench.files, output, rows == RowForm::Pairs, names)?;
+    let is_pairs = rows == RowForm::Pairs;
+    let header: &[&str] = match is_pairs {
+        true if has_weights => &["representative", "member", "weight"],
+        true if has_header => &["representative", "member"],
+        false if presented.are_lines_doubtful() => &[CLUSTERS_MARK],
+        _ => &[],
+    };
+    let mut writer = MemberWriter::create(bench.files, output, is_pairs, header)?;
     for_each_name(bench, sorted, done, |piece, name| {
         let weight = has_weights.then(|| f64::from_bits(piece.value));
         writer.push(piece.number, name, weight)

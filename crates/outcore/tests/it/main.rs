@@ -23,6 +23,7 @@ mod options;
 mod report;
 mod results;
 mod resume;
+mod round_trip;
 mod summary;
 mod tables;
 mod understood;

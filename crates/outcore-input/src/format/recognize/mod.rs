@@ -93,6 +93,8 @@ impl<'a> LineReading<'a> {
             Header::Yes => Some(true),
             Header::No => Some(false),
             Header::Auto if names_a_column(options, &names) => Some(true),
+            // The first pair of a result is a node with itself; a header has no name twice.
+            Header::Auto if options.rows.are_memberships() && has_twins(&names) => Some(false),
             // Edges where communities are expected are refused by name.
             Header::Auto if options.rows.are_memberships() && names::are_of_edges(&names) => {
                 Some(true)
@@ -219,6 +221,13 @@ pub(super) fn recognize<'a>(
         return Ok(LineReading::of(sample, delimiter));
     }
     let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter));
+    // A tab that divides every line evenly separates the columns of communities, unless a header speaks for another.
+    let [tabs, others @ ..] = &readings;
+    let is_even = tabs.split.width > 1 && tabs.split.share >= 1.0;
+    let are_memberships = sample.options.rows.are_memberships();
+    if are_memberships && is_even && others.iter().all(|other| other.support() < 4) {
+        return Ok(tabs.clone());
+    }
     let wanted = sample.options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
     let rank = |reading: &LineReading<'_>| {
         // The user says which columns there are, so it does not matter that there is no other choice.
@@ -297,6 +306,10 @@ fn columns_wanted(columns: &[Column]) -> usize {
         Column::Name(_) => 2,
     };
     columns.iter().map(number).max().unwrap_or(0).max(columns.len())
+}
+
+fn has_twins(names: &[&[u8]]) -> bool {
+    (1..names.len()).any(|at| !names[at].is_empty() && names[..at].contains(&names[at]))
 }
 
 fn names_a_column(options: &InputOptions, names: &[&[u8]]) -> bool {

@@ -2,12 +2,14 @@
 
 use super::LineReading;
 use crate::fault::escaped;
-use crate::format::names::{self, Chosen, ColumnChoice, ColumnKind};
+use crate::format::members::{self, MemberColumns};
+use crate::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
-    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
+    COLUMNS, COMMENT, COMMUNITY_COLUMNS, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS,
+    WEIGHT_TRANSFORM,
 };
-use outcore_io::error::{Error, Opt, Text};
+use outcore_io::error::{Error, Opt, Result, Text};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -95,6 +97,7 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
                 columns_of(view, &[0, 1])
             )));
         }
+        ColumnChoice::AskMembers(found) => members(&file, view, found, options.rows),
         ColumnChoice::AskEnds => ends(&file, view, options),
     };
     Some(with_columns(error, view))
@@ -119,8 +122,8 @@ fn of_sources(
 
 fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOptions) -> Error {
     if options.rows != Rows::Edges {
-        let message = format!("`{file}` does not say which columns are the node and its community");
-        return hint(Error::usage(message), [Opt::new("community-columns").of("1,2")].into_iter());
+        let none = MemberColumns { nodes: Vec::new(), values: Vec::new(), is_named: false };
+        return members(file, view, &none, options.rows);
     }
     if view.share <= 0.5 {
         let message = format!("lines of `{file}` have different numbers of columns");
@@ -138,6 +141,57 @@ fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOpt
         false => Error::usage(message),
     };
     hint(error, commands(view).into_iter())
+}
+
+/// Returns the node and its community among the values that objects name.
+///
+/// # Errors
+/// `Usage` if several could be either.
+pub(crate) fn of_objects(
+    path: &Path,
+    (names, kinds): (&[&[u8]], &[ColumnKind]),
+    row: Vec<&[u8]>,
+    options: &InputOptions,
+) -> Result<[usize; 2]> {
+    let (rows, transform) = (options.rows, options.weight_transform);
+    let choice = NamedColumns { names, kinds, rows, transform, weighted: false }.choose();
+    let is_known = |at: usize| members::is_named(names[at]);
+    if let Some(chosen) = choice.chosen()
+        && (is_known(chosen.source) || is_known(chosen.target))
+    {
+        return Ok([chosen.source, chosen.target]);
+    }
+    let (rows, choice) = (&[row][..], &choice);
+    let view = ColumnView { names, kinds, rows, share: 1.0, choice, is_header_unclear: false };
+    Err(columns(path, &view, options)
+        .unwrap_or_else(|| with_columns(ends(&path.display(), &view, options), &view)))
+}
+
+/// Returns the question which columns are the node and its community, or its priority.
+fn members(
+    file: &impl std::fmt::Display,
+    view: &ColumnView<'_>,
+    found: &MemberColumns,
+    rows: Rows,
+) -> Error {
+    let value = if rows == Rows::Numbers { "priority" } else { "community" };
+    let several = |columns: &[usize], what: &str| {
+        let count = columns.len();
+        (count > 1).then(|| format!("`{file}` has {count} columns that may be the {what}"))
+    };
+    let message = several(&found.values, value).or_else(|| several(&found.nodes, "node"));
+    let message = message.unwrap_or_else(|| {
+        format!("`{file}` does not say which columns are the node and its {value}")
+    });
+    let all: Vec<usize> = (0..view.kinds.len()).collect();
+    let or_all =
+        |columns: &'_ [usize]| if columns.is_empty() { all.clone() } else { columns.to_vec() };
+    let (nodes, values) = (or_all(&found.nodes), or_all(&found.values));
+    let values = &values;
+    let pairs = nodes.iter().flat_map(|&node| values.iter().map(move |&value| [node, value]));
+    let is_pair = |pair: &[usize; 2]| pair[0] != pair[1];
+    let options = pairs.filter(is_pair).map(|pair| named_columns(view, &pair, COMMUNITY_COLUMNS));
+    hint(Error::usage(message), options.take(COMMANDS_SHOWN))
 }
 
 /// Returns whether the second of three columns is a sign, or words that name no node while the others share names.
@@ -182,6 +236,10 @@ fn commands(view: &ColumnView<'_>) -> Vec<Opt> {
 
 /// Returns `--columns` for these columns, by name where the header has one.
 pub(in crate::format) fn columns_of(view: &ColumnView<'_>, columns: &[usize]) -> Opt {
+    named_columns(view, columns, COLUMNS)
+}
+
+fn named_columns(view: &ColumnView<'_>, columns: &[usize], option: Opt) -> Opt {
     let is_plain = |name: &&[u8]| {
         !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
@@ -199,7 +257,7 @@ pub(in crate::format) fn columns_of(view: &ColumnView<'_>, columns: &[usize]) ->
         }
         None => columns.iter().map(|at| (at + 1).to_string()).collect(),
     };
-    COLUMNS.of(texts.join(","))
+    option.of(texts.join(","))
 }
 
 /// Proposes options.

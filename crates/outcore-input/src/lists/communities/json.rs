@@ -4,7 +4,8 @@ use super::super::edges::{ListEdges, Progress};
 use super::super::words::Words;
 use super::read::next_text;
 use super::shape::is_path;
-use crate::format::names;
+use crate::format::names::{self, ColumnKind};
+use crate::format::recognize::question;
 use crate::options::Column;
 use outcore_io::error::opt::COMMUNITY_COLUMNS;
 use outcore_io::error::{Error, Result};
@@ -96,32 +97,34 @@ fn roles_of(
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let path = words.path().display();
-    let chosen = match &edges.options.columns {
-        Some(columns) => {
-            let place = |column: &Column| match column {
-                Column::Number(number) => {
-                    (*number as usize).checked_sub(1).filter(|&at| at < names.len())
-                }
-                Column::Name(name) => names.iter().position(|known| known == name),
-            };
-            columns.iter().map(place).collect::<Option<Vec<_>>>()
+    let given = edges.options.columns.as_deref().map(|columns| {
+        let place = |column: &Column| match column {
+            Column::Number(number) => {
+                (*number as usize).checked_sub(1).filter(|&at| at < names.len())
+            }
+            Column::Name(name) => names.iter().position(|known| known == name),
+        };
+        columns.iter().map(place).collect::<Option<Vec<_>>>()
+    });
+    let [node, community] = match given.map(|given| given.unwrap_or_default()).as_deref() {
+        Some(&[node, community]) => [node, community],
+        Some(_) => {
+            let message = format!("`{path}` has no such members as {COMMUNITY_COLUMNS} names");
+            let first = format!("its first object has {}", names::listed(&names));
+            return Err(Error::usage(message).note(first).hint("use two of these"));
         }
         None => {
-            let by_name =
-                names::communities_in(&bytes).map(|(node, community)| vec![node, community]);
-            by_name.or_else(|| (names.len() == 2).then(|| vec![0, 1]))
+            let kind = |(_, value): &(String, Value)| match value {
+                Value::Number(_) => ColumnKind::Number,
+                _ => ColumnKind::Text,
+            };
+            let kinds: Vec<ColumnKind> = members.iter().map(kind).collect();
+            let texts: Vec<String> = members.iter().map(|(_, value)| value.to_string()).collect();
+            let row = texts.iter().map(|text| text.trim_matches('"').as_bytes()).collect();
+            question::of_objects(words.path(), (&bytes, &kinds), row, edges.options)?
         }
     };
-    let Some([node, community]) = chosen.as_deref() else {
-        let message = format!("`{path}` does not say which members are the node and its community");
-        return Err(Error::usage(message)
-            .note(format!("its first object has {}", names::listed(&names)))
-            .hint(format_args!(
-                "use {} with two of these",
-                COMMUNITY_COLUMNS.of("NODE,COMMUNITY")
-            )));
-    };
-    let (node, community) = (names[*node].to_owned(), names[*community].to_owned());
+    let (node, community) = (names[node].to_owned(), names[community].to_owned());
     let are_paths = community == "path" && edges.options.columns.is_none();
     Ok(JsonRoles { node, community, are_paths })
 }

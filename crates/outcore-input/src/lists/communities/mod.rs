@@ -13,17 +13,22 @@
 //! Each reader passes a node and its community on at a time, so memory is that of [`lists`](super).
 
 mod json;
+mod labels;
 mod names;
 mod read;
 mod shape;
 #[cfg(test)]
 mod tests;
 
+pub use labels::is_label;
+pub use shape::CLUSTERS_MARK;
+
 use super::ListKind;
 use super::words::without_mark;
 use crate::CommunityFormat;
 use crate::decompress::Input;
 use crate::options::{Column, InputOptions};
+use outcore_io::Files;
 use outcore_io::error::opt::COMMUNITY_FORMAT;
 use outcore_io::error::{Error, Result};
 use std::path::Path;
@@ -32,10 +37,11 @@ use std::path::Path;
 const HEAD_BYTES: [usize; 2] = [64 << 10, 4 << 20];
 
 const JSON_LINES: &str = "JSON lines";
+const GROUPS: &str = "table of groups of OrthoFinder";
 
 /// Readers of communities, and the values of `--community-format` that select them.
 #[rustfmt::skip]
-static KINDS: [(CommunityFormat, ListKind); 8] = [
+static KINDS: [(CommunityFormat, ListKind); 10] = [
     (CommunityFormat::Mcl, kind("mcl clusters", "a cluster per column", read::matrix)),
     (CommunityFormat::Clu, kind("clu", "a module per node", read::clu)),
     (CommunityFormat::Tree, kind("tree of Infomap", "communities are the modules that hold nodes", read::tree)),
@@ -43,6 +49,8 @@ static KINDS: [(CommunityFormat, ListKind); 8] = [
     (CommunityFormat::Uc, kind("uc", "records S and H, label and cluster", read::uc)),
     (CommunityFormat::Jsonl, kind(JSON_LINES, "an object per node", json::json_lines)),
     (CommunityFormat::Clusters, kind("clusters", "a community per line, numbered from 0", read::clusters)),
+    (CommunityFormat::Clusters, kind("clusters with labels", "a community per line after its label, numbered from 0", read::labelled)),
+    (CommunityFormat::Clusters, kind(GROUPS, "a community per line, a column per species", read::groups)),
     (CommunityFormat::Levels, kind("levels", "a node and its path, which begins with the community", read::levels)),
 ];
 
@@ -65,7 +73,15 @@ pub(super) fn find(
         CommunityFormat::Auto => recognized(path, input, options)?,
         format => format,
     };
-    Ok(KINDS.iter().find(|(known, _)| *known == format).map(|(_, kind)| kind))
+    let mut kinds = KINDS.iter().filter(|(known, _)| *known == format).map(|(_, kind)| kind);
+    match format {
+        // Nodes of lines begin after a label, or in the columns of species.
+        CommunityFormat::Clusters => {
+            let (lines, _) = lines(input, options)?;
+            Ok(kinds.nth(lines.readers_before()))
+        }
+        _ => Ok(kinds.next()),
+    }
 }
 
 /// Returns whether a file of this kind names its values, as a header names columns.
@@ -122,17 +138,37 @@ pub(crate) fn refuse_table(path: &Path, kind: &str, options: &InputOptions) -> R
 }
 
 fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<CommunityFormat> {
-    let (mut head, mut is_whole) = input.peek(HEAD_BYTES[0])?;
-    if !is_whole && memchr::memchr_iter(b'\n', head).count() < 2 {
-        (head, is_whole) = input.peek(HEAD_BYTES[1])?;
-    }
-    let head = without_mark(head);
-    let lines = shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#"));
-    if let Some(format) = lines.banner(head) {
-        return Ok(format);
-    }
+    let (lines, head) = lines(input, options)?;
+    let banner = lines.banner(head).filter(|_| !lines.are_of_result());
     // Columns that are given are obeyed.
-    if options.columns.is_some() { Ok(CommunityFormat::Lines) } else { lines.shape(path) }
+    match banner {
+        Some(format) => Ok(format),
+        None if options.columns.is_some() => Ok(CommunityFormat::Lines),
+        None => lines.shape(path),
+    }
+}
+
+/// Returns the first lines of a file, and their text.
+fn lines<'i>(input: &'i mut Input, options: &InputOptions) -> Result<(shape::Lines<'i>, &'i [u8])> {
+    let (head, is_whole) = input.peek(HEAD_BYTES[0])?;
+    let is_enough = is_whole || memchr::memchr_iter(b'\n', head).count() >= 2;
+    let wanted = if is_enough { HEAD_BYTES[0] } else { HEAD_BYTES[1] };
+    let (head, is_whole) = input.peek(wanted)?;
+    let head = without_mark(head);
+    Ok((shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#")), head))
+}
+
+/// Returns what a file of communities is by its first lines, as in [`CommunityFormat::Auto`]; a table is [`CommunityFormat::Lines`].
+///
+/// # Errors
+/// `Usage` for lines that could be read in several ways; `Io`, `BadCompression`.
+pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
+    recognized(path, &mut Input::open(files, path, 1)?, &InputOptions::default())
+}
+
+/// Returns whether the first lines are those of a result: they may begin like another format.
+pub(crate) fn are_of_result(head: &[u8], is_whole: bool) -> bool {
+    shape::Lines::of(without_mark(head), is_whole, b"#").are_of_result()
 }
 
 /// Returns the name of a file of communities of another program, which is not a list of edges.

@@ -19,12 +19,14 @@ pub(super) enum Item {
 /// bytes, a name may be in double quotes, as in CSV.
 pub(super) fn next_name(
     words: &mut Words,
-    delimiter: Delimiter,
+    delimiters: &[Delimiter],
     quoted: &mut Vec<u8>,
 ) -> Result<Item> {
-    let is_delimiter = |byte: u8| match delimiter {
-        Delimiter::Byte(delimiter) => byte == delimiter,
-        Delimiter::Spaces => byte == b' ' || byte == b'\t',
+    let is_delimiter = |byte: u8| {
+        delimiters.iter().any(|delimiter| match delimiter {
+            Delimiter::Byte(delimiter) => byte == *delimiter,
+            Delimiter::Spaces => byte == b' ' || byte == b'\t',
+        })
     };
     loop {
         match words.peek()? {
@@ -37,7 +39,7 @@ pub(super) fn next_name(
                 return Ok(Item::LineEnd);
             }
             Some(byte) if is_delimiter(byte) || b" \t\r".contains(&byte) => words.advance(1),
-            Some(b'"') if delimiter != Delimiter::Spaces => {
+            Some(b'"') if !delimiters.contains(&Delimiter::Spaces) => {
                 words.begin_word();
                 return take_quoted(words, quoted, is_delimiter).map(|()| Item::Quoted);
             }

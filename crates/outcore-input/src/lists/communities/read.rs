@@ -3,39 +3,72 @@
 use super::super::edges::{ListEdges, Progress};
 use super::super::mcl;
 use super::super::words::{Token, Words, whole_number};
+use super::labels::columns_of_group;
 use super::names::{Item, next_name};
-use super::shape::{delimiter_of, is_cluster, is_path, modules_of, starts_with};
+use super::shape::{
+    CLUSTERS_MARK, delimiter_of, is_cluster, is_comment, is_path, modules_of, starts_with,
+};
+use crate::Delimiter;
 use outcore_io::error::Result;
 
 /// Reads a community per line. Names between bytes may be quoted, as `--rows community` writes them.
 pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
+    let is_marked = words.next_window()?.starts_with(CLUSTERS_MARK.as_bytes());
+    let found = delimiter_of(std::iter::once(words.next_window()?));
+    let delimiter = if is_marked { Delimiter::Byte(b'\t') } else { found };
+    of_lines(words, edges, (&[delimiter], 0))
+}
+
+/// Reads a community per line, after its label.
+pub(super) fn labelled(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
+    // A colon ends the label, whatever separates the nodes.
+    of_lines(words, edges, (&[delimiter], 1))
+}
+
+/// Reads a table of OrthoFinder: in each column of a species, its genes between commas.
+pub(super) fn groups(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
+    words.rest()?;
+    let names: Vec<&[u8]> =
+        words.word().split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii).collect();
+    let columns = columns_of_group(&names);
+    of_lines(words, edges, (&[Delimiter::Byte(b'\t'), Delimiter::Byte(b',')], columns))
+}
+
+/// Reads a community per line, after this many columns.
+fn of_lines(
+    words: &mut Words,
+    edges: &mut ListEdges<'_>,
+    (delimiters, labels): (&[Delimiter], usize),
+) -> Progress {
     let mut quoted = Vec::new();
-    let (mut community, mut is_begun) = (0u64, false);
+    let (mut community, mut fields) = (0u64, 0);
     loop {
-        if community == 0 && !is_begun {
+        if community == 0 && fields == 0 {
             skip_comments(words, edges)?;
         }
-        match next_name(words, delimiter, &mut quoted)? {
+        match next_name(words, delimiters, &mut quoted)? {
             Item::End => return Ok(()),
             Item::LineEnd => {
-                community += u64::from(is_begun);
-                is_begun = false;
+                community += u64::from(fields > 0);
+                fields = 0;
                 continue;
             }
             Item::Word => edges.begin(words.word()),
             Item::Quoted => edges.begin(quoted.as_slice()),
         }
-        is_begun = true;
-        edges.push(words, community, None)?;
+        fields += 1;
+        if fields > labels {
+            edges.push(words, community, None)?;
+        }
     }
 }
 
 /// Reads a node and its path per line: the community is the first part of the path.
 pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
-    let delimiter = delimiter_of(std::iter::once(words.next_window()?));
+    let delimiter = &[delimiter_of(std::iter::once(words.next_window()?))][..];
     let mut quoted = Vec::new();
-    let mut is_first = true;
+    let (mut is_first, mut has_header) = (true, false);
     loop {
         if is_first {
             skip_comments(words, edges)?;
@@ -43,19 +76,27 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         match next_name(words, delimiter, &mut quoted)? {
             Item::End => return Ok(()),
             Item::LineEnd => continue,
-            Item::Word => edges.begin(words.word()),
+            Item::Word => {
+                has_header |= is_first && words.word() == b"node";
+                edges.begin(words.word());
+            }
             Item::Quoted => edges.begin(quoted.as_slice()),
         }
-        is_first = false;
         let item = next_name(words, delimiter, &mut quoted)?;
-        if !matches!(item, Item::Word) || !is_path(words.word()) {
-            return words
-                .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
+        if is_first {
+            has_header &= item == Item::Word && words.word() == b"path";
         }
-        let depth = edges.options.community_depth.unwrap_or(1);
-        let community = words.word()[..end_of(words.word(), depth)].to_vec();
-        edges.push(words, community.as_slice(), None)?;
-        words.end_line()?;
+        if !std::mem::take(&mut is_first) || !has_header {
+            if !matches!(item, Item::Word) || !is_path(words.word()) {
+                return words
+                    .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
+            }
+            let depth = edges.options.community_depth.unwrap_or(1);
+            let community = words.word()[..end_of(words.word(), depth)].to_vec();
+            edges.push(words, community.as_slice(), None)?;
+        }
+        // A header names what else there is.
+        if has_header { words.skip_line()? } else { words.end_line()? }
     }
 }
 
@@ -63,11 +104,8 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
 fn skip_comments(words: &mut Words, edges: &ListEdges<'_>) -> Result<()> {
     let comment = edges.options.comment.as_deref().unwrap_or(b"#");
     let window = words.next_window()?;
-    let is_usual = comment == b"#" && window.starts_with(b"%");
-    if is_usual || !comment.is_empty() && window.starts_with(comment) {
-        words.skip_line()?;
-    }
-    Ok(())
+    let line = &window[..memchr::memchr(b'\n', window).unwrap_or(window.len())];
+    if is_comment(line.trim_ascii_end(), comment) { words.skip_line() } else { Ok(()) }
 }
 
 /// Reads the clusters of an mcl matrix: each cluster, the numbers of its nodes, and `$`.

@@ -1,19 +1,23 @@
 //! What the first lines of a file of communities are: a banner, records, or the shape of their columns.
 
+use super::labels::{is_labelled, is_table_of_groups};
 use crate::fault::escaped;
-use crate::format::names;
+use crate::format::members;
 use crate::layout::Layout;
 use crate::text::number::{is_digits, is_whole_number, parsed};
-use crate::text::{fields, is_short_number};
+use crate::text::{fields, is_short_number, split};
 use crate::{CommunityFormat, Delimiter};
 use outcore_io::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use outcore_io::error::{Error, Result};
-use std::collections::HashSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// Maximum number of lines, and of fields of all lines, that are compared.
 const LINES: usize = 1000;
 const FIELDS: usize = 20_000;
+/// Bytes of a line that are compared.
+const LINE_BYTES: usize = 256 << 10;
 /// Number of columns from which lines can only be clusters.
 const COLUMNS_OF_CLUSTER: usize = 1000;
 
@@ -34,9 +38,7 @@ impl<'a> Lines<'a> {
             rest = next;
             let text = line.trim_ascii_end();
             let is_cut = end.is_none() && !is_whole;
-            let is_comment = text.starts_with(b"#") || text.starts_with(b"%");
-            let is_skipped = !comment.is_empty() && text.starts_with(comment);
-            if found.lines.is_empty() && (is_comment || is_skipped) {
+            if found.lines.is_empty() && is_comment(text, comment) {
                 found.comments.push(text);
             } else if !text.is_empty() && (!is_cut || found.lines.is_empty()) {
                 found.lines.push(text);
@@ -64,36 +66,102 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Returns whether lines are as a result has them: a name, a tab, and the number or the path of a community; or pairs,
+    /// of which the first is a node with itself.
+    pub(super) fn are_of_result(&self) -> bool {
+        let is_twice = |line: &&[u8]| {
+            let middle = line.len() / 2;
+            line.get(middle) == Some(&b'\t') && line[..middle] == line[middle + 1..]
+        };
+        let are_pairs = self.lines.first().is_some_and(is_twice);
+        let are_own = !self.lines.is_empty() && self.lines.iter().all(|line| is_own(line));
+        self.comments.is_empty() && (are_own || are_pairs)
+    }
+
     /// Returns the format that the columns of the lines reveal.
     ///
     /// # Errors
     /// `Usage` if they could be read in several ways.
     pub(super) fn shape(&self, path: &Path) -> Result<CommunityFormat> {
-        let delimiter = delimiter_of(self.lines.iter().copied());
-        let layout = Layout::of(delimiter);
-        let of_line = |line: &&'a [u8]| -> Vec<&'a [u8]> {
-            let found = fields(&layout, line).map_while(std::result::Result::ok).take(FIELDS);
-            found.map(|field| line[field.start..field.end].trim_ascii()).collect()
-        };
-        let rows: Vec<Vec<&[u8]>> = self.lines.iter().map(of_line).collect();
-        let Some(first) = rows.first() else { return Ok(CommunityFormat::Lines) };
+        if self.comments.first() == Some(&CLUSTERS_MARK.as_bytes()) {
+            return Ok(CommunityFormat::Clusters);
+        }
+        let rows = self.rows();
+        let Some((first, body)) = rows.split_first() else { return Ok(CommunityFormat::Lines) };
         let counts = || rows.iter().map(Vec::len);
         let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-        if names::communities_in(first).is_some() || most < 2 {
+        // A quote that is not closed is a bad line.
+        let layout = Layout::of(delimiter_of(self.lines.iter().copied()));
+        let is_broken = |line: &&[u8]| fields(&layout, line).any(|field| field.is_err());
+        if self.lines.iter().any(is_broken) {
             return Ok(CommunityFormat::Lines);
         }
-        if most == 2 {
-            let rows: Vec<[&[u8]; 2]> =
-                rows.iter().filter_map(|row| row.as_slice().try_into().ok()).collect();
-            return Ok(of_two(&rows));
-        }
         let are_ragged = least < most || most >= COLUMNS_OF_CLUSTER;
-        match are_ragged {
-            true if are_distinct(rows.iter().flatten().copied()) => Ok(CommunityFormat::Clusters),
-            true => Err(ask(path, self.lines[0], least, most)),
-            false => Ok(CommunityFormat::Lines),
+        let has_path = |row: &Vec<&[u8]>| row.get(1).is_some_and(|path| is_path(path));
+        if first.starts_with(&[b"node", b"path"]) && body.iter().all(has_path) {
+            return Ok(CommunityFormat::Levels);
+        }
+        if is_header(first, body) {
+            return Ok(CommunityFormat::Lines);
+        }
+        if is_table_of_groups(&rows) || is_labelled(&self.lines, &rows) {
+            return Ok(CommunityFormat::Clusters);
+        }
+        let has_gaps = rows.iter().flatten().any(|field| field.is_empty());
+        match are_ragged || most == 1 {
+            false if most == 2 => {
+                Ok(of_two(rows.iter().filter_map(|row| row.as_slice().try_into().ok())))
+            }
+            true if !has_gaps && are_distinct(rows.iter().flatten().copied()) => {
+                Ok(CommunityFormat::Clusters)
+            }
+            true if most > 1 => Err(ask(path, self.lines[0], (least, most), has_gaps)),
+            _ => Ok(CommunityFormat::Lines),
         }
     }
+
+    /// Returns the fields of the lines.
+    pub(super) fn rows(&self) -> Vec<Vec<&'a [u8]>> {
+        let layout = Layout::of(delimiter_of(self.lines.iter().copied()));
+        let begin = |line: &&'a [u8]| split(&layout, &line[..line.len().min(LINE_BYTES)]);
+        self.lines.iter().map(begin).collect()
+    }
+
+    /// Returns which reader of communities per line fits: without labels, with them, or for a table of groups.
+    pub(super) fn readers_before(&self) -> usize {
+        let rows = self.rows();
+        match is_table_of_groups(&rows) {
+            true => 2,
+            false => usize::from(is_labelled(&self.lines, &rows)),
+        }
+    }
+}
+
+/// Line before communities that could be taken for something else: for a node and its community, if most have as many
+/// nodes as the first one.
+pub const CLUSTERS_MARK: &str = "# a community per line";
+
+/// Returns whether a first line names the columns of the lines below, most of which have as many.
+fn is_header(first: &[&[u8]], body: &[Vec<&[u8]>]) -> bool {
+    let fits = body.iter().filter(|row| (first.len()..=first.len() + 1).contains(&row.len()));
+    let has_twins = (1..first.len()).any(|at| first[..at].contains(&first[at]));
+    !has_twins && members::are_named(first) && 2 * fits.count() >= body.len()
+}
+
+/// Returns whether a line is a comment, unless a result has it: names may begin like one.
+pub(super) fn is_comment(line: &[u8], comment: &[u8]) -> bool {
+    let is_usual = line.starts_with(b"#") || line.starts_with(b"%");
+    let is_given = !comment.is_empty() && line.starts_with(comment);
+    is_given && comment != b"#" || (is_given || is_usual) && !is_own(line)
+}
+
+/// Returns whether a line is a name, a tab, and a number or a path.
+fn is_own(line: &[u8]) -> bool {
+    memchr::memrchr(b'\t', line).is_some_and(|at| {
+        let name = &line[..at];
+        let is_one = name.starts_with(b"\"") || !name.contains(&b'\t');
+        at > 0 && is_one && is_path(&line[at + 1..])
+    })
 }
 
 /// Returns what separates the names in lines: the first of tab, comma and space that they have.
@@ -108,7 +176,8 @@ pub(super) fn delimiter_of<'a>(lines: impl Iterator<Item = &'a [u8]> + Clone) ->
 }
 
 /// Returns the format of lines of two columns.
-fn of_two(rows: &[[&[u8]; 2]]) -> CommunityFormat {
+fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
+    let rows: Vec<[&[u8]; 2]> = rows.collect();
     let are_paths = rows.iter().all(|[_, community]| is_path(community));
     if are_paths && rows.iter().any(|[_, community]| community.contains(&b':')) {
         return CommunityFormat::Levels;
@@ -129,18 +198,17 @@ fn are_distinct<'a>(texts: impl Iterator<Item = &'a [u8]>) -> bool {
     texts.take(FIELDS).all(|text| known.insert(text))
 }
 
-fn ask(path: &Path, line: &[u8], least: usize, most: usize) -> Error {
+fn ask(path: &Path, line: &[u8], (least, most): (usize, usize), has_gaps: bool) -> Error {
+    let why = if has_gaps { "some fields are empty" } else { "some names occur more than once" };
     let shown = escaped(line, 60);
     let path = path.display();
     let message =
         format!("`{path}` has lines of {least} to {most} columns: which are communities?");
-    Error::usage(message)
-        .note(format!("some names occur more than once; its first line is `{shown}`"))
-        .hint(format_args!(
-            "use {} if each line is a community, or {} for the columns of a node and its community",
-            COMMUNITY_FORMAT.of("clusters"),
-            COMMUNITY_COLUMNS.of("1,2")
-        ))
+    Error::usage(message).note(format!("{why}; its first line is `{shown}`")).hint(format_args!(
+        "use {} if each line is a community, or {} for the columns of a node and its community",
+        COMMUNITY_FORMAT.of("clusters"),
+        COMMUNITY_COLUMNS.of("1,2")
+    ))
 }
 
 /// Returns whether a text is numbers joined by colons, as `--levels tree` writes them.
@@ -195,9 +263,12 @@ fn is_record(line: &[u8]) -> bool {
         && (is_digits(fields[1]) || fields[1] == b"*")
 }
 
-/// Returns whether a file begins with an object on a line of its own.
+/// Returns whether a file begins with an object on a line of its own, whose members are no lists or objects.
 fn is_object(first: &[u8], head: &[u8]) -> bool {
     let inner = first.strip_prefix(b"{").unwrap_or_default().trim_ascii_start();
     let ends = first.ends_with(b"}") || memchr::memchr(b'\n', head).is_none();
-    inner.starts_with(b"\"") && ends
+    let is_flat = serde_json::from_slice(first).is_ok_and(|all: BTreeMap<String, Value>| {
+        !all.values().any(|value| value.is_array() || value.is_object())
+    });
+    inner.starts_with(b"\"") && ends && is_flat
 }
