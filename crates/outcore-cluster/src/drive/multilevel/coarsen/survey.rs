@@ -16,14 +16,14 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level is surveyed if it has more arcs than this, and more than one in this number of those of the graph: merges on
-/// others cost next to nothing.
-const FEW_ARCS: u64 = 1 << 8;
-const SMALL_SHARE: u64 = 1 << 8;
-/// One of this number of blocks is surveyed on a level with more than this number of arcs, and all on others. If nodes
-/// with less than this share of the strength could gain by merges with others like them, nothing is merged.
+/// A level with more arcs than the second number is surveyed, and one with more than the first if a node of it is tied to
+/// one in this number of all others: then either most pairs of nodes are tied, as by chance, or it has a hub.
+const FEW_ARCS: u64 = 1 << 14;
+const MANY_ARCS: u64 = 1 << 20;
+const TIED_TO: u64 = 8;
+/// One of this number of blocks is surveyed on a level with many arcs, and all on others. If nodes with less than this
+/// share of the strength could gain by merges with others like them, nothing is merged.
 const SAMPLED: usize = 8;
-const SAMPLED_ARCS: u64 = 1 << 20;
 const PROMISING: f64 = 1.0 / 64.0;
 /// Arcs in a survey stand for at least this number of arcs of the graph, and have at least this multiple of the weight
 /// that the masses of their ends predict: the others may be there by chance.
@@ -38,8 +38,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         state: &LevelState<O>,
     ) -> Result<bool> {
-        let arcs = level.graph().arc_count();
-        if arcs <= FEW_ARCS.max(self.job.graph.arc_count() / SMALL_SHARE) {
+        let graph = level.graph();
+        let (arcs, has_hub) =
+            (graph.arc_count(), TIED_TO * graph.max_degree() >= graph.node_count());
+        if arcs <= FEW_ARCS || arcs <= MANY_ARCS && !has_hub {
             return Ok(true);
         }
         match level.graph().is_weighted() {
@@ -53,7 +55,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let few = BEYOND_ONE * graph.weight_total() / graph.arc_count().max(1) as f64;
         let (mut scratch, mut weights) = (ArcScratch::default(), Vec::new());
         let (mut sampled, mut promising) = (0.0, 0.0);
-        let step = if level.graph().arc_count() > SAMPLED_ARCS { SAMPLED } else { 1 };
+        let step = if level.graph().arc_count() > MANY_ARCS { SAMPLED } else { 1 };
         let sample = (0..level.graph().blocks().len()).step_by(step);
         let survey = |block: &Block| {
             notify(self.job.observer, Event::Advance { done })?;
