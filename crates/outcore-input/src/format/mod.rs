@@ -203,15 +203,15 @@ fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
     let ColumnChoice::Use(mut chosen) = reading.choice.clone() else {
         unreachable!("all others are questions")
     };
+    let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
+    if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
+        return Err(question::doubt(path, message, hint));
+    }
     if options.rows == Rows::Edges
         && chosen.format.is_none()
         && let Some((message, hint)) = doubts::fractions(&view, &chosen)
     {
         return Err(question::with_columns(question::doubt(path, message, hint), &view));
-    }
-    let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
-    if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
-        return Err(question::doubt(path, message, hint));
     }
     if let Some((message, hint)) = doubts::times(reading, reading.body()) {
         return Err(question::doubt(path, message, hint));

@@ -61,7 +61,7 @@ fn similar_lines_of_edges_are_read() {
         "2 2 5\n1 2 1\n",
         "(a),b\n(b),c\n",
         "1.2.3,1.2.4\n1.2.4,2.0.0\n",
-        "1e5a\t2e6b\n2e6b\t1e5\n",
+        "1e5a\t2e6b\n2e6b\t1e5\n2e6b\tx\n",
         "source,target\n\na,b\n\nb,c\n# x\n1,2\n2,3\n4,5\n",
         "Lee, Ann\tRay, Bob\nRay, Bob\tDoe, Cyd\n",
         "sp|P1|A\tsp|P2|B\t0.5\nsp|P2|B\tsp|P3|C\t2\n",
