@@ -36,11 +36,15 @@ impl<'a> Lines<'a> {
             let end = memchr::memchr(b'\n', rest);
             let (line, next) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
             rest = next;
-            let text = line.trim_ascii_end();
+            // An empty field at the end is one.
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let blanks = text.iter().rev().take_while(|&&byte| byte == b' ').count();
+            let text = &text[..text.len() - blanks];
             let is_cut = end.is_none() && !is_whole;
             if found.lines.is_empty() && is_comment(text, comment) {
                 found.comments.push(text);
-            } else if !text.is_empty() && (!is_cut || found.lines.is_empty()) {
+            } else if !text.trim_ascii().is_empty() && (!is_cut || found.lines.is_empty()) {
                 found.lines.push(text);
             }
         }
@@ -78,6 +82,19 @@ impl<'a> Lines<'a> {
         self.comments.is_empty() && (are_own || are_pairs)
     }
 
+    /// Returns whether all lines are a name and the number of its community, each name once, not all of them numbers.
+    pub(super) fn name_nodes(&self) -> bool {
+        let names =
+            || self.lines.iter().map(|line| &line[..memchr::memrchr(b'\t', line).unwrap_or(0)]);
+        let are_own = !self.lines.is_empty() && self.lines.iter().all(|line| is_own(line));
+        are_own && are_distinct(names()) && !names().all(is_whole_number)
+    }
+
+    /// Returns whether the first line has no tab, and no comment says what it is.
+    pub(super) fn are_of_words(&self) -> bool {
+        self.comments.is_empty() && self.lines.first().is_some_and(|line| !line.contains(&b'\t'))
+    }
+
     /// Returns the format that the columns of the lines reveal.
     ///
     /// # Errors
@@ -108,6 +125,13 @@ impl<'a> Lines<'a> {
             return Ok(CommunityFormat::Clusters);
         }
         let has_gaps = rows.iter().flatten().any(|field| field.is_empty());
+        // A name and a number in most lines, but not in all: the others are bad lines.
+        let is_pair = |row: &&Vec<&[u8]>| row.len() == 2;
+        let are_values = rows.iter().filter(is_pair).all(|row| is_path(row[1]));
+        let are_numbers = rows.iter().flatten().all(|field| is_whole_number(field));
+        if most == 2 && are_ragged && are_values && !are_numbers {
+            return Ok(CommunityFormat::Lines);
+        }
         match are_ragged || most == 1 {
             false if most == 2 => {
                 Ok(of_two(rows.iter().filter_map(|row| row.as_slice().try_into().ok())))
