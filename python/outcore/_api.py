@@ -403,8 +403,8 @@ def _cluster(
             "leave `levels` out",
         )
     source = edges_of(edges, options["columns"], directed=options["directed"], two_mode=options["two_mode"])
-    if isinstance(edges, Graph):
-        options = _without_defaults(options)
+    # A path may be that of a graph, too.
+    options = _without_defaults(options)
     owned = None
     if output is None or options.get("summary") is True:
         owned = _own_directory(source, options)

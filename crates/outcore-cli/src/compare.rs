@@ -37,7 +37,7 @@ pub(crate) fn compare(
     let options = CompareOptions {
         a: a.clone(),
         b: b.clone(),
-        input: arguments.read.input(arguments.comment.as_deref()),
+        input: arguments.read.shared(arguments.comment.as_deref(), files, None, [a, b]),
         output: output.clone(),
         moved: moved.clone(),
         output_header: arguments.output_header,
@@ -81,7 +81,7 @@ pub(crate) fn show(report: &CompareReport, arguments: &Compare, terminal: &Termi
 }
 
 /// Returns whether a file goes to standard output.
-fn takes_stdout(arguments: &Compare) -> bool {
+pub(crate) fn takes_stdout(arguments: &Compare) -> bool {
     let Compare { output, moved, report, .. } = arguments;
     [output, moved, report].into_iter().flatten().any(|path| path == Path::new("-"))
 }

@@ -1,7 +1,7 @@
 //! `outcore inspect`.
 
 use crate::args::Inspect;
-use crate::jobs::input::{given_for_reading as given, reading_options};
+use crate::jobs::input::reading_options;
 use crate::screen::print::json;
 use outcore::error::opt::VERIFY;
 use outcore::graph::Graph;
@@ -74,7 +74,7 @@ pub(crate) fn inspect(
     if !is_directory {
         return inspect_edges(files, arguments);
     }
-    if let Some(option) = given(&arguments.reading) {
+    if let Some(option) = arguments.reading.given.first() {
         let message =
             format_args!("{option} is for files of edges, but `{}` is a directory", path.display());
         return Err(Error::usage(message).hint("leave it out"));

@@ -29,6 +29,7 @@ mod remote;
 mod score;
 mod screen;
 mod spark;
+mod stdout;
 pub mod surface;
 
 use args::{Cli, Command, EngineName, refused};
@@ -114,6 +115,7 @@ fn execute(
 fn execute_here(cli: &mut Cli, terminal: &Terminal, signals: &Signals) -> Result<()> {
     let stop = signals.clone();
     let files = remote::files(&mut cli.command, std::sync::Arc::new(move || stop.came()))?;
+    stdout::check(&files, &cli.command)?;
     match &cli.command {
         Command::Cluster(arguments) => {
             signals.catch()?;

@@ -62,7 +62,12 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         recorded_teleportation: arguments.recorded_teleportation,
         well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
-        input: arguments.read.input(arguments.comment.as_deref()),
+        input: arguments.read.shared(
+            arguments.comment.as_deref(),
+            files,
+            None,
+            std::iter::once(&arguments.communities).chain(&arguments.against),
+        ),
         limits: limits(&arguments.resources),
         work_dir,
     })

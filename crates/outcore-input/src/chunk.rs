@@ -35,6 +35,10 @@ pub(crate) enum Problem {
     ExtraColumn,
     /// Repeated header.
     HeaderAgain,
+    /// Name that stands for a missing value.
+    MissingName,
+    /// Fraction as a name, where others are whole numbers.
+    FractionName,
     /// Line that begins like a comment, and has the columns of an edge.
     CommentOrEdge,
     /// Quote that is not closed before the line ends.

@@ -43,6 +43,8 @@ impl Problem {
             Self::NoRow => (BadInput, "index is not a row of the matrix", "expected a number from 1 to the number of rows"),
             Self::ExtraColumn => (BadInput, "line has more columns than the header names", "expected the line to end before this"),
             Self::HeaderAgain => (BadInput, "line repeats the header", "expected an edge"),
+            Self::MissingName => (EmptyName, "name stands for a missing value", NAME),
+            Self::FractionName => (BadInput, "name is a fraction, but others are whole numbers", "expected a whole number"),
             Self::CommentOrEdge => (BadInput, "line may be a comment or an edge", "expected a space after the mark of a comment"),
             Self::OpenQuote => (BadQuote, "quote is not closed on its line", "a quoted field cannot hold a line break"),
             Self::TextAfterQuote => (BadQuote, "text follows the closing quote", "expected the next column"),

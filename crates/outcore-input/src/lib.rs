@@ -76,7 +76,7 @@ use format::matrix_market;
 pub use format::names::choose_columns;
 pub use lists::communities::{CLUSTERS_MARK, community_format, is_label};
 pub use memory::*;
-pub use open::examine;
+pub use open::{any_has_comments, examine};
 use open::{
     common_kinds, common_weights, describe, kinds_bytes, kinds_of_files, open_files, total_bytes,
     unweighted,

@@ -14,7 +14,9 @@ use super::table;
 use super::{BatchMemory, Header, InputOptions, WeightTransform};
 use outcore_graph::KINDS_WRITER_BYTES;
 use outcore_io::Files;
-use outcore_io::error::opt::{COLUMNS, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM};
+use outcore_io::error::opt::{
+    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM,
+};
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
 use std::path::{Path, PathBuf};
@@ -63,16 +65,20 @@ fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<OpenFile> {
     Ok(OpenFile::new(Path::new(STREAM_NAME), table::of_stream(stream, options)?))
 }
 
-/// Refuses options for splitting lines if no file has lines, so that none is silently ignored.
+/// Refuses options that no file has a use for, so that none is silently ignored: this is the place that knows which options
+/// a kind of file takes.
 fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     let Some(first) = files.first() else { return Ok(()) };
     let no_lines = !files.iter().any(|file| file.facts.has_lines);
+    // Files of edges and of communities share this option: one of them is enough.
+    let no_comments = !options.shares_comment && !files.iter().any(|file| file.facts.has_comments);
     // Options about columns say nothing about those of the list of nodes.
     let mut edges = files.iter().take(options.paths.len());
     let no_columns = !edges.any(|file| file.facts.has_columns);
     let option = match () {
         () if options.delimiter.is_some() && no_lines => DELIMITER,
         () if options.header != Header::Auto && no_lines => HEADER,
+        () if options.comment.is_some() && no_comments => COMMENT,
         () if options.columns.is_some() && no_columns => options.rows.columns_option(),
         () if options.two_mode && no_columns => TWO_MODE,
         () => return Ok(()),
@@ -138,7 +144,25 @@ pub fn examine(
     let room = DecodeRoom { workers: 1, bytes: 0 };
     let file = detect_next(files, &mut input, &options, &[], room)?;
     let uses = file.source.uses((files, path), &mut input, &options)?;
-    Ok((describe(&[file]).remove(0), uses))
+    let file = [file];
+    refuse_useless(&file, &options)?;
+    Ok((describe(&file).remove(0), uses))
+}
+
+/// Returns whether a prefix of comments has an effect on any of these files. One that cannot be read is reported when it
+/// is; a pipe is read only once.
+pub fn any_has_comments(files: &Files, all: impl IntoIterator<Item = InputOptions>) -> bool {
+    let room = DecodeRoom { workers: 1, bytes: 0 };
+    all.into_iter().any(|options| {
+        options.paths.iter().any(|path| {
+            let options = InputOptions { paths: vec![path.clone()], ..options.clone() };
+            let detect = |mut input| detect_next(files, &mut input, &options, &[], room);
+            !files.is_regular(path)
+                || Input::open(files, path, 1)
+                    .and_then(detect)
+                    .map_or(true, |file| file.facts.has_comments)
+        })
+    })
 }
 
 /// Writes one line for each kind of file, with its first path: files that were understood alike share one.

@@ -257,6 +257,8 @@ pub struct InputOptions {
     /// Prefix of lines to ignore; empty for none. If not given, it is `%` in a file that begins with it, otherwise `#`,
     /// and a comment that has the columns of an edge is a bad line.
     pub comment: Option<Vec<u8>>,
+    /// Whether other files are read with the same prefix, so that it may have no effect on these.
+    pub shares_comment: bool,
     /// Whether the first line names the columns.
     pub header: Header,
     /// How to handle a line that is not an edge.
@@ -446,6 +448,9 @@ impl CommunityFormat {
 pub struct CommunityInput {
     /// Prefix of lines to ignore; empty for none.
     pub comment: Vec<u8>,
+    /// Whether other files are read with the same prefix, so that it may have no effect on these.
+    #[serde(default)]
+    pub shares_comment: bool,
     /// Columns of the node and of its community; as the file says if not given.
     pub columns: Option<Vec<Column>>,
     /// Format of the files.
@@ -458,7 +463,13 @@ pub struct CommunityInput {
 
 impl Default for CommunityInput {
     fn default() -> Self {
-        Self { comment: b"#".to_vec(), columns: None, format: CommunityFormat::Auto, depth: None }
+        Self {
+            comment: b"#".to_vec(),
+            shares_comment: false,
+            columns: None,
+            format: CommunityFormat::Auto,
+            depth: None,
+        }
     }
 }
 
@@ -466,7 +477,7 @@ impl CommunityInput {
     /// Returns how a result is read back: communities are in column 2 and nothing is a comment.
     pub fn of_result() -> Self {
         let columns = Some(vec![Column::Number(1), Column::Number(2)]);
-        Self { comment: Vec::new(), columns, ..Self::default() }
+        Self { comment: Vec::new(), shares_comment: true, columns, ..Self::default() }
     }
 
     /// Checks that the options can be used together.
@@ -504,6 +515,7 @@ impl CommunityInput {
             community_depth: if numbered { Some(1) } else { self.depth },
             columns: self.columns.clone(),
             comment: (self.comment != b"#").then(|| self.comment.clone()),
+            shares_comment: self.shares_comment,
             header: Header::Auto,
             ignore_weights: true,
             rows: if numbered { Rows::NumberedMemberships } else { Rows::Memberships },

@@ -81,6 +81,8 @@ pub(crate) struct SourceFacts {
     /// Whether lines are split, and whether columns can be chosen, so that the options about that have an effect.
     pub(crate) has_lines: bool,
     pub(crate) has_columns: bool,
+    /// Whether lines that begin with a prefix of the user's are skipped.
+    pub(crate) has_comments: bool,
     /// Separator of columns in lines of edges.
     pub(crate) delimiter: Option<Delimiter>,
     /// Whether no other reader can resume in the middle.

@@ -186,6 +186,9 @@ impl Error {
             error = error
                 .hint("`ulimit -f` shows the limit of the shell; the file system may have one");
         }
+        if is_out_of_descriptors(&source) {
+            error = error.hint("`ulimit -n` shows how many files a process may have open: raise it, such as by `ulimit -n 1024`");
+        }
         if action == "open" && source.kind() == std::io::ErrorKind::NotFound {
             error = error.hint(
                 "check the spelling of the name; unless it begins with `/`, it is relative to the current directory",
@@ -295,6 +298,12 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_ref().map(|source| source as _)
     }
+}
+
+/// Returns whether this process, or the system, has as many files open as it may.
+fn is_out_of_descriptors(source: &std::io::Error) -> bool {
+    const LIMITS: [i32; 2] = if cfg!(unix) { [24, 23] } else { [4, 4] };
+    source.raw_os_error().is_some_and(|code| LIMITS.contains(&code))
 }
 
 /// Returns the operating system's reason without Rust's ` (os error N)`.

@@ -79,8 +79,8 @@ use rayon::prelude::*;
 pub use record::{Pair, Record};
 pub use resume::SortState;
 use run::{Run, RunWriter, cut, encode_block};
-pub use shape::SORT_BYTES_MIN;
 use shape::{FIXED_BYTES, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
+pub use shape::{FIXED_BYTES as SORT_FIXED_BYTES, SORT_BYTES_MIN};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 

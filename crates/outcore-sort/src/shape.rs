@@ -6,8 +6,8 @@ use outcore_io::units::{KIB, MIB};
 use outcore_io::{ALIGNMENT, Cramped, Files};
 use std::ops::Range;
 
-/// Memory of a sort in addition to its records: write buffers, and blocks being encoded.
-pub(super) const FIXED_BYTES: u64 = 12 * MIB;
+/// Memory of a sort in addition to its records while it takes them: write buffers, and blocks being encoded.
+pub const FIXED_BYTES: u64 = 12 * MIB;
 /// Minimum useful budget: runs of a few blocks, merged two at a time.
 pub const SORT_BYTES_MIN: u64 = FIXED_BYTES + 8 * MIB;
 /// Memory size of the first runs: larger ones make the merge slightly faster, but every new page of memory

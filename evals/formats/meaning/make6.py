@@ -91,7 +91,7 @@ both("comma-pairs-by-semicolon", s("a,b;c,d\nb,c;d,e"), "refuse", why="two edges
 both("comma-pairs-by-pipe", s("a,b|c,d\nb,c|d,e"), "refuse")
 both("tab-pairs-by-semicolon", "a\tb;c\td\nb\tc;d\te\n", "refuse")
 both("tab-pairs-by-pipe", "a\tb|c\td\ne\tf|g\th\n", "refuse")
-both("tab-three-semicolon-weight", "a\tb;c\t0.5\nb\tc;d\t0.25\n", "either", "a b;c .5; b c;d .25")
+both("tab-three-semicolon-weight", "a\tb;c\t0.5\nb\tc;d\t0.25\n", "either", [["a", "b;c", 0.5], ["b", "c;d", 0.25]])
 both("tab-labels-comma-three", t("a b x,1\nb c y,2"), "refuse")
 both("comma-tab-mix-three", "a\tb,c,1\nb\tc,d,2\n", "refuse")
 both("emails-semicolon", s("ann@x.org;bob@x.org\nbob@x.org;cid@x.org"), "read", "ann@x.org bob@x.org; bob@x.org cid@x.org")

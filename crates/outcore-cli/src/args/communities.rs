@@ -4,8 +4,10 @@ use super::values::names;
 use clap::Args;
 use outcore::error::Opt;
 use outcore::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, FIXED, INITIAL, MATCH};
-use outcore::input::{Column, CommunityFormat, CommunityInput};
+use outcore::input::{Column, CommunityFormat, CommunityInput, InputOptions, any_has_comments};
+use outcore::io::Files;
 use outcore::{Error, Result};
+use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of files of communities")]
@@ -28,11 +30,28 @@ impl Communities {
     /// Returns the engine's options, with the prefix of comments that was given.
     pub(crate) fn input(&self, comment: Option<&str>) -> CommunityInput {
         CommunityInput {
+            shares_comment: false,
             comment: comment.unwrap_or("#").as_bytes().to_vec(),
             columns: self.community_columns.clone(),
             format: self.community_format,
             depth: None,
         }
+    }
+
+    /// Like [`Self::input`], for several files, and edges that are read with the same prefix: it is refused only if none
+    /// of them has comments.
+    pub(crate) fn shared<'p>(
+        &self,
+        comment: Option<&str>,
+        files: &Files,
+        edges: Option<&InputOptions>,
+        paths: impl IntoIterator<Item = &'p PathBuf>,
+    ) -> CommunityInput {
+        let input = self.input(comment);
+        let all = paths.into_iter().map(|path| input.of(path, false));
+        let all: Vec<InputOptions> = all.chain(edges.cloned()).collect();
+        let shares_comment = comment.is_some() && all.len() > 1 && any_has_comments(files, all);
+        CommunityInput { shares_comment, ..input }
     }
 
     /// Returns one of these options that was given, if any was.

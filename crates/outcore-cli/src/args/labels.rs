@@ -69,6 +69,16 @@ impl Labels {
         }
     }
 
+    /// Refuses a rule of attenuation where nothing is attenuated.
+    pub(crate) fn refuse_useless(&self) -> Result<()> {
+        let is_attenuated = self.options().attenuation.iter().any(|&value| value != 0.0);
+        if self.attenuation_rule.is_none() || is_attenuated {
+            return Ok(());
+        }
+        Err(Error::usage(format_args!("{ATTENUATION_RULE} has no effect without {ATTENUATION}"))
+            .hint(format_args!("add {}, or leave it out", ATTENUATION.of("0.1"))))
+    }
+
     /// Whether sweeps continue until nothing changes, unless a limit is given.
     pub(crate) fn converges(&self) -> bool {
         self.like == Some(Like::ExoLabel)

@@ -190,22 +190,6 @@ pub(crate) struct Build {
     mut_arg("nodes", |arg| arg.value_name("FILE|N").help(
         "Also include the nodes of this file, as for `cluster`; with `--edges`, the number of nodes"
     )),
-    mut_arg("min_size", |arg| arg.conflicts_with("build")),
-    mut_arg("small", |arg| arg.conflicts_with("build")),
-    mut_arg("earlier", |arg| arg.conflicts_with("build")),
-    mut_arg("representatives", |arg| arg.conflicts_with("build")),
-    mut_arg("prefer", |arg| arg.conflicts_with("build")),
-    mut_arg("keep", |arg| arg.conflicts_with("build")),
-    mut_arg("drop", |arg| arg.conflicts_with("build")),
-    mut_arg("heights", |arg| arg.conflicts_with("build")),
-    mut_arg("summary", |arg| arg.conflicts_with("build")),
-    mut_arg("levels", |arg| arg.conflicts_with("build")),
-    mut_arg("rows", |arg| arg.conflicts_with("build")),
-    mut_arg("member_weights", |arg| arg.conflicts_with("build")),
-    mut_arg("flow", |arg| arg.conflicts_with("build")),
-    mut_arg("community_columns", |arg| arg.conflicts_with("build")),
-    mut_arg("community_format", |arg| arg.conflicts_with("build")),
-    mut_arg("output_header", |arg| arg.conflicts_with("build")),
     after_help = "\
 Examples:
   outcore plan edges.tsv --memory 4GiB
@@ -227,7 +211,7 @@ pub(crate) struct Plan {
     #[arg(long, requires = "edge_count")]
     pub(crate) weighted: bool,
     /// Plan `outcore build`, without clustering
-    #[arg(long, conflicts_with = "method")]
+    #[arg(long, conflicts_with_all = ["Method", "Labels", "Present", "Communities"])]
     pub(crate) build: bool,
     /// With `--build`: the edges are added to those of this graph
     #[arg(long, value_name = "GRAPH", requires = "build", conflicts_with = "edge_count")]
@@ -460,9 +444,6 @@ pub(crate) struct Input {
     /// header or a table calls `id`, `node` or `name`, or FASTA. New nodes follow those of the edges
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
-    /// Options that were given, of those that a graph records.
-    #[arg(skip)]
-    pub(crate) given: Vec<Opt>,
 }
 
 /// How a file of edges is read.
@@ -507,6 +488,9 @@ pub(crate) struct Reading {
     /// and `similarity` 1/(1 + w), for distances
     #[arg(long, value_parser = names::<WeightTransform>(), value_name = "HOW", default_value = "none")]
     pub(crate) weight_transform: WeightTransform,
+    /// Options of the input that were given, in the order in which they are refused.
+    #[arg(skip)]
+    pub(crate) given: Vec<Opt>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -33,7 +33,7 @@ pub(crate) fn refused(error: &clap::Error, typed: &[OsString]) -> Error {
         (ErrorKind::InvalidValue, Some(arg), Some("")) => no_value(error, arg),
         (ErrorKind::InvalidValue, Some(arg), Some(value)) => not_one_of(error, arg, value),
         (ErrorKind::ValueValidation, Some(arg), Some(value)) => invalid(error, arg, value),
-        (ErrorKind::ArgumentConflict, Some(arg), _) => conflict(error, arg),
+        (ErrorKind::ArgumentConflict, Some(arg), _) => conflict(error, arg, typed),
         _ => {
             let shown = error.to_string();
             let first = shown.lines().next().unwrap_or_default();
@@ -204,13 +204,16 @@ fn invalid(error: &clap::Error, arg: &str, value: &str) -> Error {
     Error::usage(format_args!("{named}: {reason}"))
 }
 
-/// Returns the error for arguments that exclude each other.
-fn conflict(error: &clap::Error, arg: &str) -> Error {
-    let prior = match error.get(ContextKind::PriorArg) {
+/// Returns the error for arguments that exclude each other. Of a group, clap names all options.
+fn conflict(error: &clap::Error, arg: &str, typed: &[OsString]) -> Error {
+    let mut prior = match error.get(ContextKind::PriorArg) {
         Some(ContextValue::String(prior)) => vec![prior.as_str()],
         Some(ContextValue::Strings(prior)) => prior.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     };
+    let name = |arg: &str| arg.split([' ', '=', '[']).next().unwrap_or_default().to_owned();
+    let is_typed = |arg: &str| typed.iter().any(|word| starts(word, &name(arg)));
+    prior.sort_by_key(|arg| !is_typed(arg));
     let named = Named::of(arg);
     match prior[..] {
         [prior, ..] if prior != arg => {
@@ -220,6 +223,11 @@ fn conflict(error: &clap::Error, arg: &str) -> Error {
         }
         _ => Error::usage(format_args!("{named} is given more than once")).hint("give it once"),
     }
+}
+
+/// Returns whether an argument that was typed is this option, with or without a value.
+fn starts(typed: &OsString, option: &str) -> bool {
+    typed.to_string_lossy().split('=').next() == Some(option)
 }
 
 /// Returns the most similar of the words; also one that only begins so.

@@ -1,15 +1,10 @@
 //! Converts arguments about edge lists, their place and format, to the engine's options.
 
-use crate::args::{self, Input, Reading};
+use crate::args::{Input, Reading};
 use outcore::error::Opt;
-use outcore::error::opt::{
-    COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
-    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
-};
-use outcore::graph::Duplicates;
-use outcore::input::{EdgeFormat, Header, InputOptions, OnBadLine, WeightTransform};
+use outcore::error::opt::{COMMENT, DIRECTED, MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS};
+use outcore::input::{InputOptions, OnBadLine};
 use outcore::io::Files;
-use outcore::job::Normalize;
 use outcore::{Error, ErrorKind, Result};
 use outcore_remote::is_address;
 use std::path::{Path, PathBuf};
@@ -45,17 +40,9 @@ pub(crate) fn reading_options(reading: &Reading) -> InputOptions {
 
 /// Refuses options for reading edges where the input is a graph; none is ignored silently.
 pub(crate) fn refuse_for_graph(input: &Input, reads_communities: bool, graph: &Path) -> Result<()> {
-    let given = [
-        // Files of communities can contain comments.
-        (input.reading.comment.is_some() && !reads_communities, COMMENT),
-        (input.directed, DIRECTED),
-        (input.normalize != Normalize::None, NORMALIZE),
-        (input.nodes.is_some(), NODES),
-    ];
-    let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
-    let mut of_lines = Input { min_weight: None, ..input.clone() };
-    of_lines.reading.comment = None;
-    match given_for_lines(&of_lines).or(given) {
+    // A graph has a threshold, too, and files of communities can contain comments.
+    let applies = |option: &Opt| *option == MIN_WEIGHT || *option == COMMENT && reads_communities;
+    match input.reading.given.iter().find(|option| !applies(option)) {
         None => Ok(()),
         Some(option) => {
             let graph = graph.display();
@@ -75,32 +62,13 @@ pub(crate) fn refuse_thresholds(input: &Input) -> Result<()> {
 }
 
 /// Returns the first option given that controls how lines of edge lists are read, or which edges count.
-pub(crate) fn given_for_lines(input: &Input) -> Option<Opt> {
-    let given = [
-        (input.on_bad_line != OnBadLine::Stop, ON_BAD_LINE),
-        (input.rejects.is_some(), REJECTS),
-        (input.duplicates != Duplicates::Sum, DUPLICATES),
-        (input.self_loops != args::SelfLoops::Drop, SELF_LOOPS),
-        (input.min_weight.is_some(), MIN_WEIGHT),
-        (input.max_weight.is_some(), MAX_WEIGHT),
-    ];
-    let first = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option);
-    given_for_reading(&input.reading).or(first)
-}
-
-/// Returns the first option given that controls how a file of edges is read.
-pub(crate) fn given_for_reading(reading: &Reading) -> Option<Opt> {
-    let given = [
-        (reading.format != EdgeFormat::Auto, FORMAT),
-        (reading.columns.is_some(), COLUMNS),
-        (reading.two_mode, TWO_MODE),
-        (reading.delimiter.is_some(), DELIMITER),
-        (reading.comment.is_some(), COMMENT),
-        (reading.header != Header::Auto, HEADER),
-        (reading.ignore_weights, IGNORE_WEIGHTS),
-        (reading.weight_transform != WeightTransform::None, WEIGHT_TRANSFORM),
-    ];
-    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+pub(crate) fn given_for_lines(input: &Input) -> Option<&Opt> {
+    // Several thresholds give several results, whatever the lines are.
+    let is_several = input.min_weight.as_ref().is_some_and(|values| values.len() > 1);
+    let applies = |option: &Opt| {
+        [DIRECTED, NORMALIZE, NODES].contains(option) || *option == MIN_WEIGHT && is_several
+    };
+    input.reading.given.iter().find(|option| !applies(option))
 }
 
 /// Patterns do not match hidden files, as in shells.

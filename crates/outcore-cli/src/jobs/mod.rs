@@ -31,9 +31,14 @@ pub(crate) fn cluster(
     observer: &dyn Observer,
 ) -> Result<Report> {
     let inputs = input::expand(files, &arguments.inputs)?;
+    let args::Cluster { method, labels, input, read, present, .. } = arguments;
+    let comment = input.reading.comment.as_deref();
+    let given = || community_files(method, labels, present);
+    let communities;
     let source = match inputs.as_slice() {
         [path] if files.entry(&path.join("graph.json")).is_ok() => {
-            input::refuse_for_graph(&arguments.input, reads_communities(arguments), path)?;
+            input::refuse_for_graph(input, given().next().is_some(), path)?;
+            communities = read.shared(comment, files, None, given());
             Source::Graph {
                 path: path.clone(),
                 limits: limits(&arguments.resources),
@@ -51,16 +56,16 @@ pub(crate) fn cluster(
                 arguments.restart,
             )?;
             options.input.stream = stream;
+            communities = read.shared(comment, files, Some(&options.input), given());
+            options.input.shares_comment = communities.shares_comment;
             Source::Edges(Box::new(options))
         }
     };
     let is_graph = matches!(source, Source::Graph { .. });
-    let args::Cluster { method, labels, input, read, .. } = arguments;
-    if !reads_communities(arguments) {
+    if given().next().is_none() {
         read.refuse_without_files()?;
     }
     let levels = arguments.present.levels.is_some();
-    let communities = read.input(input.reading.comment.as_deref());
     let options = cluster_options(method, labels, input, is_graph)?;
     let heights = arguments.present.heights.is_some();
     let options = ClusterOptions { levels, heights, ..options };
@@ -98,7 +103,7 @@ pub(crate) fn build(
     options.input.stream = stream;
     options.names = names;
     options.append.clone_from(&arguments.append);
-    options.adopt(files, &input.given)?;
+    options.adopt(files, &input.reading.given)?;
     let paths = job::build_paths(&options, output);
     check_paths(files, paths, arguments.report.as_deref(), resources)?;
     let profile = resources.profile.as_deref();
@@ -111,11 +116,14 @@ pub(crate) fn build(
 
 pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observer) -> Result<Plan> {
     let args::Plan { input, method, labels, present, read, resources, .. } = arguments;
-    let reads = present.earlier.is_some() || present.prefer.is_some();
-    if method.initial.is_none() && labels.fixed.is_none() && !reads {
+    let given = || community_files(method, labels, present);
+    if given().next().is_none() {
         read.refuse_without_files()?;
     }
-    let communities = read.input(input.reading.comment.as_deref());
+    let comment = input.reading.comment.as_deref();
+    let edges = input::options(input::expand(files, &arguments.inputs)?, input)?;
+    let communities = read.shared(comment, files, Some(&edges), given());
+    let shares_comment = communities.shares_comment;
     let clustering = match arguments.build {
         true => None,
         false => {
@@ -144,8 +152,9 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
             let inputs = input::expand(files, &arguments.inputs)?;
             inputs.iter().chain(&input.nodes).try_for_each(|path| check_sampled(files, path))?;
             let mut options = job_options(files, inputs, input, resources, Path::new("-"), false)?;
+            options.input.shares_comment = shares_comment;
             options.append.clone_from(&arguments.append);
-            options.adopt(files, &input.given)?;
+            options.adopt(files, &input.reading.given)?;
             job::plan(files, &options, clustering)
         }
     }
@@ -229,10 +238,7 @@ fn given_size(arguments: &args::Plan, edge_count: u64) -> Result<GivenSize> {
         return Err(usage(message.into(), "leave out one of the two"));
     }
     let input = &arguments.input;
-    let mut of_lines = input.clone();
-    // Several thresholds give several results, whatever the lines are.
-    of_lines.min_weight.take_if(|values| values.len() > 1);
-    if let Some(option) = input::given_for_lines(&of_lines) {
+    if let Some(option) = input::given_for_lines(input) {
         let message = format_args!("{option} is for edge lists, but only {EDGES} is given");
         return Err(usage(message.into(), "leave it out, or name the edge lists"));
     }
@@ -317,8 +323,9 @@ fn cluster_options(
     }
     let options = ClusterOptions::default();
     method::refuse_options(method)?;
-    if !method.method.0.takes(MethodOption::Propagation) {
-        labels.refuse()?;
+    match method.method.0.takes(MethodOption::Propagation) {
+        true => labels.refuse_useless()?,
+        false => labels.refuse()?,
     }
     let resolution = method::resolution(method)?;
     let is_limited = method.max_sweeps.is_some() || method.tolerance.is_some();
@@ -355,11 +362,14 @@ fn cluster_options(
     Ok(options)
 }
 
-/// Returns whether a job reads any file of communities.
-fn reads_communities(arguments: &args::Cluster) -> bool {
-    let args::Cluster { method, labels, present, .. } = arguments;
-    let reads = present.earlier.is_some() || present.prefer.is_some();
-    method.initial.is_some() || labels.fixed.is_some() || reads
+/// Returns the files of communities, or of a number for each node, that a job reads.
+fn community_files<'a>(
+    method: &'a args::Method,
+    labels: &'a Labels,
+    present: &'a args::Present,
+) -> impl Iterator<Item = &'a PathBuf> {
+    let prefer = present.prefer.iter().filter(|path| path.as_os_str() != "first");
+    method.initial.iter().chain(&labels.fixed).chain(&present.earlier).chain(prefer)
 }
 
 fn present_options(present: &args::Present, communities: CommunityInput) -> PresentOptions {

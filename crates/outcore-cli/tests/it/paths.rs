@@ -495,3 +495,111 @@ fn files_that_a_job_derives_are_outputs_too() {
         assert_eq!(contents(path), before);
     }
 }
+
+/// What a command prints must not change what it reads.
+#[test]
+fn answers_are_not_appended_to_inputs() {
+    let base = made();
+    let path = base.path();
+    let (a, b) = ("initial.tsv", "match.tsv");
+    let arcs = fs::read_dir(path.join("in.graph")).unwrap().map(|one| one.unwrap().path());
+    let in_graph: Vec<PathBuf> = arcs.map(|one| one.strip_prefix(path).unwrap().into()).collect();
+    let mut cases: Vec<(Vec<&str>, PathBuf)> = vec![
+        (vec!["compare", a, b], a.into()),
+        (vec!["compare", a, b, "--json"], b.into()),
+        (vec!["compare", a, b, "-o", "-"], b.into()),
+        (vec!["compare", a, b, "-o", "log"], "log".into()),
+        (vec!["score", "in.graph", a], a.into()),
+        (vec!["score", "in.graph", a, "--against", b], b.into()),
+        (vec!["inspect", "edges.tsv"], "edges.tsv".into()),
+        (vec!["plan", "edges.tsv"], "edges.tsv".into()),
+        (vec!["plan", "edges.tsv", "--nodes", "nodes.txt"], "nodes.txt".into()),
+        (vec!["cluster", "edges.tsv", "--match", b, "-o", "-"], b.into()),
+        (vec!["export", "in.graph", "--communities", a, "-o", "-"], a.into()),
+    ];
+    for file in in_graph {
+        cases.push((vec!["score", "in.graph", a], file.clone()));
+        cases.push((vec!["inspect", "in.graph"], file));
+    }
+    fs::write(path.join("log"), "").unwrap();
+    for (args, name) in cases {
+        let before = contents(path);
+        let out = File::options().append(true).open(path.join(&name)).unwrap();
+        let done = outcore(path, &args).stdout(out).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{args:?} >> {name:?}: {}", stderr(&done));
+        assert!(stderr(&done).contains("help: "), "{args:?}: {}", stderr(&done));
+        assert_eq!(contents(path), before, "{args:?} >> {name:?}");
+    }
+}
+
+/// Runs a line of a shell in which `outcore` is the command.
+fn shell(directory: &Path, line: &str) -> std::process::Output {
+    let quoted = format!("outcore() {{ {} \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_outcore"));
+    std::process::Command::new("bash")
+        .arg("-c")
+        .arg(quoted)
+        .current_dir(directory)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn closed_standard_output_is_an_error() {
+    let base = made();
+    let path = base.path();
+    for line in [
+        "outcore cluster edges.tsv -o - >&-",
+        "outcore export in.graph -o - >&-",
+        "outcore generate planted --nodes 20 --edges 40 -o - >&-",
+        "outcore compare initial.tsv match.tsv >&-",
+        "outcore score in.graph initial.tsv >&-",
+        "outcore inspect in.graph >&-",
+        "outcore plan edges.tsv >&-",
+        "outcore formats >&-",
+    ] {
+        let before = contents(path);
+        let done = shell(path, line);
+        assert_eq!(done.status.code(), Some(2), "{line}: {}", stderr(&done));
+        assert!(stderr(&done).contains("is closed"), "{line}: {}", stderr(&done));
+        assert_eq!(contents(path), before, "{line}");
+    }
+    for line in ["outcore cluster edges.tsv -o found.tsv >&-", "outcore formats >/dev/null"] {
+        let done = shell(path, line);
+        assert_eq!(done.status.code(), Some(0), "{line}: {}", stderr(&done));
+    }
+}
+
+#[test]
+fn too_few_files_are_named_and_leave_nothing() {
+    let base = made();
+    let path = base.path();
+    let before = contents(path);
+    let mut refused = 0;
+    for limit in 4..16 {
+        for command in ["cluster edges.tsv", "build edges.tsv", "export in.graph"] {
+            let done = shell(
+                path,
+                &format!("ulimit -n {limit}; outcore {command} -o found.x -t 1 --color never"),
+            );
+            if done.status.success() {
+                let _ = fs::remove_file(path.join("found.x"))
+                    .or_else(|_| fs::remove_dir_all(path.join("found.x")));
+                continue;
+            }
+            // The loader itself needs some.
+            if stderr(&done).contains("error while loading") {
+                continue;
+            }
+            refused += 1;
+            assert!(stderr(&done).contains("ulimit -n"), "{limit}, {command}: {}", stderr(&done));
+            // What was done is kept, and said.
+            if stderr(&done).contains("= kept: ") {
+                for left in [".found.x.outcore", ".found.x.outcore-part"] {
+                    let _ = fs::remove_dir_all(path.join(left));
+                }
+            }
+            assert_eq!(contents(path), before, "{limit}, {command}");
+        }
+    }
+    assert!(refused > 0);
+}

@@ -578,7 +578,7 @@ fn the_examples_of_the_readme_run() {
 }
 
 /// Converts lines of edges to a table with the columns in the README.
-fn parquet(edges: &str) -> Vec<u8> {
+pub(crate) fn parquet(edges: &str) -> Vec<u8> {
     let column = |at: usize| edges.lines().map(move |line| line.split('\t').nth(at).unwrap());
     let names = |at| Arc::new(StringArray::from_iter_values(column(at)));
     let weights = column(2).map(|weight| weight.parse::<f64>().unwrap());

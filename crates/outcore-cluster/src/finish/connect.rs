@@ -116,6 +116,10 @@ pub struct NodeSums {
     pub strength: f64,
     /// Part of the strength inside the community.
     pub inside: f64,
+    /// Part of `inside` without the loop.
+    pub others: f64,
+    /// Weight of the loop, once.
+    pub own_loop: f64,
     /// Like `inside`, but in undirected graphs both ends of an edge count at its later node.
     pub inside_at_later: f64,
     /// Strength in which loops count as in the view of the graph: once for a random walk.
@@ -249,7 +253,8 @@ impl NodeSums {
     fn with_loop(mut self, block: &Block, local: usize, loop_ends: f64) -> Self {
         self.cut = self.strength - self.inside;
         self.visits = self.strength + loop_ends * block.self_loop(local);
-        let at_loop = loop_ends * block.loop_weight(local);
+        (self.others, self.own_loop) = (self.inside, block.loop_weight(local));
+        let at_loop = loop_ends * self.own_loop;
         self.strength += at_loop;
         self.inside += at_loop;
         self.inside_at_later = loop_ends * self.inside_at_later + at_loop;

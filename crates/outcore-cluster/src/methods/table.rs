@@ -11,7 +11,7 @@ use MethodOption::{
     Seeding, Teleportation, Thresholds, Tolerance, Trials,
 };
 use outcore_graph::LoopWeight;
-use outcore_io::error::opt::{MAX_SIZE, METHOD, RESOLUTION};
+use outcore_io::error::opt::{MAX_SIZE, METHOD, MIN_WEIGHT, RESOLUTION, WELL_CONNECTED};
 use outcore_io::error::{Error, Opt, Result};
 
 /// Method of finding communities.
@@ -169,8 +169,8 @@ pub struct MethodSpec {
     pub takes: &'static [MethodOption],
     /// Meaning of its resolution, if it has one.
     pub resolution: Option<ResolutionSpec>,
-    /// Advice about a community that holds most nodes; `None` if such a community is no surprise.
-    pub giant: Option<fn() -> String>,
+    /// Advice about a community that holds most nodes, as the end of a warning.
+    pub giant: fn() -> String,
     /// Maximum number of bytes per node in memory, and additional bytes in a directed graph.
     pub(crate) node_bytes: u64,
     pub(crate) directed_bytes: u64,
@@ -265,7 +265,7 @@ pub static METHODS: [MethodSpec; 5] = [
             Teleportation,
         ],
         resolution: None,
-        giant: Some(String::new),
+        giant: String::new,
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
@@ -285,7 +285,7 @@ pub static METHODS: [MethodSpec; 5] = [
             help: "1 is usual, and the default",
             hint: "",
         }),
-        giant: Some(larger_resolution),
+        giant: larger_resolution,
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
@@ -304,7 +304,7 @@ pub static METHODS: [MethodSpec; 5] = [
             hint: "it is the minimum density of a community, in units of the mean weight of an \
                    edge: try 0.01 for tight communities, 0.001 for loose ones",
         }),
-        giant: Some(larger_resolution),
+        giant: larger_resolution,
         // The last term: number of nodes in a group.
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         directed_bytes: 0,
@@ -319,7 +319,7 @@ pub static METHODS: [MethodSpec; 5] = [
         help: "Heaviest label among the neighbors of each node (least memory)",
         takes: &[Directed, Initial, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
         resolution: None,
-        giant: Some(other_method),
+        giant: other_method,
         node_bytes: 8,
         directed_bytes: 12,
         run: Procedure::Propagation,
@@ -330,7 +330,7 @@ pub static METHODS: [MethodSpec; 5] = [
         help: "Nodes joined by any path, regardless of edge direction",
         takes: &[Directed, Thresholds],
         resolution: None,
-        giant: None,
+        giant: fewer_edges,
         node_bytes: 5,
         directed_bytes: 0,
         run: Procedure::Components,
@@ -339,6 +339,13 @@ pub static METHODS: [MethodSpec; 5] = [
 
 fn larger_resolution() -> String {
     format!("; a larger {RESOLUTION} gives smaller ones")
+}
+
+fn fewer_edges() -> String {
+    format!(
+        "; a larger {MIN_WEIGHT} drops weak edges, {WELL_CONNECTED} divides what few edges hold together, and {} weighs them all",
+        METHOD.of(METHODS[0].name)
+    )
 }
 
 fn other_method() -> String {

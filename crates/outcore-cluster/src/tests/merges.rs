@@ -34,11 +34,12 @@ pub(crate) fn merged(of: Objective, nodes: &[Node]) -> Option<Vec<u32>> {
         .collect();
     let arcs = nodes.iter().map(|(.., arcs)| arcs.iter().copied().collect()).collect();
     let Objective { method, resolution, most } = of;
-    match method {
+    let (found, _) = match method {
         Method::MapEquation => coarser::<Capped<CodeLength>>(((), most), &parts, arcs),
         Method::Cpm => coarser::<Capped<Density>>((Null::Count(resolution), most), &parts, arcs),
         _ => coarser::<Capped<Density>>((Null::Strength(resolution), most), &parts, arcs),
-    }
+    };
+    found
 }
 
 /// Dissolves small communities beside large ones; returns whether there were any.

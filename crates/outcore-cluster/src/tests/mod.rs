@@ -11,6 +11,7 @@ pub(crate) mod oracle;
 pub(crate) mod oracle_levels;
 mod propagation;
 mod saves;
+pub(crate) mod shapes;
 pub(crate) mod walk;
 mod warm;
 

@@ -3,7 +3,9 @@
 
 use super::InputFormat;
 use crate::chunk::{LineFault, ParsedChunk, Problem};
-use outcore_graph::ids::{EdgeChunk, NameRef};
+use crate::text::field::splat;
+use crate::text::number;
+use outcore_graph::ids::{EdgeChunk, Fingerprint, NameRef};
 
 /// Removes invalid edges from a parsed chunk. With `stop`, only the first bad line is reported.
 pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
@@ -12,6 +14,22 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
             let has = size.has([of(text, &pair[0]), of(text, &pair[1])]);
             pair.iter().zip(has).find(|(_, has)| !has).map(|(name, _)| (Problem::NoRow, *name))
         });
+    }
+    if let Some(whole) = format.whole {
+        let problem = |text: &[u8], pair: &[NameRef]| {
+            pair.iter().zip(whole).find_map(|(name, whole)| {
+                Some((no_name(text, name, whole, format.has_header)?, *name))
+            })
+        };
+        // This is rare.
+        if chunk
+            .edges
+            .names
+            .chunks_exact(2)
+            .any(|pair| may_be_none(&pair[0], whole[0]) || may_be_none(&pair[1], whole[1]))
+        {
+            leave_out(chunk, stop, problem);
+        }
     }
     if let Some(header) = format.header {
         let is_header =
@@ -23,6 +41,34 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
             });
         }
     }
+}
+
+/// Returns what is wrong with a name that is none in this column.
+fn no_name(text: &[u8], name: &NameRef, whole: bool, has_header: bool) -> Option<Problem> {
+    if !may_be_none(name, whole) {
+        return None;
+    }
+    let name = of(text, name);
+    let is_fraction = || (whole && number::is_fraction(name)).then_some(Problem::FractionName);
+    if number::is_missing_name(name, has_header) {
+        Some(Problem::MissingName)
+    } else {
+        is_fraction()
+    }
+}
+
+/// Returns whether a name may be none, by the bytes in its fingerprint: those of whole numbers are digits; words for
+/// missing values are short, and begin with `n`, `N` or `<`. A hash has any bytes.
+#[inline]
+fn may_be_none(name: &NameRef, whole: bool) -> bool {
+    const MARKS: u64 = splat(b' ');
+    let Fingerprint { low, high } = name.fingerprint;
+    if whole {
+        // A digit is 0x30 to 0x39, points and signs are 0x2B to 0x2E, letters are above.
+        let has_other = |word: u64| word & !(word << 1) & MARKS | word & (MARKS << 1);
+        return has_other(low) | has_other(high & (u64::MAX >> 8)) != 0;
+    }
+    high < 5 << 56 && matches!(low as u8 | b' ', b'n' | b'<')
 }
 
 fn of<'a>(text: &'a [u8], name: &NameRef) -> &'a [u8] {

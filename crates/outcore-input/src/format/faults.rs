@@ -125,6 +125,13 @@ impl InputFormat {
                 )
                 .into()
             }
+            _ if matches!(problem, Problem::MissingName | Problem::FractionName) => {
+                let ends = [Some(self.layout.source), Some(self.layout.target), self.layout.weight];
+                let columns: Vec<String> =
+                    ends.into_iter().flatten().map(|at| (at + 1).to_string()).collect();
+                let columns = COLUMNS.of(columns.join(","));
+                format_args!("use {columns} if it is a name").into()
+            }
             _ if problem == Problem::EmptyTarget => {
                 format_args!("list nodes without edges in a file for {NODES}").into()
             }

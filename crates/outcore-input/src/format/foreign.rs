@@ -18,18 +18,14 @@ enum Way {
     /// Command that writes its contents.
     Pipe(&'static str),
     Do(&'static str),
-}
-
-impl Way {
-    fn is(self, other: Self) -> bool {
-        matches!((self, other), (Self::Do(one), Self::Do(two)) if one == two)
-    }
+    /// Reading it in Python, and passing on what is wanted of it.
+    Python,
 }
 
 /// Begins a command that reads a file of annotated data.
 const H5AD: &str = "`anndata.read_h5ad(\"FILE\")";
 const TO_CSV: Way = Way::Do("save its sheet as CSV, and pass that");
-const TO_PYTHON: Way = Way::Do("read it in Python, and pass its edges to `outcore.cluster`");
+const TO_PYTHON: Way = Way::Python;
 
 /// First bytes of binary formats.
 #[rustfmt::skip]
@@ -117,7 +113,7 @@ pub(crate) fn refuse(
 ) -> Result<()> {
     let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
     let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
-    if let Some((name, hint)) = binary(block, unpacked.as_deref()) {
+    if let Some((name, hint)) = binary(block, unpacked.as_deref(), options.rows) {
         let hint = for_use(name, block, options.rows).unwrap_or_else(|| hint.into());
         return Err(error(path, &format!("is {name}, not text"), hint));
     }
@@ -162,10 +158,18 @@ pub(crate) fn refuse(
         Rows::Nodes => "a list of nodes",
         _ => "lines of nodes and communities",
     };
-    let found = text(block, options.columns.is_some()).map(|(name, hint)| {
-        let hint = for_use(name, block, options.rows).unwrap_or(hint);
-        (name == "FASTA", format!("is {name}, not {wanted}"), hint)
+    let of_edges = Some(block).filter(|_| options.rows == Rows::Edges);
+    let section = of_edges.and_then(unknown_section).map(|word| {
+        let hint = "pass only its edges, as lines `SOURCE TARGET WEIGHT`";
+        (false, format!("has a section `{word}`, which is none of edges"), hint.into())
     });
+    let found = text(block, options.columns.is_some())
+        .or_else(|| of_edges.and_then(in_six_bits))
+        .map(|(name, hint)| {
+            let hint = for_use(name, block, options.rows).unwrap_or(hint);
+            (name == "FASTA", format!("is {name}, not {wanted}"), hint)
+        })
+        .or(section);
     let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
     let is_zeros = is_binary || !may_be_any && has_zeros;
     let message = match block.contains(&0) {
@@ -189,15 +193,12 @@ fn for_use(name: &str, block: &[u8], rows: Rows) -> Option<Text> {
         let format = COMMUNITY_FORMAT.of("clusters");
         format_args!("write a community per line: `{command}`, and read that with {format}").into()
     };
-    let is_of_python = BINARY.iter().any(|(_, known, way)| *known == name && way.is(TO_PYTHON));
     Some(match (rows, name) {
         (Rows::Edges, _) => return None,
         (Rows::Nodes, "HDF5") => format!("write its nodes in Python: {H5AD}.obs_names.to_series().to_csv(\"nodes.txt\", index=False, header=False)`").into(),
         (_, "HDF5") => format!("write its communities in Python: {H5AD}.obs[\"leiden\"].to_csv(\"communities.csv\")`").into(),
         (Rows::Nodes, "R data") => "write them in R: `writeLines(nodes, \"nodes.txt\")`".into(),
         (_, "R data") => "write them in R: `write.csv(communities, \"communities.csv\", row.names = FALSE)`".into(),
-        (Rows::Nodes, _) if is_of_python => "read it in Python, and write a node per line".into(),
-        (_, _) if is_of_python => "read it in Python, and write its nodes and communities as CSV".into(),
         (Rows::Nodes, "JSON") => "write a node per line: `jq -r '.nodes[].id' FILE > nodes.txt`".into(),
         (_, "JSON") if has(b"\"communities\"") => lines(".communities[]"),
         (_, "JSON") if has(b"\"nodes\"") => "write a node and its community per line: `jq -r '.nodes[] | [.id, .community] | @tsv' FILE > communities.tsv`".into(),
@@ -212,7 +213,7 @@ fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
 }
 
 /// Returns the name of a binary format, and the remedy.
-fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)> {
+fn binary(block: &[u8], unpacked: Option<&str>, rows: Rows) -> Option<(&'static str, String)> {
     let (name, way) = match BINARY.iter().find(|(start, ..)| block.starts_with(start)) {
         Some((b"PK\x03\x04", ..)) if names_member(block, b"[Content_Types].xml") => {
             ("an Excel workbook", TO_CSV)
@@ -235,6 +236,11 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
             )
         }
         (Way::Pipe(command), _) => format!("pipe it in: `{command} | outcore ... -`"),
+        (Way::Python, _) => match rows {
+            Rows::Edges => "read it in Python, and pass its edges to `outcore.cluster`".into(),
+            Rows::Nodes => "read it in Python, and write its names as lines".into(),
+            _ => "read it in Python, and write its nodes and communities as lines `node<TAB>community`".into(),
+        },
         (Way::Do(what), _) => what.into(),
     };
     Some((name, hint))
@@ -294,6 +300,66 @@ fn has_carriage_returns_alone(block: &[u8]) -> bool {
     let inner = block.strip_suffix(b"\r").unwrap_or(block);
     memchr::memchr_iter(b'\r', inner).any(|at| inner.get(at + 1) != Some(&b'\n'))
 }
+
+/// Returns the lines that are neither blank nor comments.
+fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let block = block.strip_prefix(BYTE_ORDER_MARK).unwrap_or(block);
+    let lines = block.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%"))
+}
+
+/// Returns the first word if it begins a section as in files of Pajek and Infomap, of which the known ones are read.
+fn unknown_section(block: &[u8]) -> Option<String> {
+    let first = lines(block).next()?;
+    let word = first.split(|&byte| byte == b' ').next()?;
+    let is_word =
+        word.len() > 2 && word[0] == b'*' && word[1..].iter().all(u8::is_ascii_alphabetic);
+    let has_columns = first.iter().any(|byte| b"\t,;|".contains(byte));
+    (is_word && !has_columns).then(|| String::from_utf8_lossy(word).into_owned())
+}
+
+/// Returns the name of a format of nauty, if all lines are graphs in it: a number of nodes, then six bits in a letter.
+/// Source: McKay, "Description of graph6, sparse6 and digraph6 encodings".
+fn in_six_bits(block: &[u8]) -> Option<(&'static str, Text)> {
+    // The last line may be cut off.
+    let is_cut = block.len() >= GRAPH6_BYTES;
+    let all: Vec<&[u8]> = lines(&block[..block.len().min(GRAPH6_BYTES)]).collect();
+    let lines = if is_cut && all.len() > 1 { &all[..all.len() - 1] } else { &all[..] };
+    let is_graph = |text: &[u8], bits: fn(usize) -> usize| {
+        let [first, rest @ ..] = text else { return false };
+        let (nodes, rest) = match (first, rest) {
+            (b'~', [a, b, c, rest @ ..]) if *a != b'~' => {
+                let six = |byte: &u8| usize::from(byte.saturating_sub(63));
+                (six(a) << 12 | six(b) << 6 | six(c), rest)
+            }
+            _ => (usize::from(first.saturating_sub(63)), rest),
+        };
+        nodes > 1 && (rest.len() == bits(nodes).div_ceil(6) || is_cut && all.len() == 1)
+    };
+    let are = |mark: &[u8], is: &dyn Fn(&[u8]) -> bool| {
+        let is_one = |line: &&[u8]| {
+            line.strip_prefix(mark)
+                .is_some_and(|text| text.iter().all(|byte| (63..127).contains(byte)) && is(text))
+        };
+        !lines.is_empty() && lines.iter().all(is_one)
+    };
+    // `A|b` is an edge.
+    if lines.iter().all(|line| line.iter().filter(|&&byte| byte == b'|').count() == 1) {
+        return None;
+    }
+    let found = match () {
+        () if are(b"", &|text| is_graph(text, |nodes| nodes * (nodes - 1) / 2)) => {
+            ("graph6", OF_GRAPH6)
+        }
+        () if are(b"&", &|text| is_graph(text, |nodes| nodes * nodes)) => ("digraph6", OF_GRAPH6),
+        () if are(b":", &|text| text.len() > 1) => ("sparse6", OF_SPARSE6),
+        () => return None,
+    };
+    Some((found.0, found.1.into()))
+}
+
+/// Bytes in which lines of graphs are recognized.
+const GRAPH6_BYTES: usize = 16 << 10;
 
 /// Returns the name of a text format that is not a list of edges, and the remedy.
 fn text(block: &[u8], has_columns: bool) -> Option<(&'static str, Text)> {

@@ -4,7 +4,7 @@
 //! `outcore formats` and the recognizer read the same rows. Formats that are not lines of columns have a reader in
 //! [`lists`](crate::lists); their rows say how they are recognized and what is read of them.
 
-use crate::text::number::parsed;
+use crate::text::number::{is_number, parsed};
 
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,15 +163,52 @@ pub(crate) fn are_of_search<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     FORMATS.iter().filter(is_named).any(|format| columns(format)[..] == names)
 }
 
-/// Returns the format that has the shape of most rows.
+/// Returns the format that has the shape of most rows, all of them with coordinates that are possible: tables of small
+/// whole numbers, matrices and lists of members have the same kinds of columns.
 pub(crate) fn by_shape(rows: &[Vec<&[u8]>]) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| match format.sign {
-        Sign::Shape(shape) => {
-            let fitting = rows.iter().filter(|row| has_shape(row, shape)).count();
-            fitting * 2 > rows.len()
-        }
-        _ => false,
-    })
+    let is_of = |shape: &str| {
+        let fitting: Vec<&Vec<&[u8]>> = rows.iter().filter(|row| has_shape(row, shape)).collect();
+        fitting.len() * 2 > rows.len() && are_possible(&fitting, shape)
+    };
+    FORMATS.iter().find(|format| matches!(format.sign, Sign::Shape(shape) if is_of(shape)))
+}
+
+/// Returns whether rows of this shape are hits or overlaps: spans lie within lengths, and alignments are about as long as
+/// their spans. Rows of hits have one length, and a fraction, an exponent or a name that is no number.
+fn are_possible(rows: &[&Vec<&[u8]>], shape: &str) -> bool {
+    let number = |row: &Vec<&[u8]>, at: usize| parsed::<f64>(row[at]).unwrap_or(f64::NAN);
+    let ascend = |row: &Vec<&[u8]>, places: &[usize]| {
+        places.windows(2).all(|two| number(row, two[0]) <= number(row, two[1]))
+    };
+    if shape.starts_with("siiid") {
+        return rows.iter().all(|row| {
+            ascend(row, &[2, 3, 1]) && ascend(row, &[7, 8, 6]) && ascend(row, &[9, 10])
+        });
+    }
+    if !shape.starts_with("sspi") {
+        return true;
+    }
+    let is_hit = |row: &&Vec<&[u8]>| {
+        let span = |from: usize| (number(row, from) - number(row, from + 1)).abs() + 1.0;
+        let (length, spans) = (number(row, 3), [span(6), span(8)]);
+        // A translated search counts three letters of a sequence in a column; a column has a letter of one at least.
+        let is_about = spans.iter().all(|&span| span <= 3.0 * length + 3.0);
+        is_about
+            && number(row, 10) >= 0.0
+            && length <= spans[0] + spans[1]
+            && number(row, 4).max(number(row, 5)) <= length
+    };
+    if shape.ends_with('z') {
+        return rows.iter().all(|row| ascend(row, &[6, 7]) && ascend(row, &[8, 9]));
+    }
+    let has_mark = |field: &&[u8]| field.iter().any(|byte| b".eE".contains(byte));
+    let is_telling = |row: &&Vec<&[u8]>| {
+        [2, 10, 11].iter().any(|&at| has_mark(&row[at]))
+            || row[..2].iter().any(|name| !is_number(name))
+    };
+    rows.iter().all(|row| row.len() == rows[0].len())
+        && rows.iter().filter(|row| is_hit(row)).count() * 10 >= rows.len() * 9
+        && rows.iter().any(is_telling)
 }
 
 fn has_shape(row: &[&[u8]], shape: &str) -> bool {

@@ -92,13 +92,19 @@ pub(crate) fn banner(start: &[u8], path: &Path, options: &InputOptions) -> Resul
             .hint(format_args!("write the file again, or use {}", as_lines())));
     }
     if symmetry != "general" && options.directed {
-        return Err(Error::usage(format_args!(
-            "`{}` is {symmetry}: it stores one of two entries, and {DIRECTED} would lose the other",
-            path.display()
-        ))
-        .hint(format_args!("leave {DIRECTED} out")));
+        return Err(of_both_directions(
+            path,
+            &format!("is {symmetry}: it stores one of two entries"),
+        ));
     }
     Ok(Some(Banner { has_values: field != "pattern" }))
+}
+
+/// Returns the error for a file of edges without direction where arcs are wanted.
+pub(super) fn of_both_directions(path: &Path, what: &str) -> Error {
+    let path = path.display();
+    Error::usage(format_args!("`{path}` {what}, and {DIRECTED} would lose the other"))
+        .hint(format_args!("leave {DIRECTED} out"))
 }
 
 /// Returns the options that read a file as lines below a header.
@@ -187,6 +193,7 @@ pub(super) fn format(sample: &Sample<'_>, banner: Option<Banner>) -> Result<Inpu
 pub(super) struct Konect {
     two_mode: bool,
     has_weights: bool,
+    pub(super) is_directed: bool,
 }
 
 /// Returns what the first line says, if it is that of a KONECT file.
@@ -213,7 +220,10 @@ pub(super) fn konect(sample: &Sample<'_>) -> Result<Option<Konect>> {
         }
         _ => true,
     };
-    Ok(Some(Konect { two_mode: kind == "bip", has_weights }))
+    if kind == "sym" && options.directed {
+        return Err(of_both_directions(sample.path, "is `sym`: a line stands for two arcs"));
+    }
+    Ok(Some(Konect { two_mode: kind == "bip", has_weights, is_directed: kind == "asym" }))
 }
 
 impl Konect {

@@ -60,6 +60,9 @@ pub(crate) struct InputFormat {
     /// Whether the lines are hits of a search, with scores as weights.
     #[serde(default)]
     is_search: bool,
+    /// Which of source and target are whole numbers, so that a fraction is no name; `None` if names are what the user said.
+    #[serde(default)]
+    whole: Option<[bool; 2]>,
 }
 
 impl InputFormat {
@@ -79,6 +82,7 @@ impl InputFormat {
             matrix: None,
             is_node_list: false,
             is_search: false,
+            whole: None,
         }
     }
 
@@ -187,12 +191,24 @@ fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
         // A single column is an error about its first line.
         return Ok(reading.choice.chosen().cloned().unwrap_or(first));
     }
-    if let Some(error) = question::columns(path, &reading.view(), options) {
+    let view = reading.view();
+    if options.rows == Rows::Edges
+        && let Some((message, hint)) = doubts::parts(sample, reading)
+    {
+        return Err(question::doubt(path, message, hint));
+    }
+    if let Some(error) = question::columns(path, &view, options) {
         return Err(error);
     }
     let ColumnChoice::Use(mut chosen) = reading.choice.clone() else {
         unreachable!("all others are questions")
     };
+    if options.rows == Rows::Edges
+        && chosen.format.is_none()
+        && let Some((message, hint)) = doubts::fractions(&view, &chosen)
+    {
+        return Err(question::with_columns(question::doubt(path, message, hint), &view));
+    }
     let is_certain = chosen.by_name || chosen.format.is_some() || options.rows != Rows::Edges;
     if let Some((message, hint)) = (!is_certain).then(|| doubts::doubt(sample, reading)).flatten() {
         return Err(question::doubt(path, message, hint));
@@ -249,7 +265,9 @@ fn format_of(
         rows: options.rows,
     };
     let name_at = |at: usize| reading.names.get(at).copied().unwrap_or_default();
-    let mut format = InputFormat::of(sample, layout, roles.text(), is_first);
+    let is_undirected = is_directed(sample, reading)? && !options.directed;
+    let unused = if is_undirected { understood::AS_UNDIRECTED } else { "" };
+    let mut format = InputFormat::of(sample, layout, roles.text() + unused, is_first);
     if let Some((start, lines_before)) = first_comment {
         (format.preamble_bytes, format.preamble_lines) = (start as u64, lines_before);
     }
@@ -261,8 +279,40 @@ fn format_of(
         kind: chosen.format.map(|format| format.name.to_owned()),
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
         is_search: has_scores(reading, chosen),
+        whole: is_asked(options).then(|| {
+            let is_number = |at| reading.kinds.get(at) == Some(&names::ColumnKind::Number);
+            [source, target].map(|at| chosen.format.is_none() && is_number(at))
+        }),
         ..format
     })
+}
+
+/// Returns whether a file says that edges have a direction: the first line of KONECT, the column `Type` of Gephi.
+///
+/// # Errors
+/// `Usage` if it says that some have none, and arcs are wanted.
+fn is_directed(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<bool> {
+    if let Some(konect) = matrix_market::konect(sample)? {
+        return Ok(konect.is_directed);
+    }
+    let is_type = |name: &&[u8]| name.trim_ascii().eq_ignore_ascii_case(b"type");
+    let at = reading.names.iter().position(is_type).filter(|_| is_asked(sample.options));
+    let values = reading.body().iter().filter_map(|row| row.get(at?));
+    let [mut directed, mut undirected] = [false; 2];
+    for value in values {
+        directed |= value.eq_ignore_ascii_case(b"directed");
+        undirected |= value.eq_ignore_ascii_case(b"undirected");
+    }
+    if undirected && sample.options.directed {
+        let what = "has edges of `Type` undirected: a line stands for two arcs";
+        return Err(matrix_market::of_both_directions(sample.path, what));
+    }
+    Ok(directed)
+}
+
+/// Returns whether columns are those of edges that the file shows, rather than the user.
+fn is_asked(options: &InputOptions) -> bool {
+    options.rows == Rows::Edges && options.columns.is_none() && options.format != EdgeFormat::Lines
 }
 
 /// Returns whether the lines are hits of a search and their weights the scores, also if the columns were given.

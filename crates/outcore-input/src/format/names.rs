@@ -31,18 +31,28 @@ const ENDS: [[&str; 2]; 5] = [["1", "2"], ["a", "b"], ["i", "j"], ["l", "r"], ["
 /// Pairs of ends of two different kinds, whose identifiers are independent. With or without `id` after each.
 const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song,user track,user book,user business,\
     user group,user page,user tag,reader book,customer product,customer item,author paper,author publication,\
-    actor movie,actor film,member group,ltable rtable,drug target,gene disease,drug disease,reviewer product";
+    actor movie,actor film,member group,drug target,gene disease,drug disease,reviewer product";
+
+/// What an identifier may be unique in, with a letter or number of the end after it, or its side before it: two
+/// records of the same identifier are different there.
+const SOURCES: &str = "sourcedataset dataset datasetid datasource datasourceid source sourceid sourcename sourcetable \
+    sourcesystem origin origintable table tablename system database db dbname namespace registry catalog";
 
 /// Names of a weight that leave no doubt.
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
-/// Names of numbers that are larger for closer nodes.
+/// Names of numbers that are larger for closer nodes, and of those that are so if there is no other number: a rule, a
+/// layer, a block or a year is a number, too.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
     rho kinship rating stars votes";
-/// Parts of names of such numbers.
-const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine corr intensity";
-/// Parts of names of numbers that may be larger or smaller for closer nodes.
-const EITHER_PARTS: &str = "duration elapsed";
+const ALONE_WORDS: &str = "value values val v sim pearson spearman kendall mi nmi tom r2 pihat identity pident fident ani \
+    affinity proximity importance lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
+    messages emails mails calls contacts meetings visits interactions citations collaborations papers publications \
+    transactions reads hits plays clicks likes retweets gewicht poids peso anzahl nombre";
+/// Parts of names of such numbers, and their beginning.
+const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine \
+    corr intensity cooccur occurrence";
+const SIMILARITY_START: &str = "num";
 /// Names of numbers that are smaller for closer nodes.
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
@@ -50,10 +60,9 @@ const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp 
 const DISTANCE_PARTS: &str =
     "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
 /// Names of numbers that are no weights: identifiers, places.
-const OTHER_WORDS: &str =
-    "index key label chr chrom pos bp start end edge row relation rel predicate category class";
+const OTHER_WORDS: &str = "index key chr chrom pos bp start end edge row";
 /// Endings of names of such numbers.
-const OTHER_ENDS: &str = "id type";
+const OTHER_ENDS: &str = "id";
 /// Parts of names of points in time.
 const TIME_PARTS: &str = "time date year epoch";
 
@@ -235,15 +244,10 @@ impl NamedColumns<'_> {
             matches!(self.transform, WeightTransform::NegLog10 | WeightTransform::Reciprocal);
         let similar: Vec<usize> =
             near.iter().copied().filter(|&at| is_one_of(SIMILARITY_WORDS, word(at))).collect();
-        // A number without a telling name is the weight only if nothing else may be one.
-        let is_open =
-            |at: &usize| self.kinds.get(*at) != Some(&ColumnKind::Empty) && !is_other(word(*at));
-        let is_alone = self.names.is_empty() || all.iter().copied().filter(is_open).count() == 1;
-        let is_clear = |at: usize| {
-            is_one_of(SIMILARITY_WORDS, word(at))
-                || has_part(SIMILARITY_PARTS, word(at))
-                || is_alone && (all.len() == 1 || !has_part(EITHER_PARTS, word(at)))
-        };
+        // `a,b,c` and `x,y,z` say as little as no header.
+        let says_nothing = |at: usize| !chosen.by_name && word(at).len() <= 2;
+        let is_clear =
+            |at: usize| self.names.is_empty() || says_nothing(at) || is_similarity(word(at));
         match (&near[..], &similar[..], &far[..]) {
             (_, _, &[only]) if turns => with(only),
             ([], _, []) => ColumnChoice::Use(chosen),
@@ -278,6 +282,13 @@ pub(super) fn is_one_of(known: &str, word: &str) -> bool {
 
 pub(super) fn has_part(parts: &str, word: &str) -> bool {
     parts.split_whitespace().any(|part| word.contains(part))
+}
+
+/// Returns whether a word names numbers that are larger for closer nodes.
+fn is_similarity(word: &str) -> bool {
+    [SIMILARITY_WORDS, ALONE_WORDS].iter().any(|words| is_one_of(words, word))
+        || has_part(SIMILARITY_PARTS, word)
+        || word.starts_with(SIMILARITY_START)
 }
 
 /// Returns whether a word names numbers that are no weights: identifiers, places, points in time.
@@ -356,6 +367,10 @@ pub(crate) fn are_of_nodes(names: &[&[u8]]) -> bool {
 /// Names of the column of nodes in a list of nodes, the likeliest first.
 const LIST_WORDS: &str = "node nodeid id vertex vertexid name label";
 
+/// Names of columns of identifiers, besides those that end in `id`.
+const IDENTIFIER_WORDS: &str =
+    "accession accessionno accessionnumber barcode uniprot isolate doi orcid";
+
 /// Returns whether columns are those of edges, and not of communities.
 pub(crate) fn are_of_edges(names: &[&[u8]]) -> bool {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
@@ -377,13 +392,20 @@ pub(crate) fn listed(names: &[&str]) -> String {
 }
 
 /// Returns the columns with the likeliest name for that of the nodes in a table of nodes; `:ID` marks it in files for Neo4j.
-/// Several are in doubt.
+/// Otherwise those that are named as identifiers of anything. Several are in doubt.
 pub(crate) fn node_columns(names: &[&[u8]]) -> Vec<usize> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
     let all = |is: &dyn Fn(usize) -> bool| (0..names.len()).filter(|&at| is(at)).collect();
     let of_neo4j: Vec<usize> = all(&|at| is_neo4j_id(names[at]));
     let named = LIST_WORDS.split_whitespace().map(|known| all(&|at| words[at] == known));
-    std::iter::once(of_neo4j).chain(named).find(|found| !found.is_empty()).unwrap_or_default()
+    let identifiers: Vec<usize> = all(&|at| is_identifier(&words[at]));
+    let likely = std::iter::once(of_neo4j).chain(named).chain([identifiers]);
+    likely.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// Returns whether a word names an identifier of anything: `doc_id`, `accession`.
+fn is_identifier(word: &str) -> bool {
+    word.len() > 3 && word.ends_with("id") || is_one_of(IDENTIFIER_WORDS, word)
 }
 
 /// Returns the error for a table with `several` columns that may be that of the nodes.
@@ -399,7 +421,13 @@ pub(crate) fn several_nodes(path: &Path, names: &[&[u8]], several: &[usize]) -> 
 /// Returns whether a header calls its column that of nodes.
 pub(crate) fn is_node_name(name: &[u8]) -> bool {
     let word = plain_word(name);
-    is_neo4j_id(name) || LIST_WORDS.split_whitespace().any(|known| known == word)
+    is_neo4j_id(name) || is_one_of(LIST_WORDS, &word)
+}
+
+/// Returns whether a name is that of identifiers, so that it is hardly one of them: `doc_id`, `accession`.
+pub(crate) fn is_identifier_name(name: &[u8]) -> bool {
+    let word = plain_word(name);
+    is_one_of(IDENTIFIER_WORDS, &word) || is_identifier(&word) && word.len() < name.len()
 }
 
 /// Returns whether a column has the identifiers of a file for Neo4j: `:ID`, `person:ID`, `:ID(Person)`.
@@ -427,29 +455,46 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
                 .find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
         })
     };
-    let affixed = || {
+    // Of `left_source,left_id` the identifier is the end.
+    let affixed = |is_end: &dyn Fn(&str) -> bool| {
         pairs_of(AFFIXES).find_map(|[source, target]| {
             let of = |word: &String| {
                 word.strip_prefix(source).or_else(|| word.strip_suffix(source)).map(str::to_owned)
             };
             words.iter().enumerate().find_map(|(first, word)| {
-                let is_stem = |stem: &String| {
-                    stem.is_empty() || stem.bytes().any(|byte| byte.is_ascii_alphabetic())
-                };
-                let stem = of(word).filter(is_stem)?;
+                let stem = of(word).filter(|stem| stem.is_empty() || is_end(stem))?;
                 let second =
                     at(&format!("{target}{stem}")).or_else(|| at(&format!("{stem}{target}")))?;
-                (is_one_of(STEMS, &stem) || !has_part("time date pos score", &stem))
-                    .then_some((first, second))
+                Some((first, second))
             })
         })
+    };
+    let is_stem = |stem: &str| is_one_of(STEMS, stem);
+    let may_be_stem = |stem: &str| {
+        stem.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && !has_part("time date pos score", stem)
     };
     let kinds = || pairs_of(TWO_KINDS).find_map(with_id);
     let any_of = |end: usize| words.iter().position(|word| pairs().any(|pair| pair[end] == word));
     pair.or_else(numbered)
-        .or_else(affixed)
+        .or_else(|| affixed(&is_stem))
+        .or_else(|| affixed(&may_be_stem))
         .or_else(kinds)
         .or_else(|| Some((any_of(0)?, any_of(1)?)))
+}
+
+/// Returns the columns of what the identifiers of the two ends are unique in, if there are such columns besides these.
+pub(crate) fn sources_of_ends(names: &[&[u8]], chosen: &Chosen) -> Option<[usize; 2]> {
+    let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
+    let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;
+    let at = |word: String| words.iter().position(|found| *found == word).filter(is_free);
+    let sides = || ENDS.into_iter().chain([["left", "right"], ["ltable", "rtable"]]);
+    SOURCES.split_whitespace().find_map(|name| {
+        sides().find_map(|[one, two]| {
+            let after = || Some([at(format!("{name}{one}"))?, at(format!("{name}{two}"))?]);
+            after().or_else(|| Some([at(format!("{one}{name}"))?, at(format!("{two}{name}"))?]))
+        })
+    })
 }
 
 fn pairs_of(pairs: &'static str) -> impl Iterator<Item = [&'static str; 2]> {
@@ -472,4 +517,62 @@ fn is_of_two_kinds(names: &[&[u8]], words: &[String], source: usize, target: usi
     };
     let spaces = space(source).flatten().zip(space(target).flatten());
     is_known || spaces.is_some_and(|(one, other)| one != other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a header names two ends, the first two columns, and whether these are of two kinds.
+    fn meaning(source: &str, target: &str) -> Option<bool> {
+        let names = [source.as_bytes(), target.as_bytes(), b"score"];
+        let kinds = [ColumnKind::Text, ColumnKind::Text, ColumnKind::Number];
+        let (rows, transform) = (Rows::Edges, WeightTransform::None);
+        let columns =
+            NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted: true };
+        let ColumnChoice::Use(chosen) = columns.choose() else { return None };
+        let is_right = (chosen.source, chosen.target, chosen.weight) == (0, 1, Some(2));
+        (is_right && chosen.by_name).then_some(chosen.two_mode)
+    }
+
+    #[test]
+    fn every_pair_of_names_is_of_one_kind_or_of_two() {
+        for [source, target] in pairs_of(PAIRS) {
+            assert_eq!(meaning(source, target), Some(false), "{source},{target}");
+        }
+        for [source, target] in pairs_of(TWO_KINDS) {
+            for (source, target) in
+                [(source.into(), target.into()), (format!("{source}_id"), format!("{target}_id"))]
+            {
+                assert_eq!(meaning(&source, &target), Some(true), "{source},{target}");
+            }
+        }
+        for stem in STEMS.split_whitespace() {
+            for [one, two] in ENDS {
+                let (source, target) = (format!("{stem}_{one}"), format!("{stem}_{two}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+            for [one, two] in pairs_of(AFFIXES).filter(|[one, _]| *one != "idl") {
+                let (source, target) = (format!("{one}_{stem}"), format!("{two}_{stem}"));
+                assert_eq!(meaning(&source, &target), Some(false), "{source},{target}");
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_in_the_documentation_mean_what_it_says() {
+        let text = include_str!("../../../../docs/concepts/formats.md");
+        let rows = [("source and target, in any position", false), ("of two kinds", true)];
+        for (meaning_there, two_kinds) in rows {
+            let row =
+                text.lines().find(|line| line.starts_with("| `") && line.contains(meaning_there));
+            let names = row.expect("the table has this row").split(" | ").next().expect("a column");
+            let pairs = names.split('`').filter_map(|pair| pair.split_once(','));
+            let pairs: Vec<_> = pairs.filter(|(one, _)| !one.is_empty()).collect();
+            assert!(pairs.len() > 1, "{names}");
+            for (source, target) in pairs {
+                assert_eq!(meaning(source, target), Some(two_kinds), "{source},{target}");
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::recognize::lines::Sample;
 use super::{InputFormat, foreign, names};
 use crate::layout::Layout;
 use crate::lists::communities;
+use crate::text::number::{is_whole_number, is_word};
 use crate::text::split;
 use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use outcore_io::error::{Error, Result};
@@ -94,8 +95,23 @@ fn named_column(
         }
     }
     let only = unquoted(first.trim_ascii());
-    let is_named = !body.is_empty() && names::is_node_name(only) && may_name(only);
-    Ok(is_named.then_some((WHOLE_LINE, 0)))
+    let is_number = |line: &&[u8]| is_whole_number(unquoted(line.trim_ascii()));
+    let is_above_numbers = is_word(only) && !body.is_empty() && body.iter().all(is_number);
+    let recurs = || body.iter().any(|line| names::is_identifier_name(line));
+    let is_named = names::is_node_name(only)
+        || names::is_identifier_name(only) && (is_above_numbers || !recurs());
+    if is_named || !is_above_numbers || body.len() < 2 || !may_name(only) {
+        let has_header = is_named && !body.is_empty() && may_name(only);
+        return Ok(has_header.then_some((WHOLE_LINE, 0)));
+    }
+    let message = format!(
+        "`{}` begins with a word above numbers, which may be a header or a node: `{}`",
+        path.display(),
+        shown(&String::from_utf8_lossy(only))
+    );
+    Err(Error::usage(message).hint(
+        "write `node` in its place if it is a header, or a line `node` above it if it is a node",
+    ))
 }
 
 fn split_by(delimiter: Delimiter, line: &[u8]) -> Vec<&[u8]> {

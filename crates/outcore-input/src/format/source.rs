@@ -26,7 +26,8 @@ pub(crate) const FIRST_BLOCK_LIMIT: usize = 4 << 20;
 
 /// Returns what is known of every file of lines.
 fn of_lines() -> SourceFacts {
-    SourceFacts { name: "text", has_lines: true, has_columns: true, ..SourceFacts::default() }
+    let (has_lines, has_columns, has_comments) = (true, true, true);
+    SourceFacts { name: "text", has_lines, has_columns, has_comments, ..SourceFacts::default() }
 }
 
 /// Detects the format of one file by its lines.

@@ -14,6 +14,9 @@ use outcore_io::units::format_count;
 /// Maximum number of unused columns that are named individually.
 const UNUSED_NAMED: usize = 3;
 
+/// What is said of a file of arcs if these become edges.
+pub(crate) const AS_UNDIRECTED: &str = "; directed edges read as undirected";
+
 /// Uses of the columns of a file.
 pub(crate) struct Roles<'a> {
     /// Column names, if a header or a schema has them.

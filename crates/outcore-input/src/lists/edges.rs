@@ -6,6 +6,7 @@
 
 use super::words::Words;
 use crate::chunk::{Origin, ParsedChunk, Problem};
+use crate::fault::escaped;
 use crate::options::{InputOptions, Rows};
 pub(super) use crate::sink::Progress;
 use crate::sink::{Halt, ROW_BYTES, Sink};
@@ -106,6 +107,10 @@ pub(super) struct ListEdges<'a> {
     pub(super) is_alone: bool,
     /// Whether entries have no direction: with directions, they are arcs both ways.
     pub(super) undirected: bool,
+    /// Nodes up to this number are of the first kind, others of the second; `None` if there is one kind.
+    pub(super) first_kind: Option<u64>,
+    /// Nodes that were declared, if edges must end at these.
+    pub(super) declared: Option<Declared>,
     /// Whether the first edge has a weight, where all must be alike.
     are_weighted: Option<bool>,
     pub(super) tally: EntryTally,
@@ -134,6 +139,8 @@ impl<'a> ListEdges<'a> {
             is_number: false,
             is_alone: true,
             undirected: false,
+            first_kind: None,
+            declared: None,
             are_weighted: None,
             tally: EntryTally::default(),
             both: Both::default(),
@@ -170,6 +177,10 @@ impl<'a> ListEdges<'a> {
         let code = self.code(words, weight)?;
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
+        if let Some(declared) = &mut self.declared {
+            let edges = &self.chunk.edges;
+            declared.require(words, [source, target].map(|name| edges.name(&name)));
+        }
         self.add(source, target, code);
         if self.options.rows != Rows::Edges {
             self.chunk.edges.row_lines.push(words.line());
@@ -199,6 +210,9 @@ impl<'a> ListEdges<'a> {
     /// Makes the first name a node, whether or not it has edges.
     pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
+        if let Some(declared) = &mut self.declared {
+            declared.add(&self.source);
+        }
         if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
             let is_enough = self.tally.nodes >= SAMPLED_NODES_LIMIT && self.tally.entries == 0;
@@ -292,7 +306,7 @@ impl<'a> ListEdges<'a> {
             self.chunk.origin.line = words.line();
         }
         let name = if self.is_number {
-            written_number(self.number, &mut self.chunk.edges.text)
+            written_number(self.number, self.first_kind, &mut self.chunk.edges.text)
         } else {
             check(words, &self.source, Problem::EmptySource)?;
             written(&self.source, &mut self.chunk.edges.text)
@@ -309,7 +323,9 @@ impl<'a> ListEdges<'a> {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
             }
             Name::Number(number) if number == self.number && self.is_number => source,
-            Name::Number(number) => written_number(number, &mut self.chunk.edges.text),
+            Name::Number(number) => {
+                written_number(number, self.first_kind, &mut self.chunk.edges.text)
+            }
             Name::Text(text) if text == self.source && !self.is_number => source,
             Name::Text(text) => {
                 check(words, text, Problem::EmptyTarget)?;
@@ -378,14 +394,76 @@ fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
     NameRef { fingerprint: Fingerprint::of(name), offset, bytes: name.len() as u32 }
 }
 
-/// Appends the digits of a number.
-fn written_number(number: u64, text: &mut Vec<u8>) -> NameRef {
+/// Prefixes of the names of the first and the second kind.
+pub(super) const KINDS_OF_NUMBERS: [&str; 2] = ["row:", "column:"];
+
+/// Appends the digits of a number, after its kind if there are two.
+fn written_number(number: u64, first_kind: Option<u64>, text: &mut Vec<u8>) -> NameRef {
+    if let Some(first) = first_kind {
+        let kind = KINDS_OF_NUMBERS[usize::from(number > first)];
+        return written(format!("{kind}{number}").as_bytes(), text);
+    }
     let Some((fingerprint, digits, len)) = Fingerprint::of_number(number) else {
         return written(itoa::Buffer::new().format(number).as_bytes(), text);
     };
     let offset = text.len() as u32;
     text.extend_from_slice(&digits[..len]);
     NameRef { fingerprint, offset, bytes: len as u32 }
+}
+
+/// Nodes that a file declares, as bits at their hashes (Bloom, 1970): an end without them was certainly not declared.
+/// Memory: 256 KiB, for which few ends of many nodes pass unseen.
+pub(super) struct Declared {
+    bits: Vec<u64>,
+    /// Ends that were not declared before their edges, and the errors if they never are.
+    missing: Vec<(u64, Error)>,
+    has_some: bool,
+}
+
+impl Default for Declared {
+    fn default() -> Self {
+        Self { bits: vec![0; 1 << 15], missing: Vec::new(), has_some: false }
+    }
+}
+
+impl Declared {
+    /// Ends that are remembered; where more come before their nodes, edges come first.
+    const MISSING_LIMIT: usize = 1000;
+
+    /// Returns the places of the bits of a hash.
+    fn places(hash: u64) -> [(usize, u64); 2] {
+        [hash, hash >> 32].map(|half| ((half >> 6) as usize & 0x7FFF, 1 << (half & 63)))
+    }
+
+    fn add(&mut self, name: &[u8]) {
+        let hash = xxh3_64(name);
+        Self::places(hash).into_iter().for_each(|(at, bit)| self.bits[at] |= bit);
+        self.has_some = true;
+        if self.missing.len() < Self::MISSING_LIMIT {
+            self.missing.retain(|(other, _)| *other != hash);
+        }
+    }
+
+    fn require(&mut self, words: &Words, ends: [&[u8]; 2]) {
+        for name in ends {
+            let hash = xxh3_64(name);
+            let is_known = Self::places(hash).iter().all(|&(at, bit)| self.bits[at] & bit != 0);
+            if !is_known && self.missing.len() < Self::MISSING_LIMIT {
+                let message = format!("edge ends at `{}`, which is no node", escaped(name, 40));
+                self.missing
+                    .push((hash, words.error(&message, "expected a node that the file declares")));
+            }
+        }
+    }
+
+    /// Returns the error of the first end that was never declared, in a file that declares nodes.
+    pub(super) fn check(&mut self) -> Result<()> {
+        let is_checked = self.has_some && self.missing.len() < Self::MISSING_LIMIT;
+        match is_checked && !self.missing.is_empty() {
+            true => Err(self.missing.swap_remove(0).1),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Number and hash of the entries on both sides.

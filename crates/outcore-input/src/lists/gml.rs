@@ -3,7 +3,7 @@
 //! keep all of them in memory. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
 //! not read.
 
-use super::edges::{ListEdges, Progress, WeightText};
+use super::edges::{Declared, ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines};
 use outcore_io::error::Result;
 
@@ -170,6 +170,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
 
 fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     edges.undirected = true;
+    edges.declared = Some(Declared::default());
     let mut record = GmlRecord::default();
     while next_key(words)? {
         match words.word() {

@@ -30,11 +30,13 @@ mod xml;
 use super::chunk::ParsedChunk;
 use super::decompress::{Input, unpacked_name};
 use super::fault::bad_input;
+use super::format::source::FIRST_BLOCK_LIMIT;
+use super::format::understood::AS_UNDIRECTED;
 use super::options::{EdgeFormat, InputOptions, Rows};
 use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
 use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
-use edges::{EntryTally, ListEdges, MetisHeader};
+use edges::{EntryTally, KINDS_OF_NUMBERS, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
 use outcore_graph::weight::WeightTransform;
@@ -153,7 +155,26 @@ pub(crate) struct ListFormat {
     kind: &'static ListKind,
     /// Header of a METIS graph.
     metis: Option<MetisHeader>,
+    /// Largest number of a node of the first kind, if there are two.
+    first_kind: Option<u64>,
+    kinds: Option<[String; 2]>,
+    /// Whether its beginning says that edges have directions, which are not wanted.
+    has_arcs: bool,
     options: InputOptions,
+}
+
+/// Returns whether the first bytes say that edges have directions.
+fn has_arcs(kind: &ListKind, head: &[u8]) -> bool {
+    let signs: &[&str] = match kind.format {
+        Some(EdgeFormat::Graphml) => &["edgedefault=\"directed\"", "edgedefault='directed'"],
+        Some(EdgeFormat::Gexf) => &["defaultedgetype=\"directed\"", "defaultedgetype='directed'"],
+        Some(EdgeFormat::Gml) => &["directed 1"],
+        Some(EdgeFormat::Pajek) => &["*arcs"],
+        Some(EdgeFormat::Dimacs) => &["p sp ", "p max "],
+        _ => &[],
+    };
+    let head = head.to_ascii_lowercase();
+    signs.iter().any(|sign| memchr::memmem::find(&head, sign.as_bytes()).is_some())
 }
 
 impl ListFormat {
@@ -184,9 +205,20 @@ impl ListFormat {
             }
             return Ok(None);
         };
+        if kind.format == Some(EdgeFormat::Sif) && options.format == EdgeFormat::Auto {
+            sif::ask(path, input.peek(HEAD_BYTES)?.0)?;
+        }
         let is_metis = kind.format == Some(EdgeFormat::Metis);
         let metis = is_metis.then(|| metis::peek_header(input, path)).transpose()?;
-        Ok(Some(Self { kind, metis, options: options.clone() }))
+        let is_pajek = kind.format == Some(EdgeFormat::Pajek);
+        let first_kind = match is_pajek {
+            true => pajek::first_kind(input.peek(FIRST_BLOCK_LIMIT)?.0),
+            false => None,
+        };
+        let head = input.peek(HEAD_BYTES)?.0;
+        let has_arcs = !options.directed && has_arcs(kind, &head[..head.len().min(HEAD_BYTES)]);
+        let kinds = first_kind.map(|_| KINDS_OF_NUMBERS.map(str::to_owned));
+        Ok(Some(Self { kind, metis, first_kind, kinds, has_arcs, options: options.clone() }))
     }
 
     /// Reads the file to its end, or until no more edges are wanted.
@@ -197,8 +229,12 @@ impl ListFormat {
         let (path, options) = (task.path, &self.options);
         let mut words = Words::new(task.opened(input)?, path, options.rows);
         let mut edges = ListEdges::new((options, self.metis), task, sink);
+        edges.first_kind = self.first_kind;
         let read = (self.kind.read)(&mut words, &mut edges);
         let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
+        if let Some(declared) = edges.declared.as_mut().filter(|_| is_whole) {
+            declared.check()?;
+        }
         if is_whole && !options.directed {
             edges.both.check(path)?;
         }
@@ -248,7 +284,9 @@ impl ListFormat {
             (false, true) => "; node weights unused",
             (false, false) => "",
         };
-        format!("{name}, {nodes}{entries}, {weights}{unused}")
+        let arcs = if self.has_arcs { AS_UNDIRECTED } else { "" };
+        let kinds = if self.kinds.is_some() { ", of two kinds" } else { "" };
+        format!("{name}, {nodes}{kinds}{entries}, {weights}{unused}{arcs}")
     }
 }
 
@@ -261,12 +299,20 @@ impl EdgeSource for ListFormat {
             // Always, unless they are ignored, since nodes without neighbors need one.
             is_weighted: Some(has_weights),
             has_columns: communities::has_names(self.kind),
+            has_comments: communities::has_comments(self.kind),
             has_paths: communities::has_paths(self.kind),
             // The state that matches the two halves of each edge would be lost.
             is_one_pass: true,
             ..SourceFacts::default()
         }
     }
+
+    fn kinds(&self) -> Option<&[String; 2]> {
+        self.kinds.as_ref()
+    }
+
+    /// Chunks are complete, with the kinds of nodes.
+    fn parse(&self, _: &mut ParsedChunk, _: bool, _: bool) {}
 
     fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
         let read = self.read_all(task, input, sink)?;

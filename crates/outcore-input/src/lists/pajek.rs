@@ -1,6 +1,7 @@
 //! Networks of Pajek: prose, then sections that begin with `*`. `*Vertices n` makes the numbers 1 to n nodes, whether
 //! or not they have edges; `*Arcs` and `*Edges` have one edge per line, `*Arcslist` and `*Edgeslist` a node and its
-//! neighbors. Source: the manual of Pajek 5, section 5.3, and Infomap's `*Links` and `*Bipartite`. Labels are not names,
+//! neighbors. Source: the manual of Pajek 5, section 5.3, and Infomap's `*Links` and `*Bipartite`. Two kinds of nodes
+//! (`*Vertices n m`: the first m are one) have names with their kind. Labels are not names,
 //! because looking them up would keep all of them in memory. Relations (`*Arcs :2 "likes"`) are read together. A missing
 //! weight is 1; partitions, vectors and the like after the network are not read.
 
@@ -10,6 +11,7 @@ use crate::text::number::parsed;
 use outcore_io::error::Result;
 use std::ops::Range;
 
+const BIPARTITE: &[u8] = b"*bipartite";
 /// Sections, in lower case, and what their lines are.
 const SECTIONS: [(&[u8], Section); 15] = [
     (b"*network", Section::Network),
@@ -17,7 +19,7 @@ const SECTIONS: [(&[u8], Section); 15] = [
     (b"*arcs", Section::Pairs { undirected: false }),
     (b"*links", Section::Pairs { undirected: false }),
     (b"*edges", Section::Pairs { undirected: true }),
-    (b"*bipartite", Section::Pairs { undirected: true }),
+    (BIPARTITE, Section::Pairs { undirected: true }),
     (b"*arcslist", Section::Lists { undirected: false }),
     (b"*edgeslist", Section::Lists { undirected: true }),
     (b"*matrix", Section::Refused),
@@ -64,6 +66,29 @@ pub(super) fn is_network(head: &[u8]) -> bool {
         || lines.take_while(is_prose).any(is_vertices)
 }
 
+/// Returns the largest number of a node of the first kind, if there are two: `*Vertices 5 2`, or `*Bipartite 3`, where
+/// the second kind begins.
+pub(super) fn first_kind(head: &[u8]) -> Option<u64> {
+    let mut all = 0;
+    for line in lines(head, b"%").filter(|line| line.starts_with(b"*")) {
+        let mut words = fields(line);
+        let word = words.next().unwrap_or_default();
+        let numbers = [words.next(), words.next()].map(|word| word.and_then(whole_number));
+        let first = match numbers {
+            [Some(count), first] if section(word) == Some(Section::Vertices) => {
+                all = count;
+                first
+            }
+            [Some(second), _] if word.eq_ignore_ascii_case(BIPARTITE) => second.checked_sub(1),
+            _ => None,
+        };
+        if let Some(first) = first.filter(|first| (1..all).contains(first)) {
+            return Some(first);
+        }
+    }
+    None
+}
+
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     // Without a number of vertices, all numbers are nodes.
     let (mut now, mut nodes, mut has_edges) = (Section::Other, 1..u64::MAX, false);
@@ -85,6 +110,10 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
                     }
                     Some(found) => now = found,
                 }
+                if edges.first_kind.is_none() && words.word().eq_ignore_ascii_case(BIPARTITE) {
+                    let expected = "expected `*Vertices n m`, where the first m nodes are one kind";
+                    return words.fail("kinds of nodes are not known before the edges", expected);
+                }
                 if let Section::Pairs { undirected } | Section::Lists { undirected } = now {
                     (edges.undirected, has_edges) = (undirected, true);
                 }
@@ -97,9 +126,10 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             }
             Section::Pairs { .. } => read_pair(words, edges, &nodes)?,
             Section::Lists { .. } => {
-                edges.begin(words.node(&nodes)?);
+                let source = words.node(&nodes)?;
+                edges.begin(source);
                 while words.next_in_line()? {
-                    edges.push(words, words.node(&nodes)?, None)?;
+                    edges.push(words, target(words, edges, &nodes, source)?, None)?;
                 }
             }
             _ => words.skip_line()?,
@@ -125,15 +155,28 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -
     if is_relation {
         words.require("edge is missing", "expected two nodes")?;
     }
-    edges.begin(words.node(nodes)?);
+    let source = words.node(nodes)?;
+    edges.begin(source);
     words.require("edge has one node", "expected another one")?;
-    let target = words.node(nodes)?;
+    let target = target(words, edges, nodes, source)?;
     if !words.next_in_line()? {
         return edges.push(words, target, None);
     }
     let weight = (!is_attribute(words.word())).then(|| WeightText::of(words));
     edges.push(words, target, weight)?;
     Ok(words.skip_line()?)
+}
+
+/// Returns the second node of an edge: of two kinds, it is of the other one.
+fn target(words: &Words, edges: &ListEdges<'_>, nodes: &Range<u64>, source: u64) -> Result<u64> {
+    let target = words.node(nodes)?;
+    match edges.first_kind {
+        Some(first) if (source <= first) == (target <= first) => {
+            let expected = format!("expected one up to {first} and one above");
+            words.fail("edge joins two nodes of one kind", &expected)
+        }
+        _ => Ok(target),
+    }
 }
 
 /// Returns whether a word begins attributes of an edge (`c Red`, `[1-3]`), rather than being its weight.

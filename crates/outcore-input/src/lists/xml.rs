@@ -6,7 +6,7 @@
 //! The XML library gets the text from the window of [`Words`]; an element or a text of more than 1 MiB, and more than
 //! 256 elements inside each other, are errors, so that its memory is bounded.
 
-use super::edges::{ListEdges, Progress, WeightText};
+use super::edges::{Declared, ListEdges, Progress, WeightText};
 use super::words::Words;
 use outcore_io::error::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
@@ -106,6 +106,7 @@ pub(super) fn read_gexf(words: &mut Words, edges: &mut ListEdges<'_>) -> Progres
 }
 
 fn read(words: &mut Words, edges: &mut ListEdges<'_>, mut graph: XmlGraph) -> Progress {
+    edges.declared = Some(Declared::default());
     let mut reader = Reader::from_reader(XmlSource { words, failure: None });
     reader.config_mut().expand_empty_elements = true;
     let mut buffer = Vec::new();

@@ -326,6 +326,10 @@ fn choose_columns(
         None if names.len() < 2 => Vec::new(),
         None => {
             let found = with_view(schema, options, |view| {
+                let list = schema.fields().iter().find(|field| field.data_type().is_nested());
+                if let Some(list) = list.filter(|_| is_asked && view.choice.chosen().is_none()) {
+                    return Err(of_lists(path, list.name()));
+                }
                 let question = question::columns(path, view, options).filter(|_| is_asked);
                 question.map_or_else(|| Ok(view.choice.chosen().cloned()), Err)
             })?;
@@ -371,6 +375,15 @@ fn choose_columns(
         }
     }
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
+}
+
+/// Returns the error for a table of nodes and lists of their neighbors.
+fn of_lists(path: &Path, name: &str) -> Error {
+    bad_input(
+        path,
+        &format!("has lists in its column `{name}`, but a name is text or a whole number"),
+    )
+    .hint("write a row for each pair, as `explode` of pandas and polars does")
 }
 
 /// Returns the error for a table without a column of nodes.

@@ -24,6 +24,23 @@ fn lines_that_are_not_edges_are_refused_by_name() {
         ("(a, b)\n(b, c)\n", "holds Python tuples"),
         ("Id,Label\n1,a\n2,b\n", "is a table of nodes"),
         ("// made by, tool\na,b\n", "has lines that look like comments"),
+        // Fractions are no names, and a file is one table.
+        ("source,target\n1,2.0\n2,3.0\n", "has fractions where names are expected"),
+        ("0,0.5,0.25\n1,0.125,0.5\n", "has fractions where names are expected"),
+        ("0,Ann\n1,Bob\n\n0,1\n1,2\n", "two tables"),
+        ("source,target\n1,2\n\nid,name\n1,Ann\n", "two tables"),
+        ("3\n0 1 0\n2 1 1\n3 4 1\n", "begins with a number alone"),
+        // A delimiter leaves no other inside its fields.
+        (
+            "April 15, 2023;a;b;x\nApril 14, 2023;b;c;y\n",
+            "may be separated by a comma or a semicolon",
+        ),
+        ("g1\tg2\tx;y\t0.5\ng2\tg3\tz;w\t0.25\n", "which of its 4 columns"),
+        ("a\tb,c,1\nb\tc,d,2\n", "may be separated by a tab or a comma"),
+        ("1 2\t1 99\n3 4\t5 6\n", "may be separated by a tab or a space"),
+        // The only other number may be of any kind.
+        ("source,target,match_key\na,b,0\nb,c,1\n", "has a column that may be the weight"),
+        ("source_l,id_l,source_r,id_r\nA,1,B,2\nA,2,B,3\n", "may be unique only with"),
     ] {
         let found = refused(text).unwrap_or_default();
         assert!(found.contains(message), "{text}: {found}");
@@ -43,6 +60,12 @@ fn similar_lines_of_edges_are_read() {
         "name,group\na,x\nb,x\n",
         "2 2 5\n1 2 1\n",
         "(a),b\n(b),c\n",
+        "1.2.3,1.2.4\n1.2.4,2.0.0\n",
+        "1e5a\t2e6b\n2e6b\t1e5\n",
+        "source,target\n\na,b\n\nb,c\n# x\n1,2\n2,3\n4,5\n",
+        "Lee, Ann\tRay, Bob\nRay, Bob\tDoe, Cyd\n",
+        "sp|P1|A\tsp|P2|B\t0.5\nsp|P2|B\tsp|P3|C\t2\n",
+        "source,target,num_papers\na,b,0\nb,c,1\n",
     ] {
         assert_eq!(refused(text), None, "{text}");
     }
@@ -67,6 +90,66 @@ fn repeated_headers_and_extra_columns_are_bad_lines() {
     // R writes the numbers of rows into a column without a name.
     let of_r = "\"from\" \"to\"\n\"1\" \"a\" \"b\"\n\"3\" \"b\" \"c\"\n";
     assert_eq!(edges(of_r.as_bytes(), plain), [edge("a", "b", 1.0), edge("b", "c", 1.0)]);
+    for rows in [["17", "4"], ["x", "y"]] {
+        let text = format!(
+            "\"from\"\t\"to\"\n\"{}\"\t\"a\"\t\"b\"\n\"{}\"\t\"b\"\t\"c\"\n",
+            rows[0], rows[1]
+        );
+        assert_eq!(edges(text.as_bytes(), plain), [edge("a", "b", 1.0), edge("b", "c", 1.0)]);
+    }
+}
+
+/// Whether a name is none does not depend on the lines that were sampled.
+#[test]
+fn names_that_are_none_are_bad_lines_anywhere() {
+    let many = |line: &str, last: &str| format!("source,target\n{}{last}\n", line.repeat(2000));
+    for (line, last, message) in [
+        ("1,2\n", "3,2.0", "name is a fraction, but others are whole numbers"),
+        ("1,2\n", "1e+05,2", "name is a fraction, but others are whole numbers"),
+        ("1,2\n", "1,nan", "name stands for a missing value"),
+        ("a,b\n", "a,NaN", "name stands for a missing value"),
+        ("a,b\n", "<NA>,b", "name stands for a missing value"),
+    ] {
+        for memory in [TINY, LARGE] {
+            let error = read(&[many(line, last).as_bytes()], plain, memory).unwrap_err();
+            assert_eq!((error.message(), error.place().unwrap().line), (message, 2002), "{last}");
+            assert!(error.hint_text().unwrap().starts_with("use `--columns 1,2` if it is a name"));
+        }
+        let given = |options: &mut InputOptions| {
+            options.columns = Some(vec![Column::Number(1), Column::Number(2)]);
+        };
+        assert_eq!(edges(many(line, last).as_bytes(), given).len(), 2001);
+    }
+    // Between text, a number is a name like any other.
+    for last in ["1.5,b", "1e5,nancy", "n,<b>", "1,none"] {
+        assert_eq!(edges(many("a,b\n", last).as_bytes(), plain).len(), 2001, "{last}");
+    }
+}
+
+#[test]
+fn tables_of_small_numbers_are_no_search_results() {
+    let table = |field: &dyn Fn(usize, usize) -> usize, width: usize| -> String {
+        let row = |row| (0..width).map(|at| field(row, at).to_string()).collect::<Vec<_>>();
+        (0..20).map(|at| row(at).join("\t") + "\n").collect()
+    };
+    for width in 12..16 {
+        for text in [
+            table(&|row, at| (row * 7 + at * at * 3 + at) % 41, width),
+            table(&|row, at| usize::from((row * at + row) % 5 == 0), width),
+            table(&|row, at| row * 20 + at, width),
+        ] {
+            let found = refused(&text).unwrap_or_default();
+            assert!(found.contains("does not say which of its"), "{found}: {text}");
+        }
+    }
+    // Translated searches, the other strand, and numbers as names.
+    let hit =
+        |names: &str, span: &str, e: &str| format!("{names}\t98.5\t66\t1\t0\t{span}\t{e}\t380\n");
+    for (names, span) in
+        [("c\tp", "1\t198\t1\t66"), ("c\tp", "198\t1\t1\t66"), ("1\t2", "1\t66\t500\t435")]
+    {
+        assert_eq!(edges(hit(names, span, "0.0").as_bytes(), plain).len(), 1, "{names} {span}");
+    }
 }
 
 #[test]

@@ -24,6 +24,19 @@ fn columns_of_nodes_with_the_same_name_are_asked() {
 }
 
 #[test]
+fn headers_of_nodes_are_those_of_edges() {
+    let names = |nodes: &str| listed(b"1\t2\n", nodes.as_bytes(), plain, LARGE);
+    for word in ["unique_id", "doc_id", "accession", "barcode", "Gene ID", "id"] {
+        assert_eq!(names(&format!("{word}\n1\n7\n")).unwrap().0, [b"1", b"7"], "{word}");
+        assert_eq!(names(&format!("{word},length\n1,3\n7,4\n")).unwrap().0, [b"1", b"7"], "{word}");
+    }
+    let error = names("doc_id,url_id,length\n1,9,10\n7,8,30\n").unwrap_err();
+    assert_eq!(error.notes(), ["they are named `doc_id`, `url_id`"]);
+    assert!(names("X\n1\n2\n").unwrap_err().message().contains("may be a header or a node"));
+    assert_eq!(names("cid\nann\n").unwrap().0, [b"cid", b"ann"]);
+}
+
+#[test]
 fn options_about_columns_are_refused_if_only_the_node_list_has_columns() {
     let changes: [fn(&mut InputOptions); 2] = [
         |options| options.columns = Some(vec![Column::Number(1), Column::Number(2)]),

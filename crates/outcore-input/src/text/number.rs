@@ -56,6 +56,24 @@ pub(crate) fn is_whole_number(field: &[u8]) -> bool {
     is_digits(field.trim_ascii())
 }
 
+/// Returns whether a field is a number with a point or an exponent.
+pub(crate) fn is_fraction(field: &[u8]) -> bool {
+    let has_mark = || field.iter().any(|byte| b".eE".contains(byte));
+    // `9606.E1` is a name.
+    let has_digits = || field.windows(2).all(|two| two[0] != b'.' || two[1].is_ascii_digit());
+    has_mark()
+        && has_digits()
+        && field.iter().any(u8::is_ascii_digit)
+        && parsed::<f64>(field).is_some()
+}
+
+/// Returns whether a name is what programs write for a missing value, in their spelling. `NA` is one below a header, as R
+/// and pandas write it; without, it may be Namibia.
+pub(crate) fn is_missing_name(name: &[u8], has_header: bool) -> bool {
+    let texts: [&[u8]; 8] = [b"nan", b"NaN", b"NAN", b"N/A", b"<NA>", b"None", b"null", b"NULL"];
+    texts.contains(&name) || has_header && name == b"NA"
+}
+
 /// Returns whether a field is a number with one comma, before its decimals or its thousands.
 pub(crate) fn has_comma(field: &[u8]) -> bool {
     let text = String::from_utf8_lossy(field.trim_ascii());

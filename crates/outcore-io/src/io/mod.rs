@@ -69,7 +69,7 @@ pub use stream::Grows;
 pub use stream::{AlignedBuffer, ReadAhead, Writer};
 pub use tuning::WRITER_BYTES;
 pub use tuning::{Transfer, Tuning};
-pub use wait::Stop;
+pub use wait::{Stop, is_stdout_closed};
 
 use std::io;
 use std::ops::Range;

@@ -31,6 +31,33 @@ fn check(stop: Option<&Stop>) -> io::Result<()> {
     }
 }
 
+/// Returns whether standard output was closed when the process began (`>&-`). Rust opens the null device in its place
+/// before `main`, so that whatever is written would vanish.
+pub fn is_stdout_closed() -> bool {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    return at_begin::IS_CLOSED.load(std::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    false
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "only the loader runs code before that of Rust")]
+mod at_begin {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    pub(super) static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+    extern "C" fn look() {
+        // SAFETY: it asks for the flags of a descriptor, which may be closed.
+        IS_CLOSED.store(unsafe { libc::fcntl(1, libc::F_GETFD) } < 0, Relaxed);
+    }
+
+    // SAFETY: the loader calls the functions in this section once, and this one needs nothing of Rust's runtime.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+}
+
 #[cfg(unix)]
 mod unix {
     use super::{PIECE, Stop, Waited, check};

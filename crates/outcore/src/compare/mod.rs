@@ -53,7 +53,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{self, CommunityInput};
 use crate::plan;
 use crate::present::Workbench;
-use crate::sort::SORT_BYTES_MIN;
+use crate::sort::{SORT_BYTES_MIN, SORT_FIXED_BYTES};
 use crate::units::{MIB, format_bytes, size_to_type};
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,8 @@ use std::path::{Path, PathBuf};
 const NONE: u64 = u64::MAX;
 /// Number of sorts that exist at the same time, at most.
 const SORTS: u64 = Workbench::SORTS;
+/// Memory that only a sort that takes records needs: the others are read while one of them does.
+const SHARED_BYTES: u64 = (SORTS - 1) * SORT_FIXED_BYTES;
 /// Memory in addition to sorts and batches: buffers of readers and writers, rows of a table that is written.
 const FIXED_BYTES: u64 = 16 * MIB;
 
@@ -95,7 +97,7 @@ impl CompareOptions {
 /// Returns the smallest memory limit of a comparison.
 pub fn memory_bytes_for(threads: usize) -> u64 {
     let limits = Limits { memory_bytes: 0, threads };
-    let sorts = input::with_batch(&limits, SORTS * SORT_BYTES_MIN + FIXED_BYTES);
+    let sorts = input::with_batch(&limits, SORTS * SORT_BYTES_MIN - SHARED_BYTES + FIXED_BYTES);
     sorts.max(plan::at_least(&limits).memory_bytes)
 }
 
@@ -111,5 +113,6 @@ pub(crate) fn budget(limits: &Limits, window_bytes: u64) -> Result<u64> {
         return Err(Error::new(ErrorKind::MemoryTooSmall, message)
             .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
     }
-    Ok(limits.memory_bytes - input::batch_memory_bytes(limits) - FIXED_BYTES - window_bytes)
+    let rest = limits.memory_bytes - input::batch_memory_bytes(limits) - FIXED_BYTES;
+    Ok(rest - window_bytes + SHARED_BYTES)
 }

@@ -59,8 +59,7 @@ pub(super) fn find_and_write(
     for (at, mut found) in all.into_iter().enumerate() {
         let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
         let mut communities = CommunitiesReport::new(graph, own, value, &found);
-        let all_doubts = giant(own.method, &communities).into_iter().chain(doubts(own, &found));
-        for doubt in all_doubts {
+        for doubt in doubts(own, &found, giant(own.method, &communities)) {
             context.warn(&format!("{doubt}{}", of_value(options, at)))?;
         }
         let groupings = std::mem::take(&mut found.groupings);
@@ -142,9 +141,10 @@ fn find_components(
 /// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
 fn giant(method: Method, report: &CommunitiesReport) -> Option<String> {
     let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
-    let advice = method.spec().giant.filter(|_| is_giant)?;
-    let percent = 100.0 * report.largest_share;
-    Some(format!("one community holds {percent:.1} % of the nodes, more than half{}", advice()))
+    let (percent, advice) = (100.0 * report.largest_share, method.spec().giant);
+    is_giant.then(|| {
+        format!("one community holds {percent:.1} % of the nodes, more than half{}", advice())
+    })
 }
 
 /// Returns the option whose value the result has, as the end of a warning, if there are several results.

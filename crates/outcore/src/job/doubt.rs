@@ -20,14 +20,19 @@ const LEAST_MODULARITY: f64 = 0.1;
 /// Number of starts that a message suggests.
 const SUGGESTED_TRIALS: u32 = 5;
 
-/// Returns the reasons to doubt a result, as phrases for the user.
-pub(crate) fn doubts(options: &ClusterOptions, found: &Communities) -> Vec<String> {
+/// Returns the reasons to doubt a result, as phrases for the user. `giant` says that one community holds most nodes: if it
+/// holds all of them, another method may say more of the same fact.
+pub(crate) fn doubts(
+    options: &ClusterOptions,
+    found: &Communities,
+    giant: Option<String>,
+) -> Vec<String> {
     let chance = chance(options, found);
-    let mut all: Vec<String> = of_starts(options, found, chance.is_some()).into_iter().collect();
+    let of_starts = of_starts(options, found, chance.is_some());
     if found.community_count < 2 {
-        all.extend(of_one_community(found));
-        return all;
+        return of_one_community(found).or(giant).into_iter().chain(of_starts).collect();
     }
+    let mut all: Vec<String> = giant.into_iter().chain(of_starts).collect();
     if let (Some(length), Some(undivided)) = (found.code_length, found.undivided_length)
         && length >= undivided * (1.0 - ROUNDING)
         && options.max_size.is_none()
@@ -134,7 +139,7 @@ mod tests {
         let found =
             cluster(&edges.graph(), options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         let first = |text: String| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
-        doubts(options, &found).into_iter().map(first).collect()
+        doubts(options, &found, None).into_iter().map(first).collect()
     }
 
     /// Returns a graph without communities: each node has `degree` edges to others.
@@ -207,11 +212,15 @@ mod tests {
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         // As in sparse graphs, where the estimate for a random graph is as high.
         let found = Communities { chance_modularity: Some(found.modularity), ..found };
-        assert_eq!(doubts(&options, &found), Vec::<String>::new());
+        assert_eq!(doubts(&options, &found, None), Vec::<String>::new());
         let merged = Communities { trial_community_counts: vec![1, 4], ..found.clone() };
-        assert_eq!(doubts(&options, &merged).len(), 2, "a start that keeps all together agrees");
+        assert_eq!(
+            doubts(&options, &merged, None).len(),
+            2,
+            "a start that keeps all together agrees"
+        );
         let apart = Communities { trial_agreement: Some(0.5), ..found };
-        assert_eq!(doubts(&options, &apart).len(), 2);
+        assert_eq!(doubts(&options, &apart, None).len(), 2);
     }
 
     #[test]
@@ -221,7 +230,7 @@ mod tests {
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         let first = |options: &ClusterOptions, found: Communities| {
-            doubts(options, &found).first().cloned().unwrap_or_default()
+            doubts(options, &found, None).first().cloned().unwrap_or_default()
         };
         assert_eq!(first(&options, found.clone()), "");
         let counts = Communities { equal_community_counts: vec![30, 19, 30], ..found.clone() };
@@ -249,8 +258,10 @@ mod tests {
         let edges = ring_of_cliques(30, 5);
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
-        assert!(found.code_length < found.undivided_length && doubts(&options, &found).is_empty());
+        assert!(
+            found.code_length < found.undivided_length && doubts(&options, &found, None).is_empty()
+        );
         let worse = Communities { code_length: found.undivided_length, ..found };
-        assert!(doubts(&options, &worse)[0].starts_with("a single community would score"));
+        assert!(doubts(&options, &worse, None)[0].starts_with("a single community would score"));
     }
 }

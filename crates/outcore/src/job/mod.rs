@@ -424,6 +424,7 @@ fn cluster_edges(
     let edges = Edges { options, old: None, directory, ladder: ladder.as_ref() };
     let thresholds = OnGraph(clustering.thresholds.len() > 1 && ladder.is_none());
     thresholds.check(options)?;
+    options.check_ladder(ladder.is_some())?;
     let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
     let (work, mut journal, found) = JobJournal::open(files, observer, manifest, edges, output)?;
     let mut context = Context::new(start, (files, observer, options.limits), work);

@@ -24,7 +24,9 @@ pub fn plan(
     clustering: Option<Clustering<'_>>,
 ) -> Result<Plan> {
     options.check_weights()?;
-    if let Some(Clustering { options, present }) = clustering {
+    if let Some(wanted @ Clustering { options: clustering, present }) = clustering {
+        options.check_ladder(wanted.ladder().is_some())?;
+        let options = clustering;
         options.check()?;
         present.communities.check()?;
         given::check_files(options, files)?;

@@ -115,14 +115,18 @@ pub fn check(files: &Files, path: &Path) -> Result<()> {
 /// Returns an error that names the path that the user typed, instead of the temporary file named by `error`.
 fn cannot_create(files: &Files, path: &Path, error: Error) -> Error {
     let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref::<io::Error>());
-    let Some(kind) = source.map(io::Error::kind) else { return error };
+    let Some(source) = source else { return error };
+    let kind = source.kind();
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) if kind == io::ErrorKind::NotFound && files.entry(parent).is_err() => {
             let (path, parent) = (path.display(), parent.display());
             let message = format!("cannot create `{path}`: there is no directory `{parent}`");
             Error::new(ErrorKind::Io, message).hint(format!("use `mkdir -p {parent}` first"))
         }
-        _ => Error::io("create", path, kind.into()),
+        _ => {
+            let same = source.raw_os_error().map(io::Error::from_raw_os_error);
+            Error::io("create", path, same.unwrap_or(kind.into()))
+        }
     }
 }
 

@@ -14,7 +14,7 @@
 
 use crate::error::opt::{APPEND, MATCH, OUTPUT, WORK_DIR};
 use crate::error::{Error, Opt, Result, Text};
-use crate::io::{Files, Location, Locator, Scratch};
+use crate::io::{Files, Location, Locator, Scratch, is_stdout_closed};
 use std::path::{Path, PathBuf};
 
 /// Files by which a directory is recognized as a graph.
@@ -30,6 +30,8 @@ enum Role {
     Graph,
     /// File that is written.
     File,
+    /// Standard output, where the command prints its answer.
+    Printed,
     /// Directory that is written as a whole.
     Directory,
     /// Directory in which the job has one of its own.
@@ -95,6 +97,12 @@ impl Paths {
         })
     }
 
+    /// Adds what a command prints on standard output.
+    #[must_use]
+    pub fn print(self) -> Self {
+        self.with(Role::Printed, None, Path::new(STREAM))
+    }
+
     /// Adds a directory that is written as a whole.
     #[must_use]
     pub fn write_directory(self, option: Opt, path: &Path) -> Self {
@@ -125,6 +133,7 @@ impl Paths {
                 let message = format_args!("{option} is `{path}`, which is read-only");
                 return Err(Error::usage(message).hint("write to a file, and copy it there"));
             }
+            used.check_stream()?;
         }
         let places = Places::of(files, &self.all);
         places.check_inputs()?;
@@ -143,7 +152,24 @@ impl Used {
     fn shown(&self) -> Text {
         match &self.option {
             Some(option) => option.clone().into(),
+            None if self.role == Role::Printed => "standard output".into(),
             None => "the input".into(),
+        }
+    }
+
+    /// Refuses standard output that is closed, or that cannot hold what would be written to it.
+    fn check_stream(&self) -> Result<()> {
+        match self.role {
+            _ if self.path != Path::new(STREAM) => Ok(()),
+            Role::Directory => {
+                let message = format_args!("{} is a directory, not standard output", self.shown());
+                Err(Error::usage(message).hint(format_args!("use {}", OUTPUT.of("web.graph"))))
+            }
+            _ if is_stdout_closed() => {
+                let message = "standard output (`-`) is closed, so nothing can be written to it";
+                Err(Error::usage(message).hint("write to a file, or leave out `>&-`"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -205,7 +231,7 @@ impl<'a> Places<'a> {
     }
 
     fn outputs(&self) -> impl Iterator<Item = &PlacedPath<'a>> {
-        self.with(&[Role::File, Role::Directory, Role::Workplace])
+        self.with(&[Role::File, Role::Printed, Role::Directory, Role::Workplace])
     }
 
     /// Refuses an output that is an input.
@@ -221,7 +247,10 @@ impl<'a> Places<'a> {
                 let is_within = input.used.role == Role::Graph
                     && input.is_whole
                     && output.used.role == Role::Workplace;
-                output.at.finds(&input.at) && !is_within && options != (&Some(MATCH), &Some(OUTPUT))
+                // What a stream adds is in the file before all of it is read.
+                let is_replaced = options == (&Some(MATCH), &Some(OUTPUT))
+                    && output.used.path != Path::new(STREAM);
+                output.at.finds(&input.at) && !is_within && !is_replaced
             };
             if let Some(output) = self.outputs().find(replaces) {
                 return Err(is_input(input, output.used));
@@ -232,7 +261,7 @@ impl<'a> Places<'a> {
 
     /// Refuses an output inside a graph, whether or not the graph is an input.
     fn check_graphs(&self) -> Result<()> {
-        let roles = &[Role::File, Role::Directory, Role::Temporary];
+        let roles = &[Role::File, Role::Printed, Role::Directory, Role::Temporary];
         for output in self.with(roles) {
             let option = output.used.shown();
             let inside = |graph: &Path, what: &str| {
@@ -319,8 +348,18 @@ fn is_input(PlacedPath { used: input, is_whole, .. }: &PlacedPath<'_>, output: &
         );
         return both(&input.path, "the graph to add to".into(), output).hint(hint);
     }
-    let error =
-        both(&output.path, "an input".into(), output).hint("use another file for one of them");
+    let error = match output.role == Role::Printed {
+        true => {
+            let message = format_args!(
+                "standard output goes to `{}`, an input, which stays as it is",
+                input.path.display()
+            );
+            Error::usage(message).hint("redirect it to another file")
+        }
+        false => {
+            both(&output.path, "an input".into(), output).hint("use another file for one of them")
+        }
+    };
     match &input.option {
         None if input.path == Path::new(STREAM) => error.note("standard input is read from it"),
         None => error,

@@ -128,7 +128,7 @@ impl Clustering<'_> {
             let counts = (results, earlier);
             let reported = || {
                 present::memory_bytes_for(
-                    nodes,
+                    (nodes, input.is_directed),
                     &scan,
                     (present, present.look()),
                     options.levels,

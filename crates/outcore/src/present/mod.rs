@@ -371,7 +371,7 @@ impl PresentedScan<'_> {
 /// if `earlier_count` communities of an earlier result have a node in the graph. `scan` is the memory of a scan of the
 /// graph.
 pub(crate) fn memory_bytes_for(
-    nodes: u64,
+    (nodes, is_directed): (u64, bool),
     scan: &ClusterMemory,
     (options, look): (&PresentOptions, Look),
     levels: bool,
@@ -388,7 +388,8 @@ pub(crate) fn memory_bytes_for(
     let scan = scan.scratch_bytes + scan.block_bytes;
     let sort = Sorter::<NamePiece>::BUDGET_MIN;
     // At most half of the nodes represent others.
-    let strongest = LABEL_BYTES * nodes / 2 + u64::from(options.member_weights) * 8 * nodes;
+    let weights = Inside::weight_bytes(nodes, is_directed, options.member_weights);
+    let strongest = LABEL_BYTES * nodes / 2 + weights;
     let preferred = if options.prefer.is_some() { Priorities::bytes(nodes) } else { 0 };
     let inside = preferred
         + match look {

@@ -81,13 +81,13 @@ impl Outline {
         presented.community_count().min(COMMUNITIES) as u32
     }
 
-    /// Adds a node with the weight of its arcs inside its community. Nodes come in order.
-    pub(super) fn add_node(&mut self, node: u32, label: u32, inside: f64) {
+    /// Adds a node with its weight to others in its community. Nodes come in order.
+    pub(super) fn add_node(&mut self, node: u32, label: u32, others: f64) {
         let Some(members) = self.members.get_mut(label as usize) else { return };
-        let at = members.partition_point(|&(weight, _)| weight >= inside);
+        let at = members.partition_point(|&(weight, _)| weight >= others);
         if at < MEMBERS {
             members.truncate(MEMBERS - 1);
-            members.insert(at, (inside, node));
+            members.insert(at, (others, node));
         }
     }
 

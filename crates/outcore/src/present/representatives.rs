@@ -1,18 +1,20 @@
 //! Nodes by community: the representative, a line of all nodes, or pairs of the two.
 //!
 //! The representative of a community is the node with the largest weight to other nodes of the community; ties go to
-//! the node that comes first. In directed graphs, the weight of arcs that point to the node counts. Representatives
-//! take one scan of the graph and one of the names. Names are sorted by community number in pieces of fixed size, so
-//! that long names do not take memory. Memory in addition to the labels: 12 bytes per community of more than one node,
-//! 8 per node whose weight is written, and the budget of the sort.
+//! the node that comes first. Directions do not count: an arc of a directed graph counts at both of its ends. Loops lead
+//! to no other node; in the weights that are written, they count once. Representatives take one scan of the graph and one
+//! of the names. Names are sorted by community number in pieces of fixed size, so that long names do not take memory.
+//! Memory in addition to the labels: 12 bytes per community of more than one node, 8 per node whose weight is written, in
+//! directed graphs 8 per node and 8 more if weights are written, and the budget of the sort.
 
 use super::matching::Workbench;
 use super::record::{NAME_PIECE_BYTES, NamePiece};
 use super::summary::Sums;
 use super::{Presented, RowForm};
+use crate::cluster::base::table::Sum;
 use crate::cluster::{BlockSource, Dendrogram, Tally};
 use crate::error::Result;
-use crate::graph::{Block, Graph};
+use crate::graph::{ArcScratch, Block, Graph};
 use crate::input::CLUSTERS_MARK;
 use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
@@ -44,32 +46,53 @@ impl Inside {
     ) -> Result<Self> {
         let count = presented.shared_count();
         let (mut most, mut strongest) = (vec![-1.0; count], vec![0; count]);
-        let labels = presented.labels();
+        let (labels, is_directed) = (presented.labels(), graph.is_directed());
         let mut weights = vec![0.0; if keeps_weights { labels.len() } else { 0 }];
-        let mut arcs = 0;
+        let mut both_ends = vec![0.0; if is_directed { labels.len() } else { 0 }];
+        let (mut arcs, mut scratch) = (0, ArcScratch::default());
         let sums = sums.map(RefCell::new);
+        let mut compare = |node: u32, others: f64| {
+            let label = labels[node as usize] as usize;
+            if let Some(most) = most.get_mut(label).filter(|most| **most < others) {
+                *most = others;
+                strongest[label] = node;
+            }
+            if let Some(sums) = &sums {
+                sums.borrow_mut().add_member(node, others);
+            }
+        };
         let tick = |block: &Block| {
             if let Some(sums) = &sums {
                 sums.borrow_mut().add_arcs(block)?;
+            }
+            if is_directed {
+                add_both_ends(block, labels, &mut both_ends, &mut scratch)?;
             }
             arcs += block.arc_count();
             notify(bench.observer, Event::Advance { done: arcs })
         };
         let mut source = BlockSource::new(graph, 0);
         Tally::for_each_node(&mut source, labels, None, &mut [], tick, |node, of_node| {
-            let label = labels[node as usize] as usize;
-            if let Some(most) = most.get_mut(label).filter(|most| **most < of_node.inside) {
-                *most = of_node.inside;
-                strongest[label] = node;
-            }
+            let others = if is_directed { 0.0 } else { of_node.others };
             if let Some(weight) = weights.get_mut(node as usize) {
-                *weight = of_node.inside;
+                *weight = others + of_node.own_loop;
             }
             if let Some(sums) = &sums {
                 sums.borrow_mut().add_node(node, of_node.strength, of_node.inside);
             }
+            if !is_directed {
+                compare(node, others);
+            }
         })?;
+        // Arcs that leave a node are in the rows of others, so its weight is known at the end.
+        (0..).zip(&both_ends).for_each(|(node, &others)| compare(node, others));
+        weights.iter_mut().zip(&both_ends).for_each(|(weight, others)| *weight += others);
         Ok(Self { strongest, weights })
+    }
+
+    /// Returns the memory of the weights of nodes.
+    pub(crate) fn weight_bytes(nodes: u64, is_directed: bool, keeps_weights: bool) -> u64 {
+        8 * nodes * (u64::from(is_directed) + u64::from(keeps_weights))
     }
 
     /// Returns nothing but preferred nodes, in the place of those with the largest weight.
@@ -86,6 +109,28 @@ impl Inside {
     pub(super) fn stands(&self, node: u32, label: u32) -> bool {
         self.strongest.get(label as usize).is_none_or(|&strongest| strongest == node)
     }
+}
+
+/// Adds the weight of each arc inside a community to both of its ends, in the order of the rows.
+fn add_both_ends(
+    block: &Block,
+    labels: &[u32],
+    weights: &mut [f64],
+    scratch: &mut ArcScratch,
+) -> Result<()> {
+    for local in 0..block.node_count() {
+        let node = block.first_node() as usize + local;
+        block.for_each_segment(local, scratch, |targets, codes| {
+            f64::for_each(targets, codes, |target, weight| {
+                let target = target as usize;
+                if labels[target] == labels[node] {
+                    weights[node] += weight;
+                    weights[target] += weight;
+                }
+            });
+        })?;
+    }
+    Ok(())
 }
 
 /// Writes a row of community, node and size for each community, in order of their numbers. Returns the length of the

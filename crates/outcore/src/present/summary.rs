@@ -115,8 +115,12 @@ impl<'a> Sums<'a> {
         if let Some(sum) = self.inside.get_mut(label as usize) {
             *sum += inside;
         }
+    }
+
+    /// Adds the weight from a node to others in its community. Nodes come in order.
+    pub(super) fn add_member(&mut self, node: u32, others: f64) {
         if let Some(outline) = &mut self.outline {
-            outline.add_node(node, label, inside);
+            outline.add_node(node, self.labels[node as usize], others);
         }
     }
 

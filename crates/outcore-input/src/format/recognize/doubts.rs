@@ -2,12 +2,14 @@
 //!
 //! What `--columns`, a header or `--format lines` determines is never doubted.
 
-use super::LineReading;
-use super::lines::Sample;
+use super::lines::{Sample, usual_width};
+use super::question::{ColumnView, columns_of};
+use super::{HeaderAt, LineReading};
 use crate::Delimiter;
-use crate::format::names::{self, ColumnKind};
-use crate::layout::is_commented;
-use crate::text::number::{has_comma, is_missing, is_number, is_whole_number, parsed};
+use crate::format::names::{self, Chosen, ColumnKind};
+use crate::layout::{Layout, is_commented};
+use crate::text::number::{has_comma, is_fraction, is_missing, is_number, is_whole_number, parsed};
+use crate::text::split;
 use outcore_io::error::Text;
 use outcore_io::error::opt::{COLUMNS, COMMENT, DELIMITER, FORMAT, TWO_MODE};
 use std::collections::HashSet;
@@ -81,6 +83,77 @@ pub(in crate::format) fn doubt(
         )),
         () => times(reading, rows),
     }
+}
+
+/// Returns what a file is instead of one table of edges, whatever its header says: two tables, a number of lines and the
+/// lines, points with their coordinates.
+pub(in crate::format) fn parts(
+    sample: &Sample<'_>,
+    reading: &LineReading<'_>,
+) -> Option<(&'static str, Text)> {
+    let rows = &reading.split.rows;
+    let is_count = |row: &Vec<&[u8]>| row.len() == 1 && is_whole_number(row[0]);
+    if rows.len() > 1 && is_count(&rows[0]) && reading.split.width > 1 {
+        return Some((
+            "begins with a number alone, as lists of triples do: head, tail, relation",
+            format_args!("pass the other lines, and name the columns of the edge: `tail -n +2 FILE | outcore ... -` with {}", COLUMNS.of("1,2")).into(),
+        ));
+    }
+    (reading.split.width > 1 && has_two_tables(sample, reading)).then(|| (
+        "has a blank line or a comment after which its columns are of another kind: two tables",
+        "pass the table of edges alone, such as the lines after the first blank one: `sed '1,/^ *$/d' FILE | outcore ... -`".into(),
+    ))
+}
+
+/// Returns whether the number of columns, or the kind of one, changes at a blank line or a comment. A header may stand
+/// above numbers.
+fn has_two_tables(sample: &Sample<'_>, reading: &LineReading<'_>) -> bool {
+    let from = usize::from(reading.header == HeaderAt::First);
+    let layout = Layout::of(reading.split.delimiter);
+    let mut starts = vec![from];
+    starts.extend(sample.breaks.iter().copied().filter(|&at| at > from && at < sample.lines.len()));
+    starts.push(sample.lines.len());
+    let kind = |rows: &[Vec<&[u8]>], at: usize| {
+        let values = rows.iter().filter_map(|row| row.get(at)).filter(|value| !is_missing(value));
+        let are_numbers: Vec<bool> = values.map(|value| is_number(value)).collect();
+        let rest = &are_numbers[usize::from(are_numbers.len() > 1)..];
+        match () {
+            () if rest.is_empty() => None,
+            () if rest.iter().all(|&is| is) => Some(ColumnKind::Number),
+            () => (!are_numbers.contains(&true)).then_some(ColumnKind::Text),
+        }
+    };
+    let sections: Vec<Vec<Vec<&[u8]>>> = starts
+        .windows(2)
+        .map(|ends| {
+            sample.lines[ends[0]..ends[1]].iter().map(|line| split(&layout, line)).collect()
+        })
+        .collect();
+    sections.windows(2).any(|two| {
+        let widths = [&two[0], &two[1]].map(|rows| usual_width(rows, rows.len()).0);
+        let differs = |at: usize| match (kind(&two[0], at), kind(&two[1], at)) {
+            (Some(one), Some(other)) => one != other,
+            _ => false,
+        };
+        widths[0] != widths[1] || (0..widths[0]).any(differs)
+    })
+}
+
+/// Returns the question about numbers in a column of names some of which are fractions: coordinates of points, or whole
+/// numbers that a program wrote as `2.0`.
+pub(in crate::format) fn fractions(
+    view: &ColumnView<'_>,
+    chosen: &Chosen,
+) -> Option<(&'static str, Text)> {
+    let has_some = |&at: &usize| {
+        view.kinds.get(at) == Some(&ColumnKind::Number)
+            && view.rows.iter().filter_map(|row| row.get(at)).any(|name| is_fraction(name))
+    };
+    let ends = [chosen.source, chosen.target];
+    ends.iter().any(|at| has_some(at)).then(|| (
+        "has fractions where names are expected, and `2.0` is not the name `2`",
+        format_args!("write whole numbers without point and exponent, or use {} if the fractions are names", columns_of(view, &ends)).into(),
+    ))
 }
 
 /// Returns the question about a weight that may be a time, unless its name says that it is a weight.

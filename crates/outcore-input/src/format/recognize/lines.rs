@@ -26,6 +26,8 @@ pub(in crate::format) struct Sample<'a> {
     pub(in crate::format) first_start: usize,
     pub(in crate::format) first_end: usize,
     pub(in crate::format) lines_before: u64,
+    /// Indexes of lines after blank ones and comments between lines.
+    pub(in crate::format) breaks: Vec<usize>,
     /// Whether these are all lines of the file.
     pub(in crate::format) is_whole: bool,
 }
@@ -57,6 +59,7 @@ impl<'a> Sample<'a> {
             first_start: block.len(),
             first_end: block.len(),
             lines_before: 0,
+            breaks: Vec::new(),
             is_whole,
         };
         while at < block.len() {
@@ -88,6 +91,9 @@ impl<'a> Sample<'a> {
         if is_comment || stated.is_some() || line.iter().all(is_blank) {
             self.stated = stated.or(self.stated);
             self.lines_before += u64::from(is_first);
+            if !is_first && self.breaks.last() != Some(&self.lines.len()) {
+                self.breaks.push(self.lines.len());
+            }
             return;
         }
         if is_first {
@@ -162,7 +168,7 @@ fn kind_of<'a>(values: impl Iterator<Item = &'a [u8]>) -> ColumnKind {
 }
 
 /// Returns the number of columns of most rows, and their share of all lines; of equally frequent numbers the largest.
-fn usual_width(rows: &[Vec<&[u8]>], line_count: usize) -> (usize, f64) {
+pub(in crate::format) fn usual_width(rows: &[Vec<&[u8]>], line_count: usize) -> (usize, f64) {
     let mut widths: Vec<usize> = rows.iter().map(Vec::len).collect();
     widths.sort_unstable();
     let groups = widths.chunk_by(|a, b| a == b);

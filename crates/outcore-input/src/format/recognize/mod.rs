@@ -17,6 +17,7 @@ use crate::{Column, Delimiter, Header, InputOptions, Rows};
 use lines::{Sample, SplitLines};
 use outcore_io::error::Result;
 use question::ColumnView;
+use std::collections::HashSet;
 
 const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'\t'),
@@ -77,7 +78,9 @@ impl<'a> LineReading<'a> {
         let body = &split.rows[1..];
         let mut names = split.rows[0].clone();
         // A single row proves nothing, unless the header names the ends.
-        if has_row_names(&names, body) && (body.len() > 1 || asks(&names, &[]).is_by_name()) {
+        if has_row_names(&names, body, &sample.lines)
+            && (body.len() > 1 || asks(&names, &[]).is_by_name())
+        {
             names.insert(0, b"");
         }
         let kinds = SplitLines::kinds(body, names.len());
@@ -180,6 +183,21 @@ impl<'a> LineReading<'a> {
         !rows.is_empty() && rows.iter().all(|row| row.iter().take(2).any(is_pair))
     }
 
+    /// Returns whether these are two columns, one of which `byte` divides without spaces around it.
+    fn has_one_divided(&self, byte: u8) -> bool {
+        let is_divided = |field: &[u8]| {
+            let mut parts = field.split(|&found| found == byte);
+            field.contains(&byte) && parts.all(|part| !part.is_empty() && part == part.trim_ascii())
+        };
+        let is_only = |one: usize| {
+            let is_row = |row: &Vec<&[u8]>| {
+                row.len() == 2 && is_divided(row[one]) && !row[1 - one].contains(&byte)
+            };
+            self.split.rows.iter().all(is_row)
+        };
+        self.split.width == 2 && (is_only(0) || is_only(1))
+    }
+
     /// Returns whether all that `other` takes for a delimiter is inside numbers or around fields here.
     fn absorbs(&self, other: Delimiter) -> bool {
         let is_free = |field: &&[u8]| match other {
@@ -226,8 +244,8 @@ pub(super) fn recognize<'a>(
     let mut found = equal.next().expect("one of them is the best");
     for other in equal {
         let (one, two) = (found.split.delimiter, other.split.delimiter);
-        let is_clear =
-            wanted > 0 || best.1 < 3 || one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
+        let is_tab = one == Delimiter::Byte(b'\t') && two != Delimiter::Spaces;
+        let is_clear = wanted > 0 || best.1 < 3 || is_tab && !other.absorbs(one);
         if is_clear || found.split.rows == other.split.rows || found.absorbs(two) {
             continue;
         }
@@ -239,16 +257,43 @@ pub(super) fn recognize<'a>(
         }
         return Err(question::delimiter(sample.path, found, other));
     }
-    // What separates the same number of columns in all lines, none of which holds the delimiter found, is hardly part
-    // of a name: `0,0, test`, but not `sp|P1|A sp|P2|B`. Between tabs it is.
-    let may_divide = |other: &&LineReading<'_>| {
-        let delimiter = other.split.delimiter;
-        let divides = other.split.width > 1 && other.split.share >= 1.0;
-        let is_other = delimiter != Delimiter::Spaces && delimiter != found.split.delimiter;
-        divides && is_other && !found.absorbs(delimiter) && other.absorbs(found.split.delimiter)
+    if wanted > 0 || best.1 == 4 {
+        return Ok(found.clone());
+    }
+    undivided(sample, found, &readings)
+}
+
+/// Returns the best reading, if its delimiter leaves no other inside its fields, whatever its number of columns.
+///
+/// # Errors
+/// `Usage` if another delimiter splits nearly all lines alike.
+fn undivided<'a>(
+    sample: &Sample<'a>,
+    found: &LineReading<'a>,
+    readings: &[LineReading<'a>; CANDIDATES.len()],
+) -> Result<LineReading<'a>> {
+    const TAB: Delimiter = Delimiter::Byte(b'\t');
+    const BAR: Delimiter = Delimiter::Byte(b'|');
+    let one = found.split.delimiter;
+    let divides = |other: &LineReading<'_>| other.split.width > 1 && other.split.share >= 0.9;
+    // Tabs are no part of names.
+    let tabs = &readings[0];
+    if one != TAB && divides(tabs) && !found.absorbs(TAB) {
+        return Ok(tabs.clone());
+    }
+    let may_divide = |other: &&LineReading<'_>| match other.split.delimiter {
+        two if two == one || !divides(other) || found.choice.chosen().is_none() => false,
+        // Names may have spaces, unless they are pairs of numbers.
+        Delimiter::Spaces => found.has_pairs_of_numbers(),
+        BAR if one == TAB => false,
+        // Words between spaces may be `sp|P1|A`.
+        BAR if one == Delimiter::Spaces => !found.absorbs(BAR) && other.absorbs(one),
+        Delimiter::Byte(byte) if one == TAB => {
+            sample.options.rows == Rows::Edges && found.has_one_divided(byte)
+        }
+        two => !found.absorbs(two),
     };
-    let is_open = best.1 == 3 && wanted == 0 && found.split.delimiter != Delimiter::Byte(b'\t');
-    match readings.iter().filter(|_| is_open).find(may_divide) {
+    match readings.iter().find(may_divide) {
         Some(other) => Err(question::delimiter(sample.path, found, other)),
         None => Ok(found.clone()),
     }
@@ -331,13 +376,24 @@ fn is_header(
     }
 }
 
-/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and names.
-fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
+/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and names: rising
+/// numbers; after a filter in any order, but each once, and before a column of text; or names that are quoted, too.
+fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>], lines: &[&[u8]]) -> bool {
     let number = |row: &Vec<&[u8]>| {
-        let is_longer = row.len() == header.len() + 1;
-        is_longer.then(|| row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)
+        Some(row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)
     };
+    let is_longer = |row: &Vec<&[u8]>| row.len() == header.len() + 1;
+    if header.len() < 2 || rows.is_empty() || !rows.iter().all(is_longer) {
+        return false;
+    }
     let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
-    let is_rising = |numbers: Vec<u64>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);
-    header.len() > 1 && numbers.is_some_and(is_rising)
+    let firsts: HashSet<&[u8]> = rows.iter().map(|row| row[0]).collect();
+    let are_distinct = firsts.len() == rows.len();
+    let are_text = || !rows.iter().all(|row| is_number(row[1]));
+    let is_quoted = |line: &&[u8]| line.trim_ascii_start().starts_with(b"\"");
+    let are_apart = || !rows.iter().any(|row| row[1..].iter().any(|name| firsts.contains(name)));
+    match numbers {
+        Some(numbers) => numbers.is_sorted_by(|a, b| a < b) || are_distinct && are_text(),
+        None => are_distinct && lines.iter().all(is_quoted) && are_apart(),
+    }
 }

@@ -3,7 +3,7 @@
 use super::LineReading;
 use crate::fault::escaped;
 use crate::format::members::{self, MemberColumns};
-use crate::format::names::{Chosen, ColumnChoice, ColumnKind, NamedColumns};
+use crate::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
     COLUMNS, COMMENT, COMMUNITY_COLUMNS, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS,
@@ -59,6 +59,9 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
     if view.share <= 0.5 && view.rows.len() > 2 && !is_certain && options.rows == Rows::Edges {
         return Some(with_columns(ends(&file, view, options), view));
     }
+    if let Some(error) = view.choice.chosen().and_then(|chosen| of_sources(&file, view, chosen)) {
+        return Some(with_columns(error, view));
+    }
     let error = match &view.choice {
         ColumnChoice::Use(_) => return None,
         ColumnChoice::AskWeight(chosen, numbers) => {
@@ -98,6 +101,23 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
         ColumnChoice::AskEnds => ends(&file, view, options),
     };
     Some(with_columns(error, view))
+}
+
+/// Returns the question about identifiers that have columns of their source: record 2 of one is not record 2 of another.
+fn of_sources(
+    file: &impl std::fmt::Display,
+    view: &ColumnView<'_>,
+    chosen: &Chosen,
+) -> Option<Error> {
+    let [one, two] =
+        names::sources_of_ends(view.names, chosen)?.map(|at| shown_name(view.names[at]));
+    let ends = [Some(chosen.source), Some(chosen.target), chosen.weight];
+    let columns = columns_of(view, &ends.into_iter().flatten().collect::<Vec<_>>());
+    let message =
+        format!("`{file}` has identifiers that may be unique only with `{one}` and `{two}`");
+    Some(Error::usage(message).hint(format_args!(
+        "use {columns} if they are unique without, otherwise join source and identifier in one column"
+    )))
 }
 
 fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOptions) -> Error {
@@ -253,7 +273,7 @@ fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
 }
 
 /// Adds a note for each column, with some of its values.
-fn with_columns(mut error: Error, view: &ColumnView<'_>) -> Error {
+pub(in crate::format) fn with_columns(mut error: Error, view: &ColumnView<'_>) -> Error {
     let count = view.kinds.len();
     for at in 0..count.min(COLUMNS_SHOWN) {
         error = error.note(describe_column(view, at));

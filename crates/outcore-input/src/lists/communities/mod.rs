@@ -90,6 +90,12 @@ pub(super) fn has_names(kind: &ListKind) -> bool {
     kind.name == JSON_LINES
 }
 
+/// Returns whether lines of a file of this kind may be comments with a prefix of the user's.
+pub(super) fn has_comments(kind: &ListKind) -> bool {
+    let of_lines = [CommunityFormat::Clusters, CommunityFormat::Levels];
+    KINDS.iter().any(|(format, known)| of_lines.contains(format) && known.name == kind.name)
+}
+
 /// Returns whether nodes have paths in a file of this kind.
 pub(super) fn has_paths(kind: &ListKind) -> bool {
     let of_paths = [CommunityFormat::Tree, CommunityFormat::Levels];

@@ -215,7 +215,8 @@ pub(crate) fn look_inside(
     }
     context.stage(Stage::Represent, |context| {
         context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let weights = u64::from(options.member_weights) * 8 * presented.node_count();
+        let (nodes, keeps_weights) = (presented.node_count(), options.member_weights);
+        let weights = Inside::weight_bytes(nodes, graph.is_directed(), keeps_weights);
         let bytes = Workbench::representatives_bytes(presented) + weights;
         let table = targets.summaries.get(at);
         let (bytes, sorts) = match look {
@@ -231,7 +232,6 @@ pub(crate) fn look_inside(
         let inside = match preferred {
             Some(preferred) if look == Look::Preferred => Inside::of_preferred(preferred),
             preferred => {
-                let keeps_weights = options.member_weights;
                 let found = Inside::of(bench, graph, presented, keeps_weights, sums.as_mut())?;
                 match preferred {
                     Some(preferred) => found.preferring(preferred),

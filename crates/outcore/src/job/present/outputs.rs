@@ -29,9 +29,17 @@ pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result
     Ok(values.iter().map(|value| with_value(output, *value)).collect())
 }
 
+/// Returns a threshold, attenuation or resolution for a name of a file or column: as typed, in few letters.
+pub(super) fn value_text(value: f64) -> String {
+    match value == 0.0 || (1e-5..1e15).contains(&value.abs()) {
+        true => value.to_string(),
+        false => format!("{value:e}"),
+    }
+}
+
 fn with_value(output: &Path, value: f64) -> PathBuf {
     let mut name = output.file_stem().unwrap_or_default().to_owned();
-    name.push(format!(".{value}"));
+    name.push(format!(".{}", value_text(value)));
     if let Some(extension) = output.extension() {
         name.push(".");
         name.push(extension);
@@ -57,6 +65,11 @@ mod tests {
         let names = |output: &str| outputs(&files, Path::new(output), &several).unwrap();
         assert_eq!(names("a/b.tsv"), ["a/b.0.tsv", "a/b.0.5.tsv", "a/b.1.tsv"].map(PathBuf::from));
         assert_eq!(names("b"), ["b.0", "b.0.5", "b.1"].map(PathBuf::from));
+        let extreme = options(vec![1e-300, -2.5e-7, 1e300, 1e-5, 123_456.75]);
+        let named = outputs(&files, Path::new("c.tsv"), &extreme).unwrap();
+        let expected =
+            ["c.1e-300.tsv", "c.-2.5e-7.tsv", "c.1e300.tsv", "c.0.00001.tsv", "c.123456.75.tsv"];
+        assert_eq!(named, expected.map(PathBuf::from));
         assert!(outputs(&files, Path::new("-"), &several).is_err());
         let one = outputs(&files, Path::new("-"), &options(vec![0.5])).unwrap();
         assert_eq!(one, [PathBuf::from("-")]);

@@ -1,12 +1,12 @@
 //! Files of a job's results, and the options that they have a place for.
 
 use super::bench;
-use super::outputs::outputs;
+use super::outputs::{outputs, value_text};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::opt::{
     DROP, FLOW, HEIGHTS, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT,
-    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
+    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, SMALL, STABILITY, SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -57,7 +57,9 @@ impl<'a> Targets<'a> {
         };
         let thresholds = &clustering.thresholds;
         let columns = match clustering.levels && clustering.forest_ladder().is_some() {
-            true => thresholds.iter().map(|value| format!("community_{value}")).collect(),
+            true => {
+                thresholds.iter().map(|&value| format!("community_{}", value_text(value))).collect()
+            }
             false => Vec::new(),
         };
         Ok(Self {
@@ -166,7 +168,8 @@ impl<'a> Targets<'a> {
     fn bytes_with(&self, graph: &Graph, look: Look, earlier: u64, threads: usize) -> u64 {
         let scan = ClusterMemory::of_scans(graph, threads);
         let counts = (self.outputs.len() as u64, earlier);
-        memory_bytes_for(graph.node_count(), &scan, (self.options, look), self.levels, counts)
+        let size = (graph.node_count(), graph.is_directed());
+        memory_bytes_for(size, &scan, (self.options, look), self.levels, counts)
     }
 
     /// Returns what a scan of the graph finds: what the outputs need, and an outline if it is wanted and fits in memory.
@@ -203,6 +206,13 @@ impl<'a> Targets<'a> {
             );
         }
         self.check_columns()?;
+        if self.options.small != Small::Drop && self.options.min_size < 2 {
+            return refuse(
+                format_args!("{SMALL} has no effect without {MIN_SIZE}, as no community is small")
+                    .into(),
+                format_args!("add {}, or leave it out", MIN_SIZE.of("N")).into(),
+            );
+        }
         if self.options.prefer.is_some() && self.options.look() == Look::None {
             return refuse(
                 format_args!("{PREFER} chooses what represents a community, but nothing shows it")

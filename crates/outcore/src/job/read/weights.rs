@@ -7,9 +7,9 @@
 //! divisor, so arcs stay symmetric.
 
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
-use crate::error::opt::{MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
+use crate::error::opt::{DUPLICATES, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, SELF_LOOPS};
 use crate::error::{Error, Opt, Result};
-use crate::graph::ArcRecord;
+use crate::graph::{ArcRecord, Duplicates};
 use crate::input::{self, EdgeChunk};
 use crate::io::reserve_large_pages;
 use crate::job::JobOptions;
@@ -66,6 +66,23 @@ impl JobOptions {
         match self.weight_option().filter(|_| self.input.ignore_weights) {
             Some(option) => Err(input::contradicts_ignore_weights(&option)),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses options of edges that are merged where none are, as components are found without a graph.
+    pub(crate) fn check_ladder(&self, has_ladder: bool) -> Result<()> {
+        let given = [
+            (self.normalize != Normalize::None, NORMALIZE),
+            (self.duplicates != Duplicates::Sum, DUPLICATES),
+            (self.keep_loops, SELF_LOOPS),
+        ];
+        match given.into_iter().find(|(is_given, _)| *is_given && has_ladder) {
+            None => Ok(()),
+            Some((_, option)) => Err(Error::usage(format_args!(
+                "{option} has no effect on components, which join the nodes of every line"
+            ))
+            .note(format_args!("{MIN_WEIGHT} and {MAX_WEIGHT} are of the weights of single lines"))
+            .hint("leave it out; for thresholds of merged edges, use `outcore build` first")),
         }
     }
 

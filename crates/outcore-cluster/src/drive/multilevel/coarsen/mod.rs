@@ -39,7 +39,6 @@ use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use survey::SURVEYED_ARCS;
 
 /// Maximum number of arcs of a network of communities, and the bytes of each, its share of the communities included:
 /// together not more than a contraction needs.
@@ -77,7 +76,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             let progress = Progress::new(level.node_count());
             return self.best_start(level, state, progress, &starts).map(Coarsened::Coarser);
         }
-        if level.graph().arc_count() > SURVEYED_ARCS && !self.may_merge(level, &state)? {
+        if !self.may_merge(level, &state)? {
             return Ok(Coarsened::Done(NextStep::Top(state)));
         }
         let bound = state.sums.label_bound();
@@ -170,12 +169,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         MOST_ARCS + below.saturating_sub(level.graph().node_count()) * bytes / ARC_BYTES
     }
 
-    fn coarser_of<S: Sum>(&self, level: &mut Level<'_, '_>, kept: u64) -> Result<Option<Vec<u32>>> {
+    fn coarser_of<S: Sum>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        kept: u64,
+    ) -> Result<Option<Vec<u32>>> {
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
         let nodes = nodes_of::<S, O>(level.source, &level.holdings, tick)?;
         let arcs = arcs_of::<S>(level.source, &nodes, kept, tick)?;
-        Ok(coarser::<O>(self.rule, &nodes, arcs))
+        let (found, looked) = coarser::<O>(self.rule, &nodes, arcs);
+        self.history.arcs += looked;
+        Ok(found)
     }
 }
 

@@ -5,6 +5,10 @@
 //! those of its pairs that another one shares are rated again: all of them if they are few or it has grown by an
 //! eighth, so that a hub does not pay for each of its leaves.
 //!
+//! Where all pairs are alike, each merge lowers the gains of all others, and the top of the heap would be rated again and
+//! again. So once [`PATIENCE`] arcs have been looked at for each arc of the network, the pair at the top is taken even if
+//! its gain has fallen; trees of groups inside groups need about a dozen.
+//!
 //! Cost: each arc moves into another community a logarithmic number of times, and a rating takes about 50 ns.
 
 use super::cut::{Merge, Tree};
@@ -19,6 +23,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 const FEW_PAIRS: usize = 64;
 /// With more, they are when its strength or the weight of its arcs has changed by this share.
 const GROWN: f64 = 1.0 / 8.0;
+
+/// Number of arcs looked at, for each arc and community of the network, after which pairs are not rated again before
+/// they merge.
+const PATIENCE: u64 = 24;
 
 /// Neighbors of a community, and the weight of the arcs to each. Nothing depends on their order.
 pub(crate) type Arcs = HashMap<u32, f64, BuildHasherDefault<Scattered>>;
@@ -55,9 +63,9 @@ struct Part {
     version: u32,
     rated: u32,
     /// Strength and cut at that time.
-    strength_then: f64,
-    cut_then: f64,
-    is_alive: bool,
+    then: (f64, f64),
+    /// Whether it has become part of another one.
+    is_gone: bool,
 }
 
 /// Pair of communities in the heap.
@@ -98,6 +106,9 @@ pub(crate) struct Network<O> {
     arcs: Vec<Arcs>,
     heap: BinaryHeap<Pair>,
     merges: Vec<Merge>,
+    /// Number of arcs looked at, and that after which no pair is rated again before it merges.
+    looked: u64,
+    patience: u64,
 }
 
 impl<O: Sums> Network<O> {
@@ -108,24 +119,13 @@ impl<O: Sums> Network<O> {
         let mut parts = Vec::with_capacity(nodes.len());
         for (at, &(held, strength, cut)) in (0..).zip(nodes) {
             sums.add(at, held, strength, cut);
-            let (version, rated, is_alive) = (0, 0, true);
-            let (strength_then, cut_then) = (strength, cut);
-            let (first, node) = (at, at);
-            parts.push(Part {
-                strength,
-                cut,
-                held,
-                first,
-                node,
-                version,
-                rated,
-                strength_then,
-                cut_then,
-                is_alive,
-            });
+            let (first, node, version, rated) = (at, at, 0, 0);
+            let (then, is_gone) = ((strength, cut), false);
+            parts.push(Part { strength, cut, held, first, node, version, rated, then, is_gone });
         }
         sums.complete();
-        Self { sums, parts, arcs, heap: BinaryHeap::new(), merges: Vec::new() }
+        let (heap, merges) = (BinaryHeap::new(), Vec::new());
+        Self { sums, parts, arcs, heap, merges, looked: 0, patience: 0 }
     }
 
     /// Returns the total of all exits as a share of the strength; 0 if the objective does not price it.
@@ -133,9 +133,11 @@ impl<O: Sums> Network<O> {
         self.sums.exits()
     }
 
-    /// Merges the best pair again and again until no two communities have arcs between them; returns the tree.
-    pub(crate) fn merged(mut self) -> Vec<Merge> {
+    /// Merges the best pair again and again until no two communities have arcs between them; returns the tree, and the
+    /// number of arcs looked at.
+    pub(crate) fn merged(mut self) -> (Vec<Merge>, u64) {
         self.rate_all();
+        self.patience = PATIENCE * (self.looked + self.parts.len() as u64);
         let mut bound = self.heap.len() / 2 * 3 + self.parts.len();
         while let Some((a, b, gain)) = self.next() {
             self.merge(a, b, gain);
@@ -145,11 +147,12 @@ impl<O: Sums> Network<O> {
                 bound = self.heap.len() / 2 * 3 + self.parts.len();
             }
         }
-        self.merges
+        (self.merges, self.looked)
     }
 
     fn rate_all(&mut self) {
         let mut pairs = Vec::new();
+        self.looked += self.arcs.iter().map(|arcs| arcs.len() as u64).sum::<u64>();
         for (a, arcs) in (0..).zip(&self.arcs) {
             for (&b, &weight) in arcs.iter().filter(|(b, _)| **b > a) {
                 pairs.extend(self.pair(a, b, weight));
@@ -162,15 +165,16 @@ impl<O: Sums> Network<O> {
     /// Returns the best pair, and the gain of merging it.
     fn next(&mut self) -> Option<(u32, u32, f64)> {
         while let Some(pair) = self.heap.pop() {
+            self.looked += 1;
             let (a, b) = pair.ends;
             let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
             let is_replaced = pair.versions.0 < of_a.rated || pair.versions.1 < of_b.rated;
-            if is_replaced || !of_a.is_alive || !of_b.is_alive {
+            if is_replaced || of_a.is_gone || of_b.is_gone {
                 continue;
             }
             let weight = self.arcs[a as usize].get(&b).copied();
             let Some(now) = weight.and_then(|weight| self.pair(a, b, weight)) else { continue };
-            if now.gain < pair.gain {
+            if now.gain < pair.gain && self.looked <= self.patience {
                 self.heap.push(now);
             } else {
                 return Some((a, b, now.gain));
@@ -208,7 +212,7 @@ impl<O: Sums> Network<O> {
         let after = self.sums.exits();
         let node = (self.parts.len() + self.merges.len()) as u32;
         let Part { strength, cut, held, first, node: right, .. } = self.parts[from as usize];
-        self.parts[from as usize].is_alive = false;
+        self.parts[from as usize].is_gone = true;
         let part = &mut self.parts[into as usize];
         let left = std::mem::replace(&mut part.node, node);
         let gain = gain - (plogp(before) - plogp(after));
@@ -218,6 +222,7 @@ impl<O: Sums> Network<O> {
         part.held += held;
         part.first = part.first.min(first);
         part.version += 1;
+        self.looked += moved.len() as u64;
         for (&other, &weight) in moved.iter().filter(|&(&other, _)| other != into) {
             let arcs = &mut self.arcs[other as usize];
             arcs.remove(&from);
@@ -232,38 +237,44 @@ impl<O: Sums> Network<O> {
     fn rate_again(&mut self, part: u32, moved: &Arcs) {
         let arcs = &self.arcs[part as usize];
         let rates_all = arcs.len() <= FEW_PAIRS || self.parts[part as usize].has_grown();
+        let due: Vec<u32> = match rates_all {
+            true => arcs.keys().copied().collect(),
+            false => moved.keys().copied().filter(|&other| other != part).collect(),
+        };
         if rates_all {
             self.parts[part as usize].mark_rated();
         }
-        let is_due = |other: &u32| rates_all || moved.contains_key(other);
-        let due = arcs.iter().filter(|(other, _)| is_due(other));
-        let pairs = due.filter_map(|(&other, &weight)| self.pair(part, other, weight));
-        let pairs: Vec<Pair> = pairs.collect();
+        self.looked += due.len() as u64;
+        let arcs = &self.arcs[part as usize];
+        let pairs: Vec<_> =
+            due.into_iter().filter_map(|other| self.pair(part, other, arcs[&other])).collect();
         self.heap.extend(pairs);
     }
 }
 
 impl Part {
     fn mark_rated(&mut self) {
-        (self.rated, self.strength_then, self.cut_then) = (self.version, self.strength, self.cut);
+        (self.rated, self.then) = (self.version, (self.strength, self.cut));
     }
 
     fn has_grown(&self) -> bool {
         let differs = |now: f64, then: f64| (now - then).abs() > GROWN * then;
-        differs(self.strength, self.strength_then) || differs(self.cut, self.cut_then)
+        differs(self.strength, self.then.0) || differs(self.cut, self.then.1)
     }
 }
 
-/// Returns the coarser communities of single nodes that are the best cut of their tree, if that is better.
+/// Returns the coarser communities of single nodes that are the best cut of their tree, if that is better, and the number
+/// of arcs looked at.
 pub(crate) fn coarser<O: Sums>(
     rule: O::Rule,
     nodes: &[(Holding, f64, f64)],
     arcs: Vec<Arcs>,
-) -> Option<Vec<u32>> {
+) -> (Option<Vec<u32>>, u64) {
     let network = Network::<O>::new(rule, nodes, arcs);
     let exits = network.exits();
-    let merges = network.merged();
+    let (merges, looked) = network.merged();
     let tree = Tree { leaves: nodes.len(), exits, merges: &merges };
     let cut = tree.best_cut();
-    (cut.gain > 0.0 && cut.is_merged.contains(&true)).then(|| tree.labels(&cut))
+    let is_coarser = cut.gain > 0.0 && cut.is_merged.contains(&true);
+    (is_coarser.then(|| tree.labels(&cut)), looked)
 }

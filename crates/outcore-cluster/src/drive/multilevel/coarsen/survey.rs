@@ -1,11 +1,11 @@
-//! Survey of a large level: whether merges of several of its nodes can pay.
+//! Survey of a level: whether merges of several of its nodes can pay.
 //!
 //! A group of groups shows in the arcs of each of its members: some of them are much heavier than those to all others,
 //! so a node would join a group of nodes like itself, to which its heaviest arcs lead. In a graph of communities on one
 //! scale, arcs between them are there by chance, and merging them costs time for nothing: 21,623 communities of a
 //! planted graph of 10 million edges took as long as the rest of the clustering.
 //!
-//! Cost: a scan of one block in [`SAMPLED`].
+//! Cost: a scan of the level; of a large one, of one block in [`SAMPLED`].
 
 use crate::base::table::Sum;
 use crate::drive::multilevel::{Level, LevelState, Multilevel};
@@ -16,24 +16,32 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level with more arcs is surveyed first: one of this number of its blocks. If nodes with less than this share of the
-/// strength could gain by merges with others like them, nothing is merged.
-pub(super) const SURVEYED_ARCS: u64 = 1 << 20;
+/// A level is surveyed if it has more arcs than this, and more than one in this number of those of the graph: merges on
+/// others cost next to nothing.
+const FEW_ARCS: u64 = 1 << 8;
+const SMALL_SHARE: u64 = 1 << 8;
+/// One of this number of blocks is surveyed on a level with more than this number of arcs, and all on others. If nodes
+/// with less than this share of the strength could gain by merges with others like them, nothing is merged.
 const SAMPLED: usize = 8;
+const SAMPLED_ARCS: u64 = 1 << 20;
 const PROMISING: f64 = 1.0 / 64.0;
 /// Arcs in a survey stand for at least this number of arcs of the graph, and have at least this multiple of the weight
 /// that the masses of their ends predict: the others may be there by chance.
-const FEW_ARCS: f64 = 2.5;
+const BEYOND_ONE: f64 = 2.5;
 const BEYOND_CHANCE: f64 = 4.0;
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Returns whether merges of several nodes may be better on a large level, from a sample of its nodes. Directions of
-    /// flow are left aside: in a group of groups they cancel.
+    /// Returns whether merges of several nodes may be better, from a sample of the nodes of the level. Directions of flow
+    /// are left aside: in a group of groups they cancel.
     pub(super) fn may_merge(
         &self,
         level: &mut Level<'_, '_>,
         state: &LevelState<O>,
     ) -> Result<bool> {
+        let arcs = level.graph().arc_count();
+        if arcs <= FEW_ARCS.max(self.job.graph.arc_count() / SMALL_SHARE) {
+            return Ok(true);
+        }
         match level.graph().is_weighted() {
             true => self.surveyed::<f64>(level, state),
             false => self.surveyed::<u32>(level, state),
@@ -42,10 +50,11 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 
     fn surveyed<S: Sum>(&self, level: &mut Level<'_, '_>, state: &LevelState<O>) -> Result<bool> {
         let (done, graph) = (self.history.arcs, self.job.graph);
-        let few = FEW_ARCS * graph.weight_total() / graph.arc_count().max(1) as f64;
+        let few = BEYOND_ONE * graph.weight_total() / graph.arc_count().max(1) as f64;
         let (mut scratch, mut weights) = (ArcScratch::default(), Vec::new());
         let (mut sampled, mut promising) = (0.0, 0.0);
-        let sample = (0..level.graph().blocks().len()).step_by(SAMPLED);
+        let step = if level.graph().arc_count() > SAMPLED_ARCS { SAMPLED } else { 1 };
+        let sample = (0..level.graph().blocks().len()).step_by(step);
         let survey = |block: &Block| {
             notify(self.job.observer, Event::Advance { done })?;
             for local in 0..block.node_count() {
