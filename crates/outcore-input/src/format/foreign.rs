@@ -150,7 +150,7 @@ pub(crate) fn refuse(
         return Ok(());
     }
     // What a result names first may look like anything.
-    if options.rows.are_memberships() && communities::are_of_result(block, false) {
+    if options.rows.are_memberships() && communities::are_certain(block) {
         return Ok(());
     }
     let wanted = match options.rows {

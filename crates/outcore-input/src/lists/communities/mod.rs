@@ -174,9 +174,9 @@ pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
     recognized(path, &mut Input::open(files, path, 1)?, &InputOptions::default())
 }
 
-/// Returns whether the first lines are those of a result: they may begin like another format.
-pub(crate) fn are_of_result(head: &[u8], is_whole: bool) -> bool {
-    shape::Lines::of(without_mark(head), is_whole, b"#").are_of_result()
+/// Returns whether the first lines are nodes and their communities for certain: names may look like another format.
+pub(crate) fn are_certain(head: &[u8]) -> bool {
+    shape::Lines::of(without_mark(head), false, b"#").are_certain()
 }
 
 /// Returns whether the first lines are a result whose nodes are not all numbers, each once: edges have numbers twice.

@@ -57,6 +57,9 @@ impl<'a> Lines<'a> {
         let second = self.lines.get(1).copied();
         let mut all = self.lines.iter();
         match () {
+            () if self.comments.first() == Some(&CLUSTERS_MARK.as_bytes()) => {
+                Some(CommunityFormat::Clusters)
+            }
             () if matches!(first, b"(mclheader" | b"(mclmatrix") => Some(CommunityFormat::Mcl),
             () if is_vector(first, second) => Some(CommunityFormat::Clu),
             () if self.comments.iter().any(|line| modules_of(line).is_some()) => {
@@ -90,6 +93,15 @@ impl<'a> Lines<'a> {
         are_own && are_distinct(names()) && !names().all(is_whole_number)
     }
 
+    /// Returns whether lines are nodes and communities, whatever else they look like: those of a result, or below their names.
+    pub(super) fn are_certain(&self) -> bool {
+        let has_header = |delimiter: u8| {
+            let rows = self.rows_by(Delimiter::Byte(delimiter));
+            rows.split_first().is_some_and(|(first, body)| is_header(first, body))
+        };
+        self.are_of_result() || has_header(b'\t') || has_header(b',')
+    }
+
     /// Returns whether the first line has no tab, and no comment says what it is.
     pub(super) fn are_of_words(&self) -> bool {
         self.comments.is_empty() && self.lines.first().is_some_and(|line| !line.contains(&b'\t'))
@@ -100,9 +112,6 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// `Usage` if they could be read in several ways.
     pub(super) fn shape(&self, path: &Path) -> Result<CommunityFormat> {
-        if self.comments.first() == Some(&CLUSTERS_MARK.as_bytes()) {
-            return Ok(CommunityFormat::Clusters);
-        }
         let rows = self.rows();
         let Some((first, body)) = rows.split_first() else { return Ok(CommunityFormat::Lines) };
         let counts = || rows.iter().map(Vec::len);
@@ -146,7 +155,11 @@ impl<'a> Lines<'a> {
 
     /// Returns the fields of the lines.
     pub(super) fn rows(&self) -> Vec<Vec<&'a [u8]>> {
-        let layout = Layout::of(delimiter_of(self.lines.iter().copied()));
+        self.rows_by(delimiter_of(self.lines.iter().copied()))
+    }
+
+    fn rows_by(&self, delimiter: Delimiter) -> Vec<Vec<&'a [u8]>> {
+        let layout = Layout::of(delimiter);
         let begin = |line: &&'a [u8]| split(&layout, &line[..line.len().min(LINE_BYTES)]);
         self.lines.iter().map(begin).collect()
     }
@@ -210,7 +223,8 @@ fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
     let repeats = |part: usize| !are_distinct(rows.iter().map(|row| row[part]));
     // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
     // this one is an error.
-    if begins_with_itself && repeats(0) && !repeats(1) {
+    let are_names = || !rows.iter().flatten().all(|name| is_whole_number(name));
+    if begins_with_itself && !repeats(1) && (repeats(0) || are_names()) {
         return CommunityFormat::Pairs;
     }
     CommunityFormat::Lines
