@@ -115,7 +115,7 @@ class Communities:
         File of communities.
     rows : {"node", "community", "pair"}
         What a line is, as in the option ``--rows`` of the command: a node and its community, all nodes of a community,
-        or a representative and a node.
+        or a representative and a node. By default the file shows it, as results do.
 
     Attributes
     ----------

@@ -144,6 +144,7 @@ def test_every_form_is_read_back(form: str, own_directory: Path) -> None:
     assert set(expected) == set(HARD)
     run(own_directory, options, edges, output)
     rows = options[options.index("--rows") + 1] if "--rows" in options else "node"
+    check(outcore.Communities(own_directory / output), expected, rows)
     found = outcore.Communities(own_directory / output, rows=rows)  # type: ignore[arg-type]
     check(found, expected, rows)
     if "--stability" in options:
@@ -185,13 +186,15 @@ def test_any_names_are_read_back(tmp_path: Path, found: list[str], output: str) 
 def test_a_file_of_another_form_is_an_error_that_says_how_to_read_it(own_directory: Path) -> None:
     Path("mcl.tsv").write_text("a\tb\tc\nd\te\n")
     Path("pairs.tsv").write_text("a\ta\na\tb\nd\td\n")
-    Path("one.tsv").write_text("a\nb\n")
-    for name in ("mcl.tsv", "pairs.tsv", "one.tsv"):
-        with pytest.raises(outcore.InputError, match=f"{name}:1") as raised:
-            outcore.Communities(name).labels  # noqa: B018
-        assert raised.value.hint and 'rows="community"' in raised.value.hint and 'rows="pair"' in raised.value.hint
-    assert dict(outcore.Communities("mcl.tsv", rows="community")) == {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}
-    assert dict(outcore.Communities("pairs.tsv", rows="pair")) == {"a": 0, "b": 0, "d": 1}
+    Path("twice.tsv").write_text("a\tb\tc\na\te\n")
+    with pytest.raises(outcore.InputError, match="twice.tsv:1") as raised:
+        outcore.Communities("twice.tsv").labels  # noqa: B018
+    assert raised.value.hint and 'rows="community"' in raised.value.hint and 'rows="pair"' in raised.value.hint
+    # Lines of different lengths, and a first pair of a node with itself, show what they are.
+    for rows in ({"rows": "community"}, {}):
+        assert dict(outcore.Communities("mcl.tsv", **rows)) == {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}  # type: ignore[arg-type]
+    for rows in ({"rows": "pair"}, {}):
+        assert dict(outcore.Communities("pairs.tsv", **rows)) == {"a": 0, "b": 0, "d": 1}  # type: ignore[arg-type]
     with pytest.raises(outcore.UsageError, match="`line` is not what a line is"):
         outcore.Communities("mcl.tsv", rows="line")  # type: ignore[arg-type]
     with pytest.raises(outcore.FileError):

@@ -18,18 +18,14 @@ enum Way {
     /// Command that writes its contents.
     Pipe(&'static str),
     Do(&'static str),
-}
-
-impl Way {
-    fn is(self, other: Self) -> bool {
-        matches!((self, other), (Self::Do(one), Self::Do(two)) if one == two)
-    }
+    /// Reading it in Python, and passing on what is wanted of it.
+    Python,
 }
 
 /// Begins a command that reads a file of annotated data.
 const H5AD: &str = "`anndata.read_h5ad(\"FILE\")";
 const TO_CSV: Way = Way::Do("save its sheet as CSV, and pass that");
-const TO_PYTHON: Way = Way::Do("read it in Python, and pass its edges to `outcore.cluster`");
+const TO_PYTHON: Way = Way::Python;
 
 /// First bytes of binary formats.
 #[rustfmt::skip]
@@ -117,7 +113,7 @@ pub(crate) fn refuse(
 ) -> Result<()> {
     let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
     let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
-    if let Some((name, hint)) = binary(block, unpacked.as_deref()) {
+    if let Some((name, hint)) = binary(block, unpacked.as_deref(), options.rows) {
         let hint = for_use(name, block, options.rows).unwrap_or_else(|| hint.into());
         return Err(error(path, &format!("is {name}, not text"), hint));
     }
@@ -154,25 +150,26 @@ pub(crate) fn refuse(
         return Ok(());
     }
     // What a result names first may look like anything.
-    if options.rows.are_memberships() && communities::are_of_result(block, false) {
+    if options.rows.are_memberships() && communities::are_certain(block) {
         return Ok(());
     }
-    let of_edges = Some(block).filter(|_| options.rows == Rows::Edges);
-    let section = of_edges.and_then(unknown_section).map(|word| {
-        let hint = "pass only its edges, as lines `SOURCE TARGET WEIGHT`";
-        (false, format!("has a section `{word}`, which is none of edges"), hint.into())
-    });
     let wanted = match options.rows {
         Rows::Edges => "lines of edges",
         Rows::Nodes => "a list of nodes",
         _ => "lines of nodes and communities",
     };
-    let found = text(block, options.columns.is_some()).or_else(|| of_edges.and_then(in_six_bits));
-    let found = found.map(|(name, hint)| {
-        let hint = for_use(name, block, options.rows).unwrap_or(hint);
-        (name == "FASTA", format!("is {name}, not {wanted}"), hint)
+    let of_edges = Some(block).filter(|_| options.rows == Rows::Edges);
+    let section = of_edges.and_then(unknown_section).map(|word| {
+        let hint = "pass only its edges, as lines `SOURCE TARGET WEIGHT`";
+        (false, format!("has a section `{word}`, which is none of edges"), hint.into())
     });
-    let found = found.or(section);
+    let found = text(block, options.columns.is_some())
+        .or_else(|| of_edges.and_then(in_six_bits))
+        .map(|(name, hint)| {
+            let hint = for_use(name, block, options.rows).unwrap_or(hint);
+            (name == "FASTA", format!("is {name}, not {wanted}"), hint)
+        })
+        .or(section);
     let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
     let is_zeros = is_binary || !may_be_any && has_zeros;
     let message = match block.contains(&0) {
@@ -196,15 +193,12 @@ fn for_use(name: &str, block: &[u8], rows: Rows) -> Option<Text> {
         let format = COMMUNITY_FORMAT.of("clusters");
         format_args!("write a community per line: `{command}`, and read that with {format}").into()
     };
-    let is_of_python = BINARY.iter().any(|(_, known, way)| *known == name && way.is(TO_PYTHON));
     Some(match (rows, name) {
         (Rows::Edges, _) => return None,
         (Rows::Nodes, "HDF5") => format!("write its nodes in Python: {H5AD}.obs_names.to_series().to_csv(\"nodes.txt\", index=False, header=False)`").into(),
         (_, "HDF5") => format!("write its communities in Python: {H5AD}.obs[\"leiden\"].to_csv(\"communities.csv\")`").into(),
         (Rows::Nodes, "R data") => "write them in R: `writeLines(nodes, \"nodes.txt\")`".into(),
         (_, "R data") => "write them in R: `write.csv(communities, \"communities.csv\", row.names = FALSE)`".into(),
-        (Rows::Nodes, _) if is_of_python => "read it in Python, and write a node per line".into(),
-        (_, _) if is_of_python => "read it in Python, and write its nodes and communities as CSV".into(),
         (Rows::Nodes, "JSON") => "write a node per line: `jq -r '.nodes[].id' FILE > nodes.txt`".into(),
         (_, "JSON") if has(b"\"communities\"") => lines(".communities[]"),
         (_, "JSON") if has(b"\"nodes\"") => "write a node and its community per line: `jq -r '.nodes[] | [.id, .community] | @tsv' FILE > communities.tsv`".into(),
@@ -219,7 +213,7 @@ fn error(path: &Path, message: &str, hint: impl Into<Text>) -> Error {
 }
 
 /// Returns the name of a binary format, and the remedy.
-fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)> {
+fn binary(block: &[u8], unpacked: Option<&str>, rows: Rows) -> Option<(&'static str, String)> {
     let (name, way) = match BINARY.iter().find(|(start, ..)| block.starts_with(start)) {
         Some((b"PK\x03\x04", ..)) if names_member(block, b"[Content_Types].xml") => {
             ("an Excel workbook", TO_CSV)
@@ -242,6 +236,11 @@ fn binary(block: &[u8], unpacked: Option<&str>) -> Option<(&'static str, String)
             )
         }
         (Way::Pipe(command), _) => format!("pipe it in: `{command} | outcore ... -`"),
+        (Way::Python, _) => match rows {
+            Rows::Edges => "read it in Python, and pass its edges to `outcore.cluster`".into(),
+            Rows::Nodes => "read it in Python, and write its names as lines".into(),
+            _ => "read it in Python, and write its nodes and communities as lines `node<TAB>community`".into(),
+        },
         (Way::Do(what), _) => what.into(),
     };
     Some((name, hint))

@@ -200,7 +200,9 @@ impl ListFormat {
                 ask_for_networkx(path, input, options)?;
             }
             let is_of_communities = communities::known(input.peek(HEAD_BYTES)?.0).is_some();
-            if options.rows != Rows::Edges && !is_of_communities {
+            let is_certain = options.rows.are_memberships()
+                && communities::are_certain(input.peek(HEAD_BYTES)?.0);
+            if options.rows != Rows::Edges && !is_of_communities && !is_certain {
                 refuse(path, input)?;
             }
             return Ok(None);

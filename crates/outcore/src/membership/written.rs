@@ -581,7 +581,6 @@ impl WrittenTable {
     fn open(files: &Files, path: &Path, first: u64) -> Result<Self> {
         let options = InputOptions {
             paths: vec![path.to_path_buf()],
-            comment: Some(Vec::new()),
             rows: Rows::Memberships,
             ..InputOptions::default()
         };

@@ -82,7 +82,7 @@ mod tests {
         for (path, has_header, text) in [
             ("r", false, "\"x\ty\"\t3\t0.25\n"),
             ("r", true, "node\ta\tshare\n\"x\ty\"\t3\t0.25\n"),
-            ("r.csv", false, "node,a,share\nx\ty,3,0.25\n"),
+            ("r.csv", false, "node,a,share\n\"x\ty\",3,0.25\n"),
             ("r.jsonl", false, "{\"node\":\"x\\ty\",\"a\":3,\"share\":0.25}\n"),
         ] {
             let path = Path::new(path);

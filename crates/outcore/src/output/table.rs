@@ -6,7 +6,7 @@
 #[cfg(feature = "tables")]
 use super::columns::ColumnsWriter;
 use super::endings::Ending;
-use super::{LineWriter, Sink, six_digits};
+use super::{LineWriter, Sink, put_csv_name, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::Files;
@@ -185,15 +185,12 @@ pub(crate) fn text_of<'a>(path: &Path, name: &'a [u8]) -> Result<&'a str> {
     })
 }
 
-/// Appends a field of CSV: in double quotes if it has a comma, a quote or a line end, or could be taken for a comment.
+/// Appends a field of CSV.
 fn put_csv(lines: &mut LineWriter, value: &Value<'_>) {
     match value {
         Value::Name(name) => {
-            let breaks = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-            match name.first() == Some(&b'#') || name.iter().any(breaks) {
-                true => lines.quoted(name),
-                false => lines.bytes(name),
-            }
+            put_csv_name(name, &mut lines.buffer);
+            lines
         }
         Value::Path(path) => lines.bytes(path.as_bytes()),
         Value::Number(number) => lines.number(*number),

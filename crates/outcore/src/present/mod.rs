@@ -292,14 +292,14 @@ impl Presented {
     }
 
     /// Returns whether a line for each community could be taken for lines of columns: most have as many nodes as the
-    /// first, or this one has a single node, without a tab.
+    /// first, or this one has at most two, as many as a node and its community.
     fn are_lines_doubtful(&self) -> bool {
         let numbers = self.numbers.iter().zip(0..);
         let first = numbers.min().map_or(0, |(_, label)| label);
         let size = representatives::BySize::new(self).of(first);
         let same = self.sizes.iter().filter(|found| found.size == size);
         let same: u64 = same.map(|found| found.count).sum();
-        size == 1 || 2 * same > self.community_count()
+        size <= 2 || 2 * same > self.community_count()
     }
 
     /// Returns the number of communities of more than one node, which have the smallest labels.

@@ -27,6 +27,7 @@ use super::ListKind;
 use super::words::without_mark;
 use crate::CommunityFormat;
 use crate::decompress::Input;
+use crate::format::foreign;
 use crate::options::{Column, InputOptions};
 use outcore_io::Files;
 use outcore_io::error::opt::COMMUNITY_FORMAT;
@@ -144,7 +145,14 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
     match banner {
         Some(format) => Ok(format),
         None if options.columns.is_some() => Ok(CommunityFormat::Lines),
-        None => lines.shape(path),
+        None => {
+            let format = lines.shape(path)?;
+            // A name per line may be anything, such as sequences.
+            if format == CommunityFormat::Clusters && lines.are_of_words() {
+                foreign::refuse(head, path, options, None, false)?;
+            }
+            Ok(format)
+        }
     }
 }
 
@@ -166,9 +174,14 @@ pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
     recognized(path, &mut Input::open(files, path, 1)?, &InputOptions::default())
 }
 
-/// Returns whether the first lines are those of a result: they may begin like another format.
-pub(crate) fn are_of_result(head: &[u8], is_whole: bool) -> bool {
-    shape::Lines::of(without_mark(head), is_whole, b"#").are_of_result()
+/// Returns whether the first lines are nodes and their communities for certain: names may look like another format.
+pub(crate) fn are_certain(head: &[u8]) -> bool {
+    shape::Lines::of(without_mark(head), false, b"#").are_certain()
+}
+
+/// Returns whether the first lines are a result whose nodes are not all numbers, each once: edges have numbers twice.
+pub(crate) fn names_nodes(head: &[u8], is_whole: bool) -> bool {
+    shape::Lines::of(without_mark(head), is_whole, b"#").name_nodes()
 }
 
 /// Returns the name of a file of communities of another program, which is not a list of edges.

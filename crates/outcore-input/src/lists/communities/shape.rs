@@ -36,11 +36,15 @@ impl<'a> Lines<'a> {
             let end = memchr::memchr(b'\n', rest);
             let (line, next) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
             rest = next;
-            let text = line.trim_ascii_end();
+            // An empty field at the end is one.
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let blanks = text.iter().rev().take_while(|&&byte| byte == b' ').count();
+            let text = &text[..text.len() - blanks];
             let is_cut = end.is_none() && !is_whole;
             if found.lines.is_empty() && is_comment(text, comment) {
                 found.comments.push(text);
-            } else if !text.is_empty() && (!is_cut || found.lines.is_empty()) {
+            } else if !text.trim_ascii().is_empty() && (!is_cut || found.lines.is_empty()) {
                 found.lines.push(text);
             }
         }
@@ -53,6 +57,9 @@ impl<'a> Lines<'a> {
         let second = self.lines.get(1).copied();
         let mut all = self.lines.iter();
         match () {
+            () if self.comments.first() == Some(&CLUSTERS_MARK.as_bytes()) => {
+                Some(CommunityFormat::Clusters)
+            }
             () if matches!(first, b"(mclheader" | b"(mclmatrix") => Some(CommunityFormat::Mcl),
             () if is_vector(first, second) => Some(CommunityFormat::Clu),
             () if self.comments.iter().any(|line| modules_of(line).is_some()) => {
@@ -78,14 +85,33 @@ impl<'a> Lines<'a> {
         self.comments.is_empty() && (are_own || are_pairs)
     }
 
+    /// Returns whether all lines are a name and the number of its community, each name once, not all of them numbers.
+    pub(super) fn name_nodes(&self) -> bool {
+        let names =
+            || self.lines.iter().map(|line| &line[..memchr::memrchr(b'\t', line).unwrap_or(0)]);
+        let are_own = !self.lines.is_empty() && self.lines.iter().all(|line| is_own(line));
+        are_own && are_distinct(names()) && !names().all(is_whole_number)
+    }
+
+    /// Returns whether lines are nodes and communities, whatever else they look like: those of a result, or below their names.
+    pub(super) fn are_certain(&self) -> bool {
+        let has_header = |delimiter: u8| {
+            let rows = self.rows_by(Delimiter::Byte(delimiter));
+            rows.split_first().is_some_and(|(first, body)| is_header(first, body))
+        };
+        self.are_of_result() || has_header(b'\t') || has_header(b',')
+    }
+
+    /// Returns whether the first line has no tab, and no comment says what it is.
+    pub(super) fn are_of_words(&self) -> bool {
+        self.comments.is_empty() && self.lines.first().is_some_and(|line| !line.contains(&b'\t'))
+    }
+
     /// Returns the format that the columns of the lines reveal.
     ///
     /// # Errors
     /// `Usage` if they could be read in several ways.
     pub(super) fn shape(&self, path: &Path) -> Result<CommunityFormat> {
-        if self.comments.first() == Some(&CLUSTERS_MARK.as_bytes()) {
-            return Ok(CommunityFormat::Clusters);
-        }
         let rows = self.rows();
         let Some((first, body)) = rows.split_first() else { return Ok(CommunityFormat::Lines) };
         let counts = || rows.iter().map(Vec::len);
@@ -108,6 +134,13 @@ impl<'a> Lines<'a> {
             return Ok(CommunityFormat::Clusters);
         }
         let has_gaps = rows.iter().flatten().any(|field| field.is_empty());
+        // A name and a number in most lines, but not in all: the others are bad lines.
+        let is_pair = |row: &&Vec<&[u8]>| row.len() == 2;
+        let are_values = rows.iter().filter(is_pair).all(|row| is_path(row[1]));
+        let are_numbers = rows.iter().flatten().all(|field| is_whole_number(field));
+        if most == 2 && are_ragged && are_values && !are_numbers {
+            return Ok(CommunityFormat::Lines);
+        }
         match are_ragged || most == 1 {
             false if most == 2 => {
                 Ok(of_two(rows.iter().filter_map(|row| row.as_slice().try_into().ok())))
@@ -122,7 +155,11 @@ impl<'a> Lines<'a> {
 
     /// Returns the fields of the lines.
     pub(super) fn rows(&self) -> Vec<Vec<&'a [u8]>> {
-        let layout = Layout::of(delimiter_of(self.lines.iter().copied()));
+        self.rows_by(delimiter_of(self.lines.iter().copied()))
+    }
+
+    fn rows_by(&self, delimiter: Delimiter) -> Vec<Vec<&'a [u8]>> {
+        let layout = Layout::of(delimiter);
         let begin = |line: &&'a [u8]| split(&layout, &line[..line.len().min(LINE_BYTES)]);
         self.lines.iter().map(begin).collect()
     }
@@ -186,7 +223,8 @@ fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
     let repeats = |part: usize| !are_distinct(rows.iter().map(|row| row[part]));
     // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
     // this one is an error.
-    if begins_with_itself && repeats(0) && !repeats(1) {
+    let are_names = || !rows.iter().flatten().all(|name| is_whole_number(name));
+    if begins_with_itself && !repeats(1) && (repeats(0) || are_names()) {
         return CommunityFormat::Pairs;
     }
     CommunityFormat::Lines

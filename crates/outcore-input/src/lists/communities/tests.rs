@@ -78,6 +78,29 @@ fn formats_are_recognized_by_what_they_contain() {
         ("node,degree,community\na,2,0\nb,3,1\n", "a=0@2 b=1@3"),
         ("a\t1:x\nb\t2:0\n", "a=1:x@1 b=2:0@2"),
         ("a\t0\n*Vertices 3\t1\n", "a=0@1 *Vertices 3=1@2"),
+        ("#a\t0:0\n#b\t1:0\n", "#a=0@1 #b=1@2"),
+        ("node\tpath\nnode\t1:0\nb\t0\n", "node=1@2 b=0@3"),
+        // Lines of names that could be columns, or are alone.
+        ("# a community per line\na\tb\nc\td\n", "a=0@2 b=0@2 c=1@3 d=1@3"),
+        ("a\tb\nc\nd\n", "a=0@1 b=0@1 c=1@2 d=2@3"),
+        (
+            "node\tcommunity\tid\ncluster\tpath\n",
+            "node=0@1 community=0@1 id=0@1 cluster=1@2 path=1@2",
+        ),
+        // Labels of SNAP, OrthoMCL and OrthoFinder.
+        ("circle0\t71\t215\ncircle1\t54\n", "71=0@1 215=0@1 54=1@2"),
+        ("group_1: A|g1 B|g1\ngroup_2: C\n", "A|g1=0@1 B|g1=0@1 C=1@2"),
+        (
+            "\"circle0\"\t71\t215\n\"circle1\"\t54\n",
+            "circle0=0@1 71=0@1 215=0@1 circle1=1@2 54=1@2",
+        ),
+        ("a:\t0\nb:\t0\n", "a:=0@1 b:=0@2"),
+        ("Orthogroup\tone\ttwo\nOG0\ta, b\tc\nOG1\t\td\n", "a=0@2 b=0@2 c=0@2 d=1@3"),
+        // The index of a data frame is the node.
+        (",n_genes,leiden\na,7,0\nb,8,1\n", "a=0@2 b=1@3"),
+        (",node,cluster\n0,a,x\n1,b,y\n", "a=x@2 b=y@3"),
+        ("cluster\tmember\n0\ta\n1\tb\n", "a=0@2 b=1@3"),
+        ("representative\tmember\tweight\na\ta\t2\na\tb\t2\n", "a=a@2 b=a@3"),
     ] {
         assert_eq!(read(text, CommunityFormat::Auto).unwrap(), expected, "{text}");
     }
@@ -154,6 +177,40 @@ fn what_could_be_read_in_several_ways_is_asked() {
     let error = read("1\t2\t3\n2\t4\n", CommunityFormat::Auto).unwrap_err();
     assert_eq!(error.kind(), outcore_io::ErrorKind::Usage);
     assert!(error.hint_text().unwrap().contains("--community-format clusters"), "{error:?}");
+    for (text, message, hint) in [
+        (
+            ",leiden_0.5,leiden_1.0\na,0,1\nb,0,2\n",
+            "has 2 columns that may be the community",
+            "1,2",
+        ),
+        (
+            "gene_id,protein_id,cluster\na,x,0\nb,y,1\n",
+            "has 2 columns that may be the node",
+            "gene_id,cluster",
+        ),
+        (
+            "cluster_1,cluster_2\na,d\nb,e\n",
+            "has 2 columns that may be the community",
+            "cluster_1,cluster_2",
+        ),
+        ("a\t0\tCD4, naive\nb\t0\tCD8, naive\n", "does not say which columns are", "1,2"),
+        (
+            "cluster,members\n0,\"a,b\"\n1,\"c,d\"\n",
+            "does not say which columns are",
+            "members,cluster",
+        ),
+        ("Orthogroup\tone\ttwo\nOG0\ta, b\t\nOG1\tc\n", "has lines of 2 to 3 columns", "1,2"),
+        (
+            "Orthogroup\tone\ttwo\nOG0\t1\t2\nOG1\t3\t4\n",
+            "does not say which columns are",
+            "one,Orthogroup",
+        ),
+    ] {
+        let error = read(text, CommunityFormat::Auto).unwrap_err();
+        assert_eq!(error.kind(), outcore_io::ErrorKind::Usage, "{text}");
+        assert!(error.message().to_string().contains(message), "{text}: {error:?}");
+        assert!(error.hint_text().unwrap().contains(hint), "{text}: {error:?}");
+    }
     let error = read("{\"a\":1,\"b\":2,\"c\":3}\n", CommunityFormat::Auto).unwrap_err();
     assert_eq!(error.kind(), outcore_io::ErrorKind::Usage);
     assert!(error.hint_text().unwrap().contains("--community-columns"), "{error:?}");
