@@ -23,13 +23,15 @@ def components(edges):
 def same(lines, edges, shape):
     got = {}
     groups = {}
-    for line in lines:
+    columns = lines[0].split("\t") if lines else []
+    if columns[:2] != ["node", "community"]: return False
+    weight = columns.index("weight") - len(columns)
+    for line in lines[1:]:
         cells = line.split("\t")
-        if line == "node\tcommunity\tweight": continue
-        if len(cells) < 3: return False
-        name = "\t".join(cells[:-2])
+        # A name may hold tabs, in quotes.
+        name = "\t".join(cells[:1 - len(columns)])
         if name.startswith('"'): name = name[1:-1].replace('""', '"')
-        got[name] = float(cells[-1]); groups.setdefault(cells[-2], []).append(name)
+        got[name] = float(cells[weight]); groups.setdefault(cells[1 - len(columns)], []).append(name)
     want_groups, strength = components(edges)
     close = lambda a, b: math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-9)
     if shape:
