@@ -532,7 +532,8 @@ mod tests {
             NamedColumns { names: &names, kinds: &kinds, rows, transform, weighted: true };
         let ColumnChoice::Use(chosen) = columns.choose() else { return None };
         // A child follows its parent, in any position.
-        let is_right = chosen.source + chosen.target == 1 && chosen.weight == Some(2);
+        let has_weight = chosen.weight == Some(2) || chosen.format.is_some();
+        let is_right = chosen.source + chosen.target == 1 && has_weight;
         (is_right && chosen.by_name).then_some(chosen.two_mode)
     }
 

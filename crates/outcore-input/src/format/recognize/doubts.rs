@@ -150,7 +150,7 @@ pub(in crate::format) fn fractions(
             && view.rows.iter().filter_map(|row| row.get(at)).any(|name| is_fraction(name))
     };
     let ends = [chosen.source, chosen.target];
-    ends.iter().any(|at| has_some(at)).then(|| (
+    ends.iter().any(has_some).then(|| (
         "has fractions where names are expected, and `2.0` is not the name `2`",
         format_args!("write whole numbers without point and exponent, or use {} if the fractions are names", columns_of(view, &ends)).into(),
     ))
