@@ -221,11 +221,17 @@ pub(super) fn recognize<'a>(
         return Ok(LineReading::of(sample, delimiter));
     }
     let readings = CANDIDATES.map(|delimiter| LineReading::of(sample, delimiter));
-    // A tab that divides every line evenly separates the columns of communities, unless a header speaks for another.
+    // A tab that divides every line evenly separates the columns of communities, unless a header speaks for a comma: words
+    // of a sentence may be names of columns, too.
     let [tabs, others @ ..] = &readings;
     let is_even = tabs.split.width > 1 && tabs.split.share >= 1.0;
     let are_memberships = sample.options.rows.are_memberships();
-    if are_memberships && is_even && others.iter().all(|other| other.support() < 4) {
+    if are_memberships
+        && is_even
+        && others
+            .iter()
+            .all(|other| other.split.delimiter == Delimiter::Spaces || other.support() < 4)
+    {
         return Ok(tabs.clone());
     }
     let wanted = sample.options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));

@@ -223,8 +223,10 @@ fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
     let repeats = |part: usize| !are_distinct(rows.iter().map(|row| row[part]));
     // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
     // this one is an error.
-    let are_names = || !rows.iter().flatten().all(|name| is_whole_number(name));
-    if begins_with_itself && !repeats(1) && (repeats(0) || are_names()) {
+    // Nodes that are alone, each with itself.
+    let are_alone =
+        || rows.iter().all(|[first, second]| first == second && !is_whole_number(first));
+    if begins_with_itself && !repeats(1) && (repeats(0) || are_alone()) {
         return CommunityFormat::Pairs;
     }
     CommunityFormat::Lines

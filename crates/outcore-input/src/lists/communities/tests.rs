@@ -95,6 +95,11 @@ fn formats_are_recognized_by_what_they_contain() {
             "circle0=0@1 71=0@1 215=0@1 circle1=1@2 54=1@2",
         ),
         ("a:\t0\nb:\t0\n", "a:=0@1 b:=0@2"),
+        ("0\t0\nx\t1\n", "0=0@1 x=1@2"),
+        (
+            "n0\tfamily of an accession\nn1\tother of an accession\n",
+            "n0=family of an accession@1 n1=other of an accession@2",
+        ),
         ("Orthogroup\tone\ttwo\nOG0\ta, b\tc\nOG1\t\td\n", "a=0@2 b=0@2 c=0@2 d=1@3"),
         // The index of a data frame is the node.
         (",n_genes,leiden\na,7,0\nb,8,1\n", "a=0@2 b=1@3"),
