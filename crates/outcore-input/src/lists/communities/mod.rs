@@ -146,12 +146,13 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
         Some(format) => Ok(format),
         None if options.columns.is_some() => Ok(CommunityFormat::Lines),
         None => {
-            let format = lines.shape(path)?;
-            // A name per line may be anything, such as sequences.
-            if format == CommunityFormat::Clusters && lines.are_of_words() {
+            let format = lines.shape(path);
+            let is_found = format.as_ref().is_ok_and(|&format| format != CommunityFormat::Clusters);
+            // A name per line may be anything, such as sequences; and what is no text has lines of any shape.
+            if !is_found && (format.is_err() || lines.are_of_words()) {
                 foreign::refuse(head, path, options, None, false)?;
             }
-            Ok(format)
+            format
         }
     }
 }
