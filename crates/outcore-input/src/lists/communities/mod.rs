@@ -146,12 +146,15 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
         Some(format) => Ok(format),
         None if options.columns.is_some() => Ok(CommunityFormat::Lines),
         None => {
-            let format = lines.shape(path)?;
-            // A name per line may be anything, such as sequences.
-            if format == CommunityFormat::Clusters && lines.are_of_words() {
+            let format = lines.shape(path);
+            // A name per line may be anything, such as sequences; lines of different lengths may be a graph.
+            if matches!(format, Ok(CommunityFormat::Clusters)) && lines.are_of_words() {
                 foreign::refuse(head, path, options, None, false)?;
             }
-            Ok(format)
+            if format.is_err() {
+                super::refuse(path, input)?;
+            }
+            format
         }
     }
 }
@@ -177,11 +180,6 @@ pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
 /// Returns whether the first lines are nodes and their communities for certain: names may look like another format.
 pub(crate) fn are_certain(head: &[u8]) -> bool {
     shape::Lines::of(without_mark(head), false, b"#").are_certain()
-}
-
-/// Returns whether the first lines are a result whose nodes are not all numbers, each once: edges have numbers twice.
-pub(crate) fn names_nodes(head: &[u8], is_whole: bool) -> bool {
-    shape::Lines::of(without_mark(head), is_whole, b"#").name_nodes()
 }
 
 /// Returns the name of a file of communities of another program, which is not a list of edges.
