@@ -173,6 +173,14 @@ case("8-blank-after-header", s("source,target\n\na,b\nb,c"), "read", "a b; b c")
 case("8-many-blank", s("1 2\n\n2 3\n\n3 4\n\n4 5"), "read", "1 2; 2 3; 3 4; 4 5")
 case("8-stored-weights", s("a b 1\nb c 2\n\nc d 3\nd e 4"), "read", "a b 1; b c 2; c d 3; d e 4")
 
+# ---- Numbers and a word for each: dictionaries, colors and names of features of other programs.
+case("8-dictionary", t("0 nul\n1 een\n2 twee\n3 drie"), "refuse", why="a table of nodes and their labels, as mcl writes")
+case("8-dictionary-gaps", s("11 elf\n22 zwei\n33 drei\n44 vier"), "refuse")
+case("8-colors", s("0 cyan\n5 black\n13 black\n14 red"), "refuse")
+case("8-feature-names", "0\t birthday;feature 5\n1\t education;id;feature 14\n2\t work;feature 3\n", "refuse")
+case("8-dictionary-declared", t("0 nul\n1 een\n2 twee"), "read", "0 nul; 1 een; 2 twee", cmd=COMPONENTS.format("input") + " --columns 1,2")
+case("8-users-and-things", s("1 pear\n1 fig\n2 pear\n3 fig"), "read", "1 pear; 1 fig; 2 pear; 3 fig", why="a number leads to several: edges")
+
 # ---- 9. What a file says of direction or of kinds is used, refused or mentioned.
 for name, text in (("konect-sym", "% sym unweighted\n1 2\n2 3\n"), ("konect-sym-weighted", "% sym positive\n1 2 4\n2 3 5\n")):
     case("9-" + name, text, "either", cmd=EXPORT.format("out.x"), file="out.x", contains=["1\t2", "2\t1", "2\t3", "3\t2"])

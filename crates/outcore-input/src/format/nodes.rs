@@ -7,7 +7,6 @@
 use super::recognize::lines::Sample;
 use super::{InputFormat, foreign, names};
 use crate::layout::Layout;
-use crate::lists::communities;
 use crate::text::number::{is_whole_number, is_word};
 use crate::text::split;
 use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
@@ -43,12 +42,7 @@ pub(super) fn detect(
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
-    // A result has its nodes before the numbers of their communities.
-    let is_result = !is_fasta && communities::names_nodes(block, is_whole);
-    let named = match is_fasta || is_result {
-        true => is_result.then_some((Delimiter::Byte(b'\t'), 0)),
-        false => named_column(&sample.lines, path, options.header)?,
-    };
+    let named = if is_fasta { None } else { named_column(&sample.lines, path, options.header)? };
     if named.is_none() && !is_fasta {
         refuse_columns(&sample.lines, path, options)?;
     }
@@ -61,7 +55,7 @@ pub(super) fn detect(
         is_fasta,
         ..Layout::of(delimiter)
     };
-    let has_header = named.is_some() && !is_result;
+    let has_header = named.is_some();
     let roles = roles(&layout, &sample, has_header);
     let format = InputFormat::of(&sample, layout, roles, has_header);
     Ok(Some(InputFormat { is_node_list: true, ..format }))
@@ -162,9 +156,6 @@ fn roles(layout: &Layout, sample: &Sample<'_>, has_header: bool) -> String {
     if layout.delimiter == WHOLE_LINE {
         let header = if has_header { "header" } else { "no header" };
         return format!("a name per line, {header}");
-    }
-    if !has_header {
-        return "of a result, tab, column 1".into();
     }
     let header = split_by(layout.delimiter, sample.lines[0]);
     let name = header.get(layout.source).map(|name| String::from_utf8_lossy(name).into_owned());

@@ -105,7 +105,7 @@ fn divide(
 }
 
 fn quoted(name: &str) -> String {
-    match name.contains('\t') || name.starts_with('"') {
+    match name.contains('\t') || name.starts_with(['"', '#']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),
         false => name.to_owned(),
     }

@@ -76,7 +76,10 @@ fn run(case: &Case, text: &str, (threads, memory): (usize, u64)) -> Sim {
 
 fn rows(sim: &Sim, path: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(sim.get(path).unwrap()).unwrap();
-    text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+    text.lines()
+        .filter(|line| !line.starts_with("node\t"))
+        .map(|line| line.split('\t').map(str::to_owned).collect())
+        .collect()
 }
 
 /// Row by definition, in the order of the columns; numbers that may be missing are empty.

@@ -65,6 +65,10 @@ pub(in crate::format) fn doubt(
             "may have row numbers in its first column",
             format_args!("use {} if it has, {} if they are nodes", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
         )),
+        () if reading.names.is_empty() && are_labels(rows) => Some((
+            "has rising numbers and a word for each, as a table of nodes and their labels",
+            format_args!("use {} if each line is an edge", COLUMNS.of("1,2")).into(),
+        )),
         () if is_labelled(rows) => Some((
             "has the same word in the first column of all lines, before two numbers",
             format_args!("use {} if the numbers are the nodes, {} if the word is one", COLUMNS.of("2,3"), COLUMNS.of("1,2,3")).into(),
@@ -83,6 +87,16 @@ pub(in crate::format) fn doubt(
         )),
         () => times(reading, rows),
     }
+}
+
+/// Returns whether each line is another number, in order, and a text: edges name most of their nodes more than once.
+fn are_labels(rows: &[Vec<&[u8]>]) -> bool {
+    let number = |row: &Vec<&[u8]>| {
+        let is_label = row.len() == 2 && !is_number(row[1]) && !is_missing(row[1]);
+        is_label.then(|| parsed::<u64>(row[0])).flatten()
+    };
+    let numbers: Option<Vec<u64>> = rows.iter().map(number).collect();
+    numbers.is_some_and(|all| all.len() > 2 && all.is_sorted_by(|a, b| a < b))
 }
 
 /// Returns what a file is instead of one table of edges, whatever its header says: two tables, a number of lines and the

@@ -147,10 +147,14 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
         None if options.columns.is_some() => Ok(CommunityFormat::Lines),
         None => {
             let format = lines.shape(path);
-            let is_found = format.as_ref().is_ok_and(|&format| format != CommunityFormat::Clusters);
-            // A name per line may be anything, such as sequences; and what is no text has lines of any shape.
-            if !is_found && (format.is_err() || lines.are_of_words()) {
+            // A name per line may be anything, such as sequences; what is no text, or a graph, has lines of any shape.
+            let may_be_any =
+                matches!(format, Ok(CommunityFormat::Clusters)) && lines.are_of_words();
+            if format.is_err() || may_be_any {
                 foreign::refuse(head, path, options, None, false)?;
+            }
+            if format.is_err() {
+                super::refuse(path, input)?;
             }
             format
         }
@@ -178,11 +182,6 @@ pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
 /// Returns whether the first lines are nodes and their communities for certain: names may look like another format.
 pub(crate) fn are_certain(head: &[u8]) -> bool {
     shape::Lines::of(without_mark(head), false, b"#").are_certain()
-}
-
-/// Returns whether the first lines are a result whose nodes are not all numbers, each once: edges have numbers twice.
-pub(crate) fn names_nodes(head: &[u8], is_whole: bool) -> bool {
-    shape::Lines::of(without_mark(head), is_whole, b"#").name_nodes()
 }
 
 /// Returns the name of a file of communities of another program, which is not a list of edges.

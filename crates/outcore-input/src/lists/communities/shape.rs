@@ -85,14 +85,6 @@ impl<'a> Lines<'a> {
         self.comments.is_empty() && (are_own || are_pairs)
     }
 
-    /// Returns whether all lines are a name and the number of its community, each name once, not all of them numbers.
-    pub(super) fn name_nodes(&self) -> bool {
-        let names =
-            || self.lines.iter().map(|line| &line[..memchr::memrchr(b'\t', line).unwrap_or(0)]);
-        let are_own = !self.lines.is_empty() && self.lines.iter().all(|line| is_own(line));
-        are_own && are_distinct(names()) && !names().all(is_whole_number)
-    }
-
     /// Returns whether lines are nodes and communities, whatever else they look like: those of a result, or below their names.
     pub(super) fn are_certain(&self) -> bool {
         let has_header = |delimiter: u8| {
@@ -224,8 +216,10 @@ fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
     // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
     // this one is an error.
     // Nodes that are alone, each with itself.
-    let are_alone =
-        || rows.iter().all(|[first, second]| first == second && !is_whole_number(first));
+    let are_alone = || {
+        rows.iter().all(|[first, second]| first == second)
+            && !rows.iter().all(|[first, _]| is_whole_number(first))
+    };
     if begins_with_itself && !repeats(1) && (repeats(0) || are_alone()) {
         return CommunityFormat::Pairs;
     }
