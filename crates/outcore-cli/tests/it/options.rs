@@ -128,6 +128,11 @@ const AGREEING: &[(&str, &str, &str)] = &[
     ("match", "", "the numbers may be the same"),
     ("max-weight", "components", "the edges that are left may join the same nodes"),
     ("min-weight", "components", "the edges that are left may join the same nodes"),
+    (
+        "self-loops",
+        "components",
+        "a graph has other weights; without one, components join the nodes of every line",
+    ),
     ("duplicates", "", "a small result may be the same; a graph has other weights"),
     ("weight-transform", "", "a small result may be the same; what is read is said"),
     ("well-connected", "", "communities may be well connected already"),

@@ -87,7 +87,6 @@ options! {
     SEED = "seed",
     SEEDING = "seeding",
     SELF_LOOPS = "self-loops",
-    SMALL = "small",
     SPARK_CONF = "spark-conf",
     STABILITY = "stability",
     SUMMARY = "summary",

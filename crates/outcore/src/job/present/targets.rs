@@ -6,7 +6,7 @@ use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::opt::{
     DROP, FLOW, HEIGHTS, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT,
-    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, SMALL, STABILITY, SUMMARY,
+    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
 };
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
@@ -206,13 +206,6 @@ impl<'a> Targets<'a> {
             );
         }
         self.check_columns()?;
-        if self.options.small != Small::Drop && self.options.min_size < 2 {
-            return refuse(
-                format_args!("{SMALL} has no effect without {MIN_SIZE}, as no community is small")
-                    .into(),
-                format_args!("add {}, or leave it out", MIN_SIZE.of("N")).into(),
-            );
-        }
         if self.options.prefer.is_some() && self.options.look() == Look::None {
             return refuse(
                 format_args!("{PREFER} chooses what represents a community, but nothing shows it")

@@ -74,7 +74,6 @@ impl JobOptions {
         let given = [
             (self.normalize != Normalize::None, NORMALIZE),
             (self.duplicates != Duplicates::Sum, DUPLICATES),
-            (self.keep_loops, SELF_LOOPS),
         ];
         match given.into_iter().find(|(is_given, _)| *is_given && has_ladder) {
             None => Ok(()),
