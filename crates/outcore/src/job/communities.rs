@@ -138,9 +138,13 @@ fn find_components(
     })
 }
 
+/// Size up to which a component that holds most nodes is no surprise: a few pairs lead from anyone to everyone.
+const FEW_NODES: u64 = 12;
+
 /// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
 fn giant(method: Method, report: &CommunitiesReport) -> Option<String> {
-    let is_giant = report.largest_share > 0.5 && report.largest_size > 1;
+    let few = if method == Method::Components { FEW_NODES } else { 1 };
+    let is_giant = report.largest_share > 0.5 && report.largest_size > few;
     let (percent, advice) = (100.0 * report.largest_share, method.spec().giant);
     is_giant.then(|| {
         format!("one community holds {percent:.1} % of the nodes, more than half{}", advice())

@@ -365,7 +365,7 @@ fn cliques(sizes: [u32; 2]) -> Sim {
 #[test]
 fn a_community_of_more_than_half_of_the_nodes_causes_a_warning() {
     for method in METHODS.iter().map(|spec| spec.method) {
-        for (sizes, is_giant) in [([6, 6], false), ([7, 6], true), ([6, 7], true)] {
+        for (sizes, is_giant) in [([12, 12], false), ([14, 12], true), ([12, 14], true)] {
             let (sim, warnings) = (cliques(sizes), Warnings::default());
             let resolution = vec![method.default_resolution().unwrap_or(0.5)];
             let clustering = ClusterOptions { method, resolution, ..ClusterOptions::default() };
