@@ -183,8 +183,11 @@ proptest! {
             columns.iter_mut().zip(&nodes).for_each(|(row, node)| *row += &format!("\t{}", of(node)));
         }
         run(&sim, limits, cramped, &thresholds(true), &PresentOptions::default());
-        let expected: Vec<_> =
-            nodes.iter().zip(columns).map(|(node, row)| name(*node) + &row).collect();
+        let header = THRESHOLDS.iter().fold("node".to_owned(), |header, threshold| {
+            header + &format!("\tcommunity_{threshold}")
+        });
+        let rows = nodes.iter().zip(columns).map(|(node, row)| name(*node) + &row);
+        let expected: Vec<_> = std::iter::once(header).chain(rows).collect();
         prop_assert_eq!(lines(&sim, OUTPUT), expected);
     }
 
