@@ -291,7 +291,7 @@ fn undivided<'a>(
         two if two == one || !divides(other) || found.choice.chosen().is_none() => false,
         // Names may have spaces, unless they are pairs of numbers.
         Delimiter::Spaces => found.has_pairs_of_numbers(),
-        BAR if one == TAB => false,
+        BAR if one == TAB || found.has_names_with_bars() => false,
         // Words between spaces may be `sp|P1|A`.
         BAR if one == Delimiter::Spaces => !found.absorbs(BAR) && other.absorbs(one),
         Delimiter::Byte(byte) if one == TAB => {
@@ -302,6 +302,21 @@ fn undivided<'a>(
     match readings.iter().find(may_divide) {
         Some(other) => Err(question::delimiter(sample.path, found, other)),
         None => Ok(found.clone()),
+    }
+}
+
+impl LineReading<'_> {
+    /// Returns whether the first two columns have names such as `sp|P1|A`, with as many bars each, and the others none.
+    fn has_names_with_bars(&self) -> bool {
+        let bars = |field: &&[u8]| memchr::memchr_iter(b'|', field).count();
+        let are_alike = |row: &Vec<&[u8]>| match row.iter().map(bars).collect::<Vec<_>>()[..] {
+            [one, two, ref rest @ ..] => {
+                one > 0 && one == two && rest.iter().all(|&bars| bars == 0)
+            }
+            _ => false,
+        };
+        let rows = self.body();
+        !rows.is_empty() && rows.iter().all(are_alike)
     }
 }
 
