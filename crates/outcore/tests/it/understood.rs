@@ -223,7 +223,7 @@ fn files_of_one_format_share_a_line_and_long_lists_of_formats_are_shortened() {
     assert_eq!(notices[..3], expected);
     assert_eq!(report.input.unwrap().formats, expected);
     let texts: Vec<String> =
-        (1..=9).map(|count| format!("source target x{count}\na b 1\n")).collect();
+        (1..=9).map(|count| format!("source target score{count}\na b 1\n")).collect();
     let paths: Vec<String> = (1..=9).map(|count| format!("/in/{count}")).collect();
     let files: Vec<(&str, &[u8])> =
         paths.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
