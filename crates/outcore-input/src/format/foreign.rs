@@ -334,7 +334,8 @@ fn in_six_bits(block: &[u8]) -> Option<(&'static str, Text)> {
             }
             _ => (usize::from(first.saturating_sub(63)), rest),
         };
-        nodes > 1 && (rest.len() == bits(nodes).div_ceil(6) || is_cut && all.len() == 1)
+        let length = bits(nodes).div_ceil(6);
+        nodes > 1 && (rest.len() == length || is_cut && all.len() == 1 && rest.len() < length)
     };
     let are = |mark: &[u8], is: &dyn Fn(&[u8]) -> bool| {
         let is_one = |line: &&[u8]| {

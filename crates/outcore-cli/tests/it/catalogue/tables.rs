@@ -94,7 +94,7 @@ fn of_names() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, names) in [
         ("usual names", ["source", "target", "weight"]),
-        ("from and to", ["from", "to", "x"]),
+        ("from and to", ["from", "to", "score"]),
         ("capitals", ["Source", "TARGET", "Weight"]),
         ("unknown names", ["x", "y", "z"]),
         ("no names", ["", "", ""]),
