@@ -107,7 +107,7 @@ pub(in crate::format) fn parts(
 ) -> Option<(&'static str, Text)> {
     let rows = &reading.split.rows;
     let is_count = |row: &Vec<&[u8]>| row.len() == 1 && is_whole_number(row[0]);
-    if rows.len() > 1 && is_count(&rows[0]) && reading.split.width > 1 {
+    if rows.len() > 1 && is_count(&rows[0]) && (2..=3).contains(&reading.split.width) {
         return Some((
             "begins with a number alone, as lists of triples do: head, tail, relation",
             format_args!("pass the other lines, and name the columns of the edge: `tail -n +2 FILE | outcore ... -` with {}", COLUMNS.of("1,2")).into(),
