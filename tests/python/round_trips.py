@@ -424,7 +424,8 @@ def _matrices() -> None:
 
         return write
 
-    writer("numpy text edges", ANY)(pairs(lambda at: f"{at:.18e}"))
+    # Fractions as names are a question.
+    writer("numpy text edges")(pairs(lambda at: f"{at:.18e}"))
     writer("numpy text edges, short", ANY)(pairs(str, fmt="%g", delimiter="\t"))
     writer("numpy text edges with a header")(pairs(str, fmt="%g", header="source target weight"))
 

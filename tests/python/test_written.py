@@ -187,7 +187,7 @@ def test_a_file_of_another_form_is_an_error_that_says_how_to_read_it(own_directo
     Path("mcl.tsv").write_text("a\tb\tc\nd\te\n")
     Path("pairs.tsv").write_text("a\ta\na\tb\nd\td\n")
     Path("twice.tsv").write_text("a\tb\tc\na\te\n")
-    with pytest.raises(outcore.InputError, match="twice.tsv:1") as raised:
+    with pytest.raises(outcore.InputError, match=r"twice\.tsv:1") as raised:
         outcore.Communities("twice.tsv").labels  # noqa: B018
     assert raised.value.hint and 'rows="community"' in raised.value.hint and 'rows="pair"' in raised.value.hint
     # Lines of different lengths, and a first pair of a node with itself, show what they are.

@@ -67,8 +67,10 @@ def back(name, rows, options, out, why=""):
     text = "source,target,weight\n" + "".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row[:2]) + f",{row[2]}\n" for row in rows)
     nodes = len({cell for row in rows for cell in row[:2]})
     nodes = f"in both         {nodes} nodes"
+    # Two columns without a header, and JSON, do not say that they are nodes: see the cases of lists below.
+    as_nodes = "" if (options, out[-3:]) == ("", "tsv") or out.endswith("jsonl") else f"outcore cluster e.csv --nodes {out} --method components -o n.tsv -q && "
     case(name, {"e.csv": text}, "read", why=why, contains=[nodes, "moved           0 nodes"],
-         cmd=f"outcore build e.csv -o g -q && outcore cluster g --method components -o c.parquet -q && outcore cluster g --method components {options} -o {out} -q && outcore compare c.parquet {out} -q && outcore score g {out} -q >/dev/null && outcore cluster g --initial {out} --method modularity -o i.tsv -q && outcore cluster g --method components --match {out} -o m.tsv -q && outcore cluster e.csv --nodes {out} --method components -o n.tsv -q && outcore export g --communities {out} -o x.graphml -q")
+         cmd=f"outcore build e.csv -o g -q && outcore cluster g --method components -o c.parquet -q && outcore cluster g --method components {options} -o {out} -q && outcore compare c.parquet {out} -q && outcore score g {out} -q >/dev/null && outcore cluster g --initial {out} --method modularity -o i.tsv -q && outcore cluster g --method components --match {out} -o m.tsv -q && {as_nodes}outcore export g --communities {out} -o x.graphml -q")
 ODD = {
     "spaces": [(" a", "b ", 1), ("b ", " c ", 2), ("d", " e", 1)],
     "hash": [("#a", "#b", 3), ("#b", "c", 1), ("#d", "%e", 2)],
@@ -87,6 +89,9 @@ FORMS = {"tsv": ("", "r.tsv"), "csv": ("", "r.csv"), "jsonl": ("", "r.jsonl"), "
 for odd, rows in ODD.items():
     for form, (options, out) in FORMS.items():
         back(f"10-{odd}-{form}", rows, options, out)
+
+for form, text in (("tsv", "1\t0\n2\t0\n7\t1\n"), ("jsonl", '{"node":"1","community":0}\n{"node":"2","community":0}\n{"node":"7","community":1}\n')):
+    case(f"10-nodes-{form}", {"e.csv": "source,target\n1,2\n", f"c.{form}": text}, "either", cmd=f"outcore cluster e.csv --nodes c.{form} --method components -o - -q", contains=["7\t1"])
 
 # ---- 13. One warning for one fact in every method.
 CHAIN = "".join(f"d{i}\td{i + 1}\t0.9\n" for i in range(40)) + "x\ty\t0.9\n"

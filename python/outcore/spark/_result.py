@@ -15,7 +15,8 @@ __all__ = ["Clustered"]
 
 #: Expression for a name as the engine writes it: quoted if it would break the line, or be read as something else.
 _QUOTED = """
-CASE WHEN cast(node AS string) RLIKE '[\\t\\r]|^["#%]|^//|^--|^[ \\u000C]|[ \\u000C]$' THEN concat('"', replace(node, '"', '""'), '"') ELSE node END
+CASE WHEN cast(node AS string) RLIKE '[\\t\\r]|^["#%]|^//|^--|^[ \\u000C]|[ \\u000C]$'
+THEN concat('"', replace(node, '"', '""'), '"') ELSE node END
 """
 
 

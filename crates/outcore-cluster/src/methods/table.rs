@@ -171,6 +171,8 @@ pub struct MethodSpec {
     pub resolution: Option<ResolutionSpec>,
     /// Advice about a community that holds most nodes, as the end of a warning.
     pub giant: fn() -> String,
+    /// Size up to which such a community is no surprise.
+    pub giant_above: u64,
     /// Maximum number of bytes per node in memory, and additional bytes in a directed graph.
     pub(crate) node_bytes: u64,
     pub(crate) directed_bytes: u64,
@@ -266,6 +268,7 @@ pub static METHODS: [MethodSpec; 5] = [
         ],
         resolution: None,
         giant: String::new,
+        giant_above: 1,
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
@@ -286,6 +289,7 @@ pub static METHODS: [MethodSpec; 5] = [
             hint: "",
         }),
         giant: larger_resolution,
+        giant_above: 1,
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES,
         directed_bytes: 0,
         run: Procedure::Levels(LevelSpec {
@@ -305,6 +309,7 @@ pub static METHODS: [MethodSpec; 5] = [
                    edge: try 0.01 for tight communities, 0.001 for loose ones",
         }),
         giant: larger_resolution,
+        giant_above: 1,
         // The last term: number of nodes in a group.
         node_bytes: LEVEL_BYTES + Density::COMMUNITY_BYTES + size_of::<u32>() as u64,
         directed_bytes: 0,
@@ -320,6 +325,7 @@ pub static METHODS: [MethodSpec; 5] = [
         takes: &[Directed, Initial, MaxSize, Seeding, MaxSweeps, Tolerance, Converge, Propagation],
         resolution: None,
         giant: other_method,
+        giant_above: 1,
         node_bytes: 8,
         directed_bytes: 12,
         run: Procedure::Propagation,
@@ -331,6 +337,8 @@ pub static METHODS: [MethodSpec; 5] = [
         takes: &[Directed, Thresholds],
         resolution: None,
         giant: fewer_edges,
+        // A few pairs lead from anyone to everyone.
+        giant_above: 12,
         node_bytes: 5,
         directed_bytes: 0,
         run: Procedure::Components,

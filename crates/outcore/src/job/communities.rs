@@ -8,6 +8,7 @@ use super::report::{CommunitiesReport, ResultReport};
 use crate::budget::Limits;
 use crate::cluster::{
     self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Labels,
+    MethodSpec,
 };
 use crate::error::opt::{ATTENUATION, MEMORY, MIN_WEIGHT, RESOLUTION};
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +60,7 @@ pub(super) fn find_and_write(
     for (at, mut found) in all.into_iter().enumerate() {
         let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
         let mut communities = CommunitiesReport::new(graph, own, value, &found);
-        for doubt in doubts(own, &found, giant(own, &communities)) {
+        for doubt in doubts(own, &found, giant(own.method.spec(), &communities)) {
             context.warn(&format!("{doubt}{}", of_value(options, at)))?;
         }
         let groupings = std::mem::take(&mut found.groupings);
@@ -138,14 +139,10 @@ fn find_components(
     })
 }
 
-/// Size up to which a component that holds most nodes is no surprise: a few pairs lead from anyone to everyone.
-const FEW_NODES: u64 = 12;
-
 /// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
-fn giant(options: &ClusterOptions, report: &CommunitiesReport) -> Option<String> {
-    let few = if options.forest_ladder().is_some() { FEW_NODES } else { 1 };
-    let is_giant = report.largest_share > 0.5 && report.largest_size > few;
-    let (percent, advice) = (100.0 * report.largest_share, options.method.spec().giant);
+fn giant(spec: &MethodSpec, report: &CommunitiesReport) -> Option<String> {
+    let is_giant = report.largest_share > 0.5 && report.largest_size > spec.giant_above;
+    let (percent, advice) = (100.0 * report.largest_share, spec.giant);
     is_giant.then(|| {
         format!("one community holds {percent:.1} % of the nodes, more than half{}", advice())
     })

@@ -179,12 +179,21 @@ impl WrittenFile {
                 && fields.next(&mut names)?.is_some()
                 && names == b"representativemember")
         };
+        // All nodes of the largest community are more than a node and its number.
+        let begins_node = || -> Result<bool> {
+            let (mut fields, mut field) = (FieldReader::open(files, path, b'\t')?, Vec::new());
+            let is_pair = fields.next(&mut field)? == Some(false) && {
+                field.clear();
+                fields.next(&mut field)? == Some(true)
+            };
+            Ok(is_pair && field.iter().all(u8::is_ascii_digit))
+        };
         let shown = match rows {
             WrittenRows::Nodes if !is_commas => input::community_format(files, path).ok(),
             _ => None,
         };
         let rows = match shown {
-            Some(CommunityFormat::Clusters) => WrittenRows::Communities,
+            Some(CommunityFormat::Clusters) if !begins_node()? => WrittenRows::Communities,
             Some(CommunityFormat::Pairs) => WrittenRows::Pairs,
             Some(CommunityFormat::Lines) if begins_pairs()? => WrittenRows::Pairs,
             _ => rows,
