@@ -81,6 +81,7 @@ def test_another_process_finds_the_order(own_directory: Path) -> None:
         lambda: igraph.Graph.TupleList([("c", "a"), ("a", "b"), ("d", "c")]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:one community holds")  # Nearly all nodes are joined, as they should be.
 def test_the_order_of_named_nodes_is_not_made_up(source: Callable[[], Any], own_directory: Path) -> None:
     outcore.build(source(), "named.graph")
     found = outcore.cluster(outcore.Graph("named.graph"), method="components")
@@ -100,6 +101,7 @@ def test_a_graph_of_files_has_the_order_of_its_files(karate: Path, own_directory
     assert outcore.cluster(tuples, method="components").labels.tolist() == [0, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore:one community holds")  # Nearly all nodes are joined, as they should be.
 def test_edges_that_are_added_keep_the_order_or_lose_it(own_directory: Path) -> None:
     matrix = groups()
     rows = outcore.build(matrix, "rows.graph")

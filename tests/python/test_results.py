@@ -272,6 +272,7 @@ def test_an_exception_of_progress_stops_the_job(edges: list[Edge], own_directory
 
 
 @pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.filterwarnings("ignore:one community holds")  # Nearly all nodes are joined, as they should be.
 def test_a_subgraph_is_the_edges_among_its_nodes(tmp_path: Path, directed: bool) -> None:
     random = np.random.default_rng(3)
     edges = {
