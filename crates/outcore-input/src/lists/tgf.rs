@@ -2,12 +2,11 @@
 //! source, its target and a label. If the label of the first edge is a number, it is a weight, and every edge must have
 //! one. Source: the manual of yEd.
 
-use super::edges::{Declared, ListEdges, Progress, WeightText};
+use super::edges::{ListEdges, Progress, WeightText};
 use super::words::Words;
 use crate::text::number::parsed;
 
 pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
-    edges.declared = Some(Declared::default());
     loop {
         if !words.next_line(None)? {
             return words.fail("file has no edges", "expected a line `#` before them");

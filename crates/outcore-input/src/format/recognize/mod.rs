@@ -291,7 +291,9 @@ fn undivided<'a>(
         two if two == one || !divides(other) || found.choice.chosen().is_none() => false,
         // Names may have spaces, unless they are pairs of numbers.
         Delimiter::Spaces => found.has_pairs_of_numbers(),
-        BAR if one == TAB || found.has_names_with_bars() => false,
+        BAR if one == TAB || found.has_names_with(b'|') => false,
+        // Words between spaces may be `a;size=2`.
+        Delimiter::Byte(b';') if one == Delimiter::Spaces && found.has_names_with(b';') => false,
         // Words between spaces may be `sp|P1|A`.
         BAR if one == Delimiter::Spaces => !found.absorbs(BAR) && other.absorbs(one),
         Delimiter::Byte(byte) if one == TAB => {
@@ -306,12 +308,16 @@ fn undivided<'a>(
 }
 
 impl LineReading<'_> {
-    /// Returns whether the first two columns have names such as `sp|P1|A`, with as many bars each, and the others none.
-    fn has_names_with_bars(&self) -> bool {
-        let bars = |field: &&[u8]| memchr::memchr_iter(b'|', field).count();
-        let are_alike = |row: &Vec<&[u8]>| match row.iter().map(bars).collect::<Vec<_>>()[..] {
+    /// Returns whether the first two columns have names such as `sp|P1|A`, with as many of these bytes inside each, and
+    /// the others none.
+    fn has_names_with(&self, byte: u8) -> bool {
+        let parts = |field: &&[u8]| match field.last() {
+            Some(last) if *last != byte => memchr::memchr_iter(byte, field).count(),
+            _ => 0,
+        };
+        let are_alike = |row: &Vec<&[u8]>| match row.iter().map(parts).collect::<Vec<_>>()[..] {
             [one, two, ref rest @ ..] => {
-                one > 0 && one == two && rest.iter().all(|&bars| bars == 0)
+                one > 0 && one == two && rest.iter().all(|&parts| parts == 0)
             }
             _ => false,
         };
