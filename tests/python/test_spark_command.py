@@ -134,7 +134,7 @@ def test_communities_are_those_of_the_engine(small_splits: SparkSession, own_dir
         ("//no\na:b:1e-400\nc:d:+.5\n", {"comment": "//", "delimiter": ":"}),
         ("#a\tb\n", {"comment": ""}),
         ("a\tb\t1\t\n", {"ignore_weights": True}),
-        ("\t".join(["q", "s", *"3456789"[:7], "10", "11", "12"]) + "\n", {}),
+        ("q s 98.5 20 0 0 1 20 1 20 1e-5 12\n".replace(" ", "\t"), {}),
         ("a\tb\t 2 \nprotein1\tprotein2\t0\n", {}),
         ("protein1 protein2 score\nx y 5\n", {}),
         ('"a,b",c\n"say ""a""",d\n', {}),

@@ -149,7 +149,9 @@ fn has_two_tables(sample: &Sample<'_>, reading: &LineReading<'_>) -> bool {
             (Some(one), Some(other)) => one != other,
             _ => false,
         };
-        widths[0] != widths[1] || (0..widths[0]).any(differs)
+        // One line is a bad line rather than a table.
+        let are_tables = two.iter().all(|rows| rows.len() > 1);
+        are_tables && (widths[0] != widths[1] || (0..widths[0]).any(differs))
     })
 }
 

@@ -12,8 +12,8 @@
 //! | large | 5 | | 5 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if the graph is large. If
-//! there is none, it is the last one: of a large graph only if that has at most a 16th of the arcs, or if a number of
-//! starts or the stability is asked for.
+//! there is none, it is the last one if that has at most a 16th of the arcs, or if a number of starts or the stability
+//! is asked for.
 //! Each start goes through one cycle from there, or through all cycles if the graph is small. Starts close to the best
 //! are combined (`combine`); on a graph of up to a quarter of a million edges, the best is perturbed (`perturb`). From
 //! the result, nodes move again, also on the levels below, and in further cycles.
@@ -65,7 +65,7 @@ const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
 /// Starts are tried on a level with at most one in this number of the arcs of a medium or of a large graph.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
-/// On the last level of a large graph, they are tried by default if it has at most one in this number of its arcs.
+/// On the last level, they are tried by default if it has at most one in this number of the arcs of the graph.
 const LAST_SHARE: u64 = 16;
 /// Starts are compared with the best if their objective is lower by at most this share of its scale: others have missed
 /// the communities, and say nothing about them...
@@ -234,8 +234,8 @@ impl Starts {
     ) -> Option<Vec<TrialStart>> {
         let (options, arcs) = (job.options, level.graph().arc_count());
         let is_asked_for = options.trials.is_some() || options.stability;
-        let is_large = job.size_class() == SizeClass::Large && !is_asked_for;
-        if self.are_of_groups || is_large && arcs > job.graph.arc_count() / LAST_SHARE {
+        let pays = is_asked_for || arcs <= job.graph.arc_count() / LAST_SHARE;
+        if self.are_of_groups || !pays {
             return None;
         }
         Some(std::mem::take(&mut self.on_level)).filter(|starts| !starts.is_empty())
