@@ -73,14 +73,15 @@ fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     // Files of edges and of communities share this option: one of them is enough.
     let no_comments = !options.shares_comment && !files.iter().any(|file| file.facts.has_comments);
     // Options about columns say nothing about those of the list of nodes.
-    let mut edges = files.iter().take(options.paths.len());
-    let no_columns = !edges.any(|file| file.facts.has_columns);
+    let edges = &files[..options.paths.len().min(files.len())];
+    let no_columns = !edges.iter().any(|file| file.facts.has_columns);
+    let no_kinds = !edges.iter().any(|file| file.facts.has_columns || file.facts.may_be_two_mode);
     let option = match () {
         () if options.delimiter.is_some() && no_lines => DELIMITER,
         () if options.header != Header::Auto && no_lines => HEADER,
         () if options.comment.is_some() && no_comments => COMMENT,
         () if options.columns.is_some() && no_columns => options.rows.columns_option(),
-        () if options.two_mode && no_columns => TWO_MODE,
+        () if options.two_mode && no_kinds => TWO_MODE,
         () => return Ok(()),
     };
     let (path, kind) = (first.path.display(), first.facts.name);

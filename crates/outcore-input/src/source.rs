@@ -81,6 +81,8 @@ pub(crate) struct SourceFacts {
     /// Whether lines are split, and whether columns can be chosen, so that the options about that have an effect.
     pub(crate) has_lines: bool,
     pub(crate) has_columns: bool,
+    /// Whether the ends of edges may be two kinds of nodes.
+    pub(crate) may_be_two_mode: bool,
     /// Whether lines that begin with a prefix of the user's are skipped.
     pub(crate) has_comments: bool,
     /// Separator of columns in lines of edges.

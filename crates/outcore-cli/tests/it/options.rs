@@ -17,7 +17,7 @@ const EDGES: &str =
     "a\tb\t1\nb\tc\t2\nc\ta\t3\na\tb\t2\nd\te\t1\ne\tf\t4\nf\td\t2\nc\td\t0.5\nf\tf\t9\ne\tg\t1\n";
 
 /// Edges in every kind of input; the first is text. All but the matrices have the same nodes.
-const INPUTS: [(&str, &str); 6] = [
+const INPUTS: [(&str, &str); 7] = [
     ("e.tsv", EDGES),
     (
         "e.net",
@@ -29,6 +29,10 @@ const INPUTS: [(&str, &str); 6] = [
          <node id='a'/><node id='b'/><node id='c'/><edge source='a' target='b'><data key='w'>2</data></edge>\
          <edge source='b' target='c'><data key='w'>0.5</data></edge><edge source='c' target='c'/>\
          <edge source='a' target='b'/></graph></graphml>",
+    ),
+    (
+        "e.mtx",
+        "%%MatrixMarket matrix coordinate real general\n4 4 5\n1 2 1\n2 3 2\n3 1 3\n3 4 0.5\n4 4 1\n",
     ),
     ("e.metis", "4 4 001\n2 1 3 3\n1 1 3 2\n1 3 2 2 4 0.5\n3 0.5\n"),
     ("e.mci", "(mclmatrix\nbegin\n0 1:0.5 $\n1 0:0.5 2:2 $\n2 1:2 $\n3 $\n)\n"),

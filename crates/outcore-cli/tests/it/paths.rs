@@ -568,3 +568,38 @@ fn closed_standard_output_is_an_error() {
         assert_eq!(done.status.code(), Some(0), "{line}: {}", stderr(&done));
     }
 }
+
+#[test]
+fn too_few_files_are_named_and_leave_nothing() {
+    let base = made();
+    let path = base.path();
+    let before = contents(path);
+    let mut refused = 0;
+    for limit in 4..16 {
+        for command in ["cluster edges.tsv", "build edges.tsv", "export in.graph --format text"] {
+            let done = shell(
+                path,
+                &format!("ulimit -n {limit}; outcore {command} -o found.x -t 1 --color never"),
+            );
+            if done.status.success() {
+                let _ = fs::remove_file(path.join("found.x"))
+                    .or_else(|_| fs::remove_dir_all(path.join("found.x")));
+                continue;
+            }
+            // The loader itself needs some.
+            if stderr(&done).contains("error while loading") {
+                continue;
+            }
+            refused += 1;
+            assert!(stderr(&done).contains("ulimit -n"), "{limit}, {command}: {}", stderr(&done));
+            // What was done is kept, and said. A directory of its own cannot be emptied without a descriptor: the next run
+            // with the same output does that.
+            if stderr(&done).contains("= kept: ") {
+                let _ = fs::remove_dir_all(path.join(".found.x.outcore"));
+            }
+            let _ = fs::remove_dir_all(path.join(".found.x.outcore-part"));
+            assert_eq!(contents(path), before, "{limit}, {command}");
+        }
+    }
+    assert!(refused > 0);
+}

@@ -102,6 +102,11 @@ impl EdgeSource for InputFormat {
             entries: self.matrix.map(|size| size.entries),
             nodes,
             is_search: self.is_search,
+            // The banner says what its lines and columns are.
+            name: if self.matrix.is_some() { "Matrix Market" } else { "text" },
+            has_lines: self.matrix.is_none(),
+            has_columns: self.matrix.is_none(),
+            may_be_two_mode: true,
             ..of_lines()
         }
     }

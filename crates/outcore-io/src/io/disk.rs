@@ -90,7 +90,9 @@ impl Storage for Disk {
         match private_directory(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
             Err(error) => Err(error),
-            Ok(()) => path.parent().map_or(Ok(()), sync_directory),
+            Ok(()) => path.parent().map_or(Ok(()), sync_directory).inspect_err(|_| {
+                let _ = fs::remove_dir(path);
+            }),
         }
     }
 

@@ -276,9 +276,16 @@ struct ScratchPlace<'a> {
 impl ScratchPlace<'_> {
     /// Takes the directory, in a parent that is created now and removed later if `created_parent` is given.
     fn take(&self, created_parent: Option<&Path>) -> Result<Scratch> {
+        let is_new = self.files.entry(self.path).is_err();
         let lock = self.lock(created_parent)?;
         // From here on nobody else changes it.
-        self.check(matches!(lock, Lock::Unsupported))?;
+        if let Err(error) = self.check(matches!(lock, Lock::Unsupported)) {
+            if is_new {
+                let _ = self.files.storage.remove(&self.path.join(LOCK));
+                let _ = self.files.storage.remove_directory(self.path);
+            }
+            return Err(error);
+        }
         let is_ours = self.files.entry(&manifest_path(self.path)).is_err();
         Ok(Scratch {
             files: self.files.clone(),
@@ -310,16 +317,20 @@ impl ScratchPlace<'_> {
                 made.map_err(|error| error.hint(self.way_out.clone()))?;
             }
             self.files.storage.create_private_directory(self.path).map_err(|error| {
-                let is_full = error.kind() == io::ErrorKind::StorageFull;
                 let error = Error::io("create directory", self.path, error);
-                if is_full { error } else { error.hint(self.way_out.clone()) }
+                let is_explained = error.hint_text().is_some();
+                if is_explained { error } else { error.hint(self.way_out.clone()) }
             })?;
             match self.files.storage.lock(&lock) {
                 Ok(Lock::Taken) => break,
                 Ok(lock) => return Ok(lock),
                 // Its job has just removed the directory.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::io("lock", &lock, error)),
+                Err(error) => {
+                    // Unless another job is at work there, it is empty.
+                    let _ = self.files.storage.remove_directory(self.path);
+                    return Err(Error::io("lock", &lock, error));
+                }
             }
         }
         // Between lock and manifest the owner is not yet known.

@@ -20,6 +20,10 @@ impl OracleLevels {
             labels.copy_from_slice(&found);
             return true;
         }
+        // Communities of limited size are not merged.
+        if self.max_size.is_some_and(|most| (most as usize) < self.node_count) {
+            return false;
+        }
         let mut groups = labels.to_vec();
         let count = renumber(&mut groups);
         if count < labels.len() {

@@ -26,7 +26,7 @@ const GROWN: f64 = 1.0 / 8.0;
 
 /// Number of arcs looked at, for each arc and community of the network, after which pairs are not rated again before
 /// they merge.
-pub(super) const PATIENCE: u64 = 16;
+const PATIENCE: u64 = 16;
 
 /// Neighbors of a community, and the weight of the arcs to each. Nothing depends on their order.
 pub(crate) type Arcs = HashMap<u32, f64, BuildHasherDefault<Scattered>>;

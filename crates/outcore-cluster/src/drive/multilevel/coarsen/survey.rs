@@ -7,7 +7,6 @@
 //!
 //! Cost: a scan of the level; of a large one, of one block in [`SAMPLED`].
 
-use super::network::PATIENCE;
 use crate::base::table::Sum;
 use crate::drive::multilevel::{Level, LevelState, Multilevel};
 use crate::kernel::holdings::Holding;
@@ -17,13 +16,11 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level with more than this number of arcs is surveyed...
+/// A level with more arcs than the second number is surveyed, and one with more than the first if a node of it is tied to
+/// one in this number of all others: then either most pairs of nodes are tied, as by chance, or it has a hub.
+const FEW_ARCS: u64 = 1 << 14;
 const MANY_ARCS: u64 = 1 << 20;
-/// ...and a smaller one if a node of it is tied to one in this number of all others, so that most pairs of nodes are tied,
-/// as by chance, or it has a hub; unless merges look at this number of arcs at most, or at this share of all so far.
 const TIED_TO: u64 = 8;
-const FEW_LOOKS: u64 = 1 << 14;
-const CHEAP_SHARE: u64 = 16;
 /// One of this number of blocks is surveyed on a level with many arcs, and all on others. If nodes with less than this
 /// share of the strength could gain by merges with others like them, nothing is merged.
 const SAMPLED: usize = 8;
@@ -46,10 +43,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Ok(false);
         }
         let graph = level.graph();
-        let (nodes, arcs) = (graph.node_count(), graph.arc_count());
-        let has_hub = TIED_TO * graph.max_degree() >= nodes;
-        let is_cheap = PATIENCE * (nodes + arcs) <= FEW_LOOKS.max(self.history.arcs / CHEAP_SHARE);
-        if arcs <= MANY_ARCS && (is_cheap || !has_hub) {
+        let (arcs, has_hub) =
+            (graph.arc_count(), TIED_TO * graph.max_degree() >= graph.node_count());
+        if arcs <= FEW_ARCS || arcs <= MANY_ARCS && !has_hub {
             return Ok(true);
         }
         match level.graph().is_weighted() {
