@@ -143,15 +143,18 @@ fn has_two_tables(sample: &Sample<'_>, reading: &LineReading<'_>) -> bool {
             sample.lines[ends[0]..ends[1]].iter().map(|line| split(&layout, line)).collect()
         })
         .collect();
-    sections.windows(2).any(|two| {
+    // One line, without a header, is a bad line rather than a table.
+    let is_table = |at: usize| sections[at].len() + if at == 0 { from } else { 0 } > 1;
+    sections.windows(2).enumerate().any(|(at, two)| {
+        if !is_table(at) || !is_table(at + 1) {
+            return false;
+        }
         let widths = [&two[0], &two[1]].map(|rows| usual_width(rows, rows.len()).0);
         let differs = |at: usize| match (kind(&two[0], at), kind(&two[1], at)) {
             (Some(one), Some(other)) => one != other,
             _ => false,
         };
-        // One line is a bad line rather than a table.
-        let are_tables = two.iter().all(|rows| rows.len() > 1);
-        are_tables && (widths[0] != widths[1] || (0..widths[0]).any(differs))
+        widths[0] != widths[1] || (0..widths[0]).any(differs)
     })
 }
 
