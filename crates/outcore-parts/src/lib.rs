@@ -49,7 +49,11 @@ mod merges {
         pub(crate) most: Option<u32>,
     }
 
-    pub(crate) fn merged(_: Objective, _: &[Node]) -> Option<Vec<u32>> {
+    pub(crate) fn may_merge(_: Objective, _: &[Node], _: &[u32], _: f64) -> Option<bool> {
+        Some(true)
+    }
+
+    pub(crate) fn merged(_: &[Node]) -> Option<Vec<u32>> {
         None
     }
 

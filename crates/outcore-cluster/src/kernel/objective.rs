@@ -125,7 +125,7 @@ pub trait Sums: Objective + Sized + Send {
     type Rule: Copy + Send + Sync;
     /// Bytes per community.
     const COMMUNITY_BYTES: u64;
-    /// Whether it needs cuts.
+    /// Whether it needs cuts; if not, it is a sum over the pairs of nodes in one community.
     const COUNTS_CUTS: bool;
 
     /// Returns whether it needs the number of input nodes in each node.

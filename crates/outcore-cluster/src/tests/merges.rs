@@ -2,7 +2,7 @@
 //! small communities that are dissolved.
 
 use crate::Method;
-use crate::drive::multilevel::coarsen::coarser;
+use crate::drive::multilevel::coarsen::{coarser, gains_with_alike, is_surveyed};
 use crate::drive::multilevel::dissolve::{Member, dissolve, small_communities};
 use crate::kernel::holdings::Holding;
 use crate::kernel::objective::Sums;
@@ -26,20 +26,58 @@ fn degree(arcs: &[(u32, f64)]) -> f64 {
     arcs.iter().map(|&(_, weight)| weight).sum()
 }
 
-/// Returns the best cut of the tree of merges of all nodes, if it is better than the nodes.
-pub(crate) fn merged(of: Objective, nodes: &[Node]) -> Option<Vec<u32>> {
+/// Returns the best cut by the map equation of the tree of merges of all nodes, if it is better than the nodes.
+pub(crate) fn merged(nodes: &[Node]) -> Option<Vec<u32>> {
     let parts: Vec<_> = nodes
         .iter()
         .map(|(count, strength, arcs)| (Holding::of_count(*count), *strength, degree(arcs)))
         .collect();
     let arcs = nodes.iter().map(|(.., arcs)| arcs.iter().copied().collect()).collect();
-    let Objective { method, resolution, most } = of;
-    let (found, _) = match method {
-        Method::MapEquation => coarser::<Capped<CodeLength>>(((), most), &parts, arcs),
-        Method::Cpm => coarser::<Capped<Density>>((Null::Count(resolution), most), &parts, arcs),
-        _ => coarser::<Capped<Density>>((Null::Strength(resolution), most), &parts, arcs),
+    coarser::<Capped<CodeLength>>(((), None), &parts, arcs).0
+}
+
+/// Returns whether communities of a level may merge, by a survey of all nodes; `None` where rounding decides. `mean` is the
+/// mean weight of the arcs of the graph.
+pub(crate) fn may_merge(of: Objective, nodes: &[Node], labels: &[u32], mean: f64) -> Option<bool> {
+    let Objective { method, resolution, .. } = of;
+    let by_strength = (Null::Strength(resolution), None);
+    let by_count = (Null::Count(resolution), None);
+    let with = |rounding: f64| match method {
+        Method::MapEquation => {
+            surveyed::<Capped<CodeLength>>(((), None), nodes, labels, mean * rounding)
+        }
+        Method::Cpm => surveyed::<Capped<Density>>(by_count, nodes, labels, mean * rounding),
+        _ => surveyed::<Capped<Density>>(by_strength, nodes, labels, mean * rounding),
     };
-    found
+    let found = with(1.0);
+    [1.0 - ROUNDING, 1.0 + ROUNDING].iter().all(|&other| with(other) == found).then_some(found)
+}
+
+/// Relative change of thresholds that changes no survey, unless rounding decides it.
+const ROUNDING: f64 = 1e-6;
+
+fn surveyed<O: Sums>(rule: O::Rule, nodes: &[Node], labels: &[u32], mean: f64) -> bool {
+    let arcs = nodes.iter().map(|node| node.2.len()).sum::<usize>() as u64;
+    let most = nodes.iter().map(|node| node.2.len()).max().unwrap_or(0) as u64;
+    if !is_surveyed(nodes.len() as u64, arcs, most) {
+        return true;
+    }
+    let sums = summed::<O>(rule, nodes, labels);
+    let (mut all, mut promising) = (0.0, 0.0);
+    for (v, (count, strength, arcs)) in nodes.iter().enumerate() {
+        // Arcs that stand for several of the graph, and are not there by chance.
+        let is_strong = |&&(u, weight): &&(u32, f64)| {
+            let masses = sums.mass_of(labels[v]) * sums.mass_of(labels[u as usize]);
+            weight >= 2.5 * mean && weight >= 4.0 * masses / sums.strength()
+        };
+        let mut weights: Vec<f64> = arcs.iter().filter(is_strong).map(|arc| arc.1).collect();
+        weights.sort_unstable_by(|a, b| b.total_cmp(a));
+        all += strength;
+        if gains_with_alike(rule, &sums, (*count, *strength, degree(arcs)), &weights) {
+            promising += strength;
+        }
+    }
+    promising > all / 64.0
 }
 
 /// Dissolves small communities beside large ones; returns whether there were any.

@@ -2,7 +2,8 @@
 //! themselves have oracles of their own, beside them.
 
 use super::{OracleLevel, OracleLevels, OracleSize, mix, renumber};
-use crate::merges::{Node, Objective, dissolved, merged};
+use crate::Method;
+use crate::merges::{Node, Objective, dissolved, may_merge, merged};
 
 impl OracleLevels {
     /// Contracts the level to whole communities and solves what is above; or, if each node is one, merges them. Returns
@@ -24,16 +25,27 @@ impl OracleLevels {
         if self.max_size.is_some() {
             return false;
         }
+        let nodes = nodes_of(level);
+        match may_merge(self.objective(), &nodes, labels, self.mean) {
+            Some(true) => {}
+            Some(false) => return false,
+            None => self.closest.set(0.0),
+        }
         let mut groups = labels.to_vec();
         let count = renumber(&mut groups);
+        // Where nothing is merged, a large level must shrink.
+        let is_merged = self.method == Method::MapEquation;
+        let most = if self.size == OracleSize::Large && !is_merged { 0.99 } else { 1.0 };
         if count < labels.len() {
+            if count as f64 >= most * labels.len() as f64 {
+                return false;
+            }
             self.climb(level, number, labels, (groups, (0..count as u32).collect()));
             return false;
         }
-        let nodes = nodes_of(level);
-        let Some(found) = merged(self.objective(), &nodes) else {
+        let Some(found) = merged(&nodes) else {
             // Other weights within rounding may decide ties among merges in another way.
-            let merges = |turn| merged(self.objective(), &perturbed(&nodes, turn)).is_some();
+            let merges = |turn| merged(&perturbed(&nodes, turn)).is_some();
             if self.perturbs && (1..=TIES).any(merges) {
                 self.closest.set(0.0);
             }

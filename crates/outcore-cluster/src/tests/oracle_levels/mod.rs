@@ -61,6 +61,8 @@ pub(crate) struct OracleLevels {
     /// Maximum number of arcs and nodes of the level with several starts, and the number of nodes of the graph.
     small_level: (usize, usize),
     node_count: usize,
+    /// Mean weight of the arcs of the graph.
+    mean: f64,
     pub(crate) seed: u64,
     pub(crate) sweeps: u32,
     /// Number of searches that have begun in parallel.
@@ -129,6 +131,7 @@ impl OracleLevels {
             starts: [Vec::new(), Vec::new()],
             small_level: (0, 0),
             node_count: 0,
+            mean: 0.0,
             seed,
             sweeps,
             searches,
@@ -142,10 +145,11 @@ impl OracleLevels {
 
     /// Returns the label of each node before the closing.
     pub(crate) fn cluster(&mut self, level: &OracleLevel) -> Vec<u32> {
+        let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
+        self.mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
         if self.method == Method::Cpm {
-            let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
-            let mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
-            self.resolution *= mean;
+            self.resolution *= self.mean;
+            let mean = self.mean;
             self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
         self.share_starts(level);
@@ -163,7 +167,7 @@ impl OracleLevels {
         let cycles = if self.size == OracleSize::Small { cycles } else { 1 };
         let mut other = Self::new((Method::Modularity, 1.0), cycles, self.seed);
         (other.max_size, other.size, other.sweeps) = (self.max_size, self.size, self.sweeps);
-        other.node_count = self.node_count;
+        (other.node_count, other.mean) = (self.node_count, self.mean);
         let labels: BTreeSet<u32> = other.begin(level, 0, self.seed).into_iter().collect();
         (labels.len() as u64, other.sweeps - self.sweeps)
     }
@@ -172,7 +176,7 @@ impl OracleLevels {
         for resolution in std::mem::take(&mut self.waiting) {
             let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
             (other.max_size, other.seeding) = (self.max_size, self.seeding);
-            other.size = self.size;
+            (other.size, other.mean) = (self.size, self.mean);
             other.groupings.clone_from(&self.groupings);
             let labels = other.begin(level, number, seed);
             let labels = groups.iter().map(|&group| labels[group as usize]).collect();

@@ -278,7 +278,7 @@ impl OracleLevels {
         let cycles = if self.size == OracleSize::Small { self.cycles } else { 1 };
         let mut other = Self::new((self.method, self.resolution), cycles, self.seed);
         (other.max_size, other.seeding) = (self.max_size, self.seeding);
-        (other.size, other.node_count) = (self.size, self.node_count);
+        (other.size, other.node_count, other.mean) = (self.size, self.node_count, self.mean);
         other
     }
 }

@@ -1,9 +1,8 @@
 //! The best cut of a tree of merges.
 //!
-//! Modularity and the constant Potts model are sums over communities, so one pass from the leaves up decides
-//! for each node of the tree whether it is better whole or cut. In the map equation, the names of communities cost
-//! plogp(Q), with Q the total of all exits. A pass takes a price for Q; bisection finds the price that is the slope of
-//! plogp at the Q of its own cut. Communities are then split, or joined with their siblings, one at a time as long as
+//! In the map equation, the names of communities cost plogp(Q), with Q the total of all exits; the rest is a sum over
+//! communities. With a price for Q, one pass from the leaves up decides for each node of the tree whether it is better
+//! whole or cut. Bisection finds the price that is the slope of plogp at the Q of its own cut. Communities are then split, or joined with their siblings, one at a time as long as
 //! that helps. The result is never worse than any prefix of the merges. A price finds the best cut only where the gains of
 //! cuts are concave in their exits, so all cuts of a small tree are compared.
 //!
@@ -25,7 +24,7 @@ const FEW_CUTS: usize = 1 << 12;
 pub(crate) struct Merge {
     pub(crate) left: u32,
     pub(crate) right: u32,
-    /// Reduction of the total of all exits, as a share of the strength; 0 if the objective does not price it.
+    /// Reduction of the total of all exits, as a share of the strength.
     pub(crate) exits: f64,
     /// Gain apart from the names of communities.
     pub(crate) gain: f64,
@@ -56,11 +55,6 @@ impl Tree<'_> {
                 best = cut;
             }
         };
-        let prices_exits = self.merges.iter().any(|merge| merge.exits != 0.0);
-        if !prices_exits {
-            consider(self.at_price(0.0).0);
-            return best;
-        }
         let (mut low, mut high) = (slope(self.exits_after_all()), slope(self.exits));
         for price in [low, high] {
             consider(self.at_price(price).0);

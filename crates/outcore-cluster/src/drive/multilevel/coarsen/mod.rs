@@ -10,6 +10,9 @@
 //! and Moore, "Finding community structure in very large networks" (2004); cutting afterwards follows Kernighan's
 //! search of variable depth.
 //!
+//! Only the map equation needs it: modularity and the constant Potts model are sums over pairs of nodes, so where no two
+//! communities gain by a merge, no merge of several gains either.
+//!
 //! Cost: two scans of the level; the pairs times a logarithm. Memory: [`ARC_BYTES`] for each arc, up to [`MOST_ARCS`]
 //! and a share of the nodes of the base; the memory of a contraction and of the base, which is free then. On a level
 //! with more arcs, each community keeps those that are strongest relative to the strengths of both ends.
@@ -21,6 +24,8 @@ mod survey;
 mod tests;
 
 pub(crate) use network::{Arcs, coarser};
+#[cfg(test)]
+pub(crate) use survey::{gains_with_alike, is_surveyed};
 
 use super::lift::renumber;
 use super::starts::MARGIN;
@@ -84,11 +89,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         state.labels.iter().for_each(|label| _ = used.set(label.load(Relaxed) as usize));
         let (count, arcs) = (used.count(0..bound), level.graph().arc_count());
         if count == level.graph().node_count() {
-            return self.coarsened(level, state);
+            return match O::COUNTS_CUTS {
+                true => self.coarsened(level, state),
+                false => Ok(Coarsened::Done(NextStep::Top(state))),
+            };
         }
         drop(used);
         // A contraction that leaves almost as many nodes pays only where these are then merged.
-        let is_merged = kept_arcs(count, arcs, self.most_arcs(level)).is_some();
+        let is_merged = O::COUNTS_CUTS && kept_arcs(count, arcs, self.most_arcs(level)).is_some();
         let most = if level.is_large(self.job) && !is_merged { LEVEL_SHRINKS } else { 1.0 };
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }

@@ -16,11 +16,15 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level with more arcs than the second number is surveyed, and one with more than the first if a node of it is tied to
-/// one in this number of all others: then either most pairs of nodes are tied, as by chance, or it has a hub.
+/// A level with more arcs than the last number is surveyed, and one with more than the second if a node of it is tied to
+/// one in `TIED_TO` others: then many pairs of nodes are tied, as by chance, or it has a hub. With more than the first, it
+/// is if that holds for most nodes, or if a hub has one in `ARCS_OF_HUB` of all arcs: there merges are slow and mostly in
+/// vain.
+const FEWEST_ARCS: u64 = 1 << 13;
 const FEW_ARCS: u64 = 1 << 14;
 const MANY_ARCS: u64 = 1 << 20;
 const TIED_TO: u64 = 8;
+const ARCS_OF_HUB: u64 = 4;
 /// One of this number of blocks is surveyed on a level with many arcs, and all on others. If nodes with less than this
 /// share of the strength could gain by merges with others like them, nothing is merged.
 const SAMPLED: usize = 8;
@@ -43,9 +47,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Ok(false);
         }
         let graph = level.graph();
-        let (arcs, has_hub) =
-            (graph.arc_count(), TIED_TO * graph.max_degree() >= graph.node_count());
-        if arcs <= FEW_ARCS || arcs <= MANY_ARCS && !has_hub {
+        if !is_surveyed(graph.node_count(), graph.arc_count(), graph.max_degree()) {
             return Ok(true);
         }
         match level.graph().is_weighted() {
@@ -82,6 +84,17 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 }
 
+/// Returns whether a level is surveyed before its communities merge.
+pub(crate) fn is_surveyed(nodes: u64, arcs: u64, max_degree: u64) -> bool {
+    let is_dense = TIED_TO * (arcs / nodes.max(1)) >= nodes;
+    let few = match () {
+        () if is_dense || ARCS_OF_HUB * max_degree >= arcs => FEWEST_ARCS,
+        () if TIED_TO * max_degree >= nodes => FEW_ARCS,
+        () => MANY_ARCS,
+    };
+    arcs > few
+}
+
 /// Adds the weights of those arcs of a node that are not there by chance, the largest first; returns the weight of all.
 fn strong_arcs<S: Sum, O: Sums>(
     block: &Block,
@@ -110,7 +123,7 @@ fn strong_arcs<S: Sum, O: Sums>(
 
 /// Returns whether a node with these among its arcs, the strongest first, would join a group of nodes like itself, to
 /// which its strongest arcs lead: of one, three, seven and so on. Only then can a merge of several such nodes pay.
-pub(super) fn gains_with_alike<O: Sums>(
+pub(crate) fn gains_with_alike<O: Sums>(
     rule: O::Rule,
     sums: &O,
     (count, strength, cut): (u32, f64, f64),

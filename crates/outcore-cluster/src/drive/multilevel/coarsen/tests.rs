@@ -205,6 +205,27 @@ proptest! {
         prop_assert!(cut.gain >= tree.best_prefix().gain);
     }
 
+    /// Of sums over pairs of nodes, no cut is better where no two communities gain by a merge: they are not merged.
+    #[test]
+    fn sums_over_pairs_gain_by_no_merge_where_none_of_two_gains(net in nets()) {
+        let total: f64 = net.nodes.iter().map(|node| node.1).sum();
+        // The resolutions at which the best pair gains nothing.
+        let (mut by_strength, mut by_count) = (0.0f64, 0.0f64);
+        for (arcs, a) in net.arcs.iter().zip(&net.nodes) {
+            for (&to, &weight) in arcs {
+                let b = &net.nodes[to as usize];
+                by_strength = by_strength.max(weight * total / (a.1 * b.1));
+                by_count = by_count.max(weight / (f64::from(a.0.count) * f64::from(b.0.count)));
+            }
+        }
+        let nulls = [Null::Strength(by_strength), Null::Count(by_count)];
+        for null in nulls {
+            let (exits, merges) = Objective::Density(null).tree(&net, None);
+            let tree = Tree { leaves: net.nodes.len(), exits, merges: &merges };
+            prop_assert!(tree.best_cut().gain < 1e-9);
+        }
+    }
+
     /// A node joins others like it if these have groups that are better together.
     #[test]
     fn alike_nodes_in_cliques_may_merge(inside in 1..30u32) {

@@ -12,8 +12,7 @@
 //! | large | 5 | | 5 |
 //!
 //! The level is the first one that has at most a quarter of the arcs of the graph, or a 64th if the graph is large. If
-//! there is none, it is the last one if that has at most a 16th of the arcs, or if a number of starts or the stability
-//! is asked for.
+//! there is none, it is the last one if that has at most a 16th of the arcs, or if a number of starts is asked for.
 //! Each start goes through one cycle from there, or through all cycles if the graph is small. Starts close to the best
 //! are combined (`combine`); on a graph of up to a quarter of a million edges, the best is perturbed (`perturb`). From
 //! the result, nodes move again, also on the levels below, and in further cycles.
@@ -232,9 +231,8 @@ impl Starts {
         level: &Level<'_, '_>,
         job: &ClusterJob<'_>,
     ) -> Option<Vec<TrialStart>> {
-        let (options, arcs) = (job.options, level.graph().arc_count());
-        let is_asked_for = options.trials.is_some() || options.stability;
-        let pays = is_asked_for || arcs <= job.graph.arc_count() / LAST_SHARE;
+        let arcs = level.graph().arc_count();
+        let pays = job.options.trials.is_some() || arcs <= job.graph.arc_count() / LAST_SHARE;
         if self.are_of_groups || !pays {
             return None;
         }
