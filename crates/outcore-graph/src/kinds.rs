@@ -17,7 +17,7 @@ mod tests;
 
 use super::index::{BlockEntry, IndexedWriter, read_index};
 use super::{KINDS_MAGIC, kinds_path};
-use outcore_io::error::opt::{COLUMNS, NODES};
+use outcore_io::error::opt::{COLUMNS, NODES, TWO_MODE};
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::KIB;
 use outcore_io::{Files, Mode, ReadAhead, Sealed, StoredFile};
@@ -191,7 +191,7 @@ impl KindsWriter {
         Error::new(ErrorKind::BadInput, message)
             .note(format!("names of nodes begin with their kind, such as `{first}:{name}`"))
             .hint(format_args!(
-                "write the names in {NODES} so, or use {} if nodes are of one kind",
+                "write the names in {NODES} so, or use {} without {TWO_MODE} if nodes are of one kind",
                 COLUMNS.of("1,2")
             ))
     }

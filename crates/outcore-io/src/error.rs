@@ -301,7 +301,7 @@ impl std::error::Error for Error {
 }
 
 /// Returns whether this process, or the system, has as many files open as it may.
-fn is_out_of_descriptors(source: &std::io::Error) -> bool {
+pub(crate) fn is_out_of_descriptors(source: &std::io::Error) -> bool {
     const LIMITS: [i32; 2] = if cfg!(unix) { [24, 23] } else { [4, 4] };
     source.raw_os_error().is_some_and(|code| LIMITS.contains(&code))
 }

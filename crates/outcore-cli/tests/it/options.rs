@@ -146,6 +146,14 @@ const AGREEING: &[(&str, &str, &str)] = &[
     ("community-columns", "", "is about files of communities: refused without one"),
 ];
 
+/// Options one of which says the same as the other, and why.
+const ALIKE: &[(&str, &str, &str)] = &[
+    ("columns", "ignore-weights", "two columns have no weight"),
+    ("member-weights", "output-header", "text with more than two columns has a header"),
+    ("flow", "output-header", "text with more than two columns has a header"),
+    ("summary", "prefer", "the first node may have the most weight"),
+];
+
 fn made() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -250,6 +258,30 @@ fn an_option_of_components_is_obeyed_or_refused() {
 #[test]
 fn an_option_of_sweeps_is_obeyed_or_refused() {
     check_alone(&["e.tsv", "e.graph"], &["label-propagation", "map-equation"]);
+}
+
+/// A sample of all pairs: which, depends on their places alone.
+#[test]
+fn an_option_beside_another_is_obeyed_or_refused() {
+    let directory = made();
+    let base = directory.path();
+    let mut faults = Vec::new();
+    for (at, &(first, one)) in VALUES.iter().enumerate().filter(|(_, (name, _))| *name != "method")
+    {
+        let others = vec!["--method=components".to_owned(), typed(first, one)];
+        let without = outcome(base, "e.tsv", &others);
+        for (to, &(second, other)) in VALUES.iter().enumerate() {
+            let is_tried = (31 * at + 17 * to).is_multiple_of(7) && first != second;
+            let are_alike = ALIKE.iter().any(|&(one, two, _)| (one, two) == (first, second));
+            if !is_tried || second == "method" || may_agree(second, "components") || are_alike {
+                continue;
+            }
+            if !has_effect(base, "e.tsv", (&others, &without), (second, other)) {
+                faults.push(format!("{} {}", typed(first, one), typed(second, other)));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "without effect:\n{}", faults.join("\n"));
 }
 
 /// Cases that were found, by name.

@@ -84,6 +84,14 @@ impl InputFormat {
             return None;
         }
         let advice = match problem.kind() {
+            // Lines before it have columns.
+            ErrorKind::MissingColumn
+                if problem == Problem::MissingColumn(1)
+                    && !is_first_line
+                    && !is_commented(found) =>
+            {
+                return None;
+            }
             ErrorKind::MissingColumn => match other_delimiter(found, self.layout.delimiter) {
                 _ if is_commented(found) => {
                     let mark = if found.starts_with(b"//") { "//" } else { "--" };

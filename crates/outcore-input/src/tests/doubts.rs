@@ -101,6 +101,9 @@ fn a_delimiter_leaves_no_other_inside_its_fields() {
         ("g1\tg2\tx;y\t0.5\ng2\tg3\tz;w\t0.25\n", "which of its 4 columns"),
         ("a\tb,c,1\nb\tc,d,2\n", "may be separated by a tab or a comma"),
         ("1 2\t1 99\n3 4\t5 6\n", "may be separated by a tab or a space"),
+        (".4 & .8 .4;.4 .2\n.1 & .2 .3;.1 .5\n", "may be separated by a semicolon or a space"),
+        ("a b;\nb c;\n", "ends its lines with `;`"),
+        ("a\tb;\nb\tc; \n", "ends its lines with `;`"),
     ] {
         let found = refused(text).unwrap_or_default();
         assert!(found.contains(message), "{text}: {found}");

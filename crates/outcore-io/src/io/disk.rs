@@ -3,21 +3,47 @@
 
 use super::wait::Waited;
 use super::{Device, Entry, File, FileIdentity, Lock, Mode, Stop, Storage};
+use crate::error::is_out_of_descriptors;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// Files of the operating system.
 #[derive(Clone, Default)]
 pub struct Disk {
     stop: Option<Stop>,
+    spare: Arc<Spare>,
+}
+
+/// Descriptor that is given up where a directory cannot be listed for want of one: a job that fails for that reason
+/// still removes its files.
+#[derive(Default)]
+struct Spare(Mutex<Option<fs::File>>);
+
+impl Spare {
+    /// Opens it, if the system has such a file.
+    fn keep(&self) -> io::Result<()> {
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.is_none() {
+            *spare = match fs::File::open("/dev/null") {
+                Err(error) if is_out_of_descriptors(&error) => return Err(error),
+                opened => opened.ok(),
+            };
+        }
+        Ok(())
+    }
+
+    fn give_up(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 impl Disk {
     /// Returns a storage that waits for pipes and devices until `stop` returns true.
     pub fn stopped_by(stop: Stop) -> Self {
-        Self { stop: Some(stop) }
+        Self { stop: Some(stop), ..Self::default() }
     }
 }
 
@@ -110,7 +136,14 @@ impl Storage for Disk {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
-        let mut entries = fs::read_dir(directory)?
+        let read = fs::read_dir(directory).or_else(|error| {
+            if !is_out_of_descriptors(&error) {
+                return Err(error);
+            }
+            self.spare.give_up();
+            fs::read_dir(directory)
+        });
+        let mut entries = read?
             .map(|entry| entry.and_then(|entry| Ok(described(entry.path(), &entry.metadata()?))))
             .collect::<io::Result<Vec<_>>>()?;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -147,6 +180,7 @@ impl Storage for Disk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Lock> {
+        self.spare.keep()?;
         loop {
             let mut options = OpenOptions::new();
             with_flags(&mut options, NO_LINKS);

@@ -206,6 +206,10 @@ fn check_system(limits: Limits) -> Result<()> {
     }
     // Threads of pools, and those that read, write, sort and merge.
     let count = 8 * limits.threads.max(1) + 16;
+    // First, as a thread that starts in the last free addresses ends the process instead of failing.
+    if let Some(addresses) = address_limit() {
+        check_addresses(limits.memory_bytes, count, addresses)?;
+    }
     let (hold, held) = crossbeam_channel::bounded::<()>(0);
     let start = |_| {
         let held = held.clone();
@@ -222,24 +226,28 @@ fn check_system(limits: Limits) -> Result<()> {
             ),
         )
     })?;
-    if let Some(addresses) = address_limit() {
-        check_addresses(limits.memory_bytes, addresses)?;
-    }
     CHECKED.fetch_max(limits.threads.max(1), Relaxed);
     Ok(())
 }
 
-fn check_addresses(memory_bytes: u64, most: u64) -> Result<()> {
+fn check_addresses(memory_bytes: u64, threads: usize, most: u64) -> Result<()> {
+    /// Addresses of a thread: 2 MiB of stack, its guard page and the stack of its signal handler, with room to spare.
+    const OF_THREAD: u64 = 9 << 18;
     // Both kinds of name tables reserve room to grow, which takes address space but no memory: 9/8 of the limit each.
-    let wanted = usize::try_from((memory_bytes / 4).saturating_mul(9)).unwrap_or(usize::MAX);
+    let of_names = (memory_bytes / 4).saturating_mul(9);
+    let wanted = of_names.saturating_add(threads as u64 * OF_THREAD);
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
     if Vec::<u8>::new().try_reserve_exact(wanted).is_ok() {
         return Ok(());
     }
     let (memory, most) = (format_bytes(memory_bytes), format_bytes(most));
-    let message =
-        format!("`ulimit -v` allows {most} of address space, too little for {memory} of memory");
+    let message = format!(
+        "`ulimit -v` allows {most} of address space, too little for {memory} of memory and \
+         {threads} threads"
+    );
     Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(format_args!(
-        "use `ulimit -v unlimited`, as {MEMORY} limits the job already, or a smaller {MEMORY}"
+        "use `ulimit -v unlimited`, as {MEMORY} limits the job already, or a smaller {MEMORY} or \
+         {THREADS}"
     )))
 }
 

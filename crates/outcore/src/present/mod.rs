@@ -134,15 +134,20 @@ pub struct PresentOptions {
 impl PresentOptions {
     /// Returns what the outputs need.
     pub(crate) fn look(&self) -> Look {
-        let Self { representatives, keep, drop, .. } = self;
-        let chosen = representatives.is_some() || keep.is_some() || drop.is_some();
-        match chosen || self.rows == RowForm::Pairs {
+        match self.shows_representatives() {
             _ if self.summary.is_some() => Look::Communities,
             _ if self.member_weights => Look::Weights,
             true if self.prefer.is_some() => Look::Preferred,
             true => Look::Weights,
             false => Look::None,
         }
+    }
+
+    /// Returns whether an output names what represents a community.
+    pub(crate) fn shows_representatives(&self) -> bool {
+        let Self { representatives, keep, drop, summary, .. } = self;
+        let files = [representatives, keep, drop, summary];
+        files.iter().any(|file| file.is_some()) || self.rows == RowForm::Pairs
     }
 
     /// Returns the file of priorities, if there is one.

@@ -9,6 +9,7 @@
 #![expect(clippy::print_stdout, reason = "time and memory are worth a look")]
 
 mod foreign;
+mod hints;
 mod lists;
 mod packed;
 mod tables;

@@ -49,6 +49,10 @@ pub(in crate::format) fn doubt(
         () if is_matrix_of_numbers(rows, sample.is_whole) => {
             Some(("is a matrix of numbers, not lines of edges", AS_ARRAY.into()))
         }
+        () if reading.split.delimiter != Delimiter::Byte(b';') && sample.lines.iter().all(|line| line.trim_ascii_end().ends_with(b";")) => Some((
+            "ends its lines with `;`, which may be no part of a name",
+            format_args!("remove it: `sed 's/; *$//' FILE | outcore ... -`, or use {} if it is", COLUMNS.of("1,2")).into(),
+        )),
         () if sample.lines.iter().all(|line| is_tuple(line)) => Some((
             "holds Python tuples, not lines of edges",
             "strip them: `tr -d \"()' \" < FILE | outcore ... -`".into(),

@@ -177,7 +177,7 @@ impl<'a> LineReading<'a> {
     fn has_pairs_of_numbers(&self) -> bool {
         let is_pair = |field: &&[u8]| {
             let mut parts = field.split(|&byte| byte == b' ').filter(|part| !part.is_empty());
-            parts.clone().count() > 1 && parts.all(is_whole_number)
+            parts.clone().count() > 1 && parts.all(is_number)
         };
         let rows = self.body();
         !rows.is_empty() && rows.iter().all(|row| row.iter().take(2).any(is_pair))

@@ -206,11 +206,15 @@ impl<'a> Targets<'a> {
             );
         }
         self.check_columns()?;
-        if self.options.prefer.is_some() && self.options.look() == Look::None {
+        if self.options.prefer.is_some() && !self.options.shows_representatives() {
             return refuse(
                 format_args!("{PREFER} chooses what represents a community, but nothing shows it")
                     .into(),
-                format_args!("add {KEEP}, {DROP}, {REPRESENTATIVES} or {}", ROWS.of("pair")).into(),
+                format_args!(
+                    "add {KEEP}, {DROP}, {REPRESENTATIVES}, {SUMMARY} or {}",
+                    ROWS.of("pair")
+                )
+                .into(),
             );
         }
         let heights: Vec<PathBuf> = self.heights.iter().cloned().collect();
