@@ -110,6 +110,18 @@ fn a_delimiter_leaves_no_other_inside_its_fields() {
     }
 }
 
+/// Another delimiter is suggested for the first line alone: lines before a later one would be bad.
+#[test]
+fn a_delimiter_is_suggested_for_the_first_line() {
+    let by_comma = |options: &mut InputOptions| options.delimiter = Some(Delimiter::Byte(b','));
+    let hint = |text: &[u8]| {
+        let error = read(&[text], by_comma, LARGE).unwrap_err();
+        error.hint_text().unwrap().to_string()
+    };
+    assert!(hint(b"a\tb\t1\nc\n").starts_with("use `--delimiter tab`"));
+    assert!(hint(b"a,b,1\nc\td\t1\n").starts_with("use `--on-bad-line skip`"));
+}
+
 /// Whether a name is none does not depend on the lines that were sampled.
 #[test]
 fn names_that_are_none_are_bad_lines_anywhere() {
