@@ -146,7 +146,7 @@ const AGREEING: &[(&str, &str, &str)] = &[
     ("community-columns", "", "is about files of communities: refused without one"),
 ];
 
-/// Options one of which says the same as the other, and why.
+/// Pairs of options of which the second may change nothing beside the first, and why.
 const ALIKE: &[(&str, &str, &str)] = &[
     ("columns", "ignore-weights", "two columns have no weight"),
     ("member-weights", "output-header", "text with more than two columns has a header"),
