@@ -10,10 +10,16 @@ TESTED = --all-features --locked
 # The engine, which tests otherwise run optimized.
 ENGINE = outcore-io outcore-sort outcore-graph outcore-input outcore-cluster outcore
 UNOPTIMIZED = $(ENGINE:%=--config profile.dev.package.%.opt-level=0)
+# All crates but the checks of this repository: these use a library at run time that the others use only in macros,
+# and Cargo would compile half of all dependencies once more for the Python package.
+TESTED_RUST = --workspace --exclude xtask $(TESTED)
+# Notes the time of a part of `make test`.
+PART = tests/part.py
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: dist test-dist container publish-crates publish-python publish-files
-.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-r test-long python r docs bench ci build clean
+.PHONY: help setup tools demo check audit test test-rust test-python test-spark test-r test-more test-long python r docs
+.PHONY: bench ci build clean missing-build missing-test timed-rust timed-python timed-spark timed-r
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -27,10 +33,10 @@ demo: build ## Cluster a real graph: protein links of yeast
 	@printf 'the largest communities:\n'
 	@cut -f2 demo/communities.tsv | sort -n | uniq -c | head -n 5 | awk '{ print "  " $$2 ": " $$1 " proteins" }'
 
-check: tools ## Format, lints, documentation, structure of the sources, public interface, licenses
+check: tools ## Format, lints, structure of the sources, public interface, licenses
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(TESTED) -- -D warnings
-	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(TESTED) --quiet
+	$(CARGO) nextest run --package xtask --locked
 	$(CARGO) xtask tidy
 	$(CARGO) xtask api
 	$(CARGO) deny --locked check licenses bans sources
@@ -38,27 +44,41 @@ check: tools ## Format, lints, documentation, structure of the sources, public i
 audit: tools ## Known vulnerabilities in dependencies, as of today
 	$(CARGO) deny --locked check advisories
 
-test: check test-rust test-r ## Everything: the checks and all tests
+test: missing-test tools ## The checks and all tests of behaviour
+	$(PART) check $(MAKE) check
+	$(PART) rust-build $(CARGO) nextest run $(TESTED_RUST) --tests --no-run
+	$(PART) python-build $(MAKE) python
+	$(PART) r-build $(MAKE) r
 	# Spark waits more than it computes.
-	$(MAKE) --jobs=2 --output-sync=target test-python test-spark
+	$(MAKE) --jobs=2 --output-sync=target timed-rust timed-python timed-spark timed-r
+	$(PART) --report
+
+timed-rust timed-python timed-spark timed-r: timed-%:
+	$(PART) $* $(MAKE) test-$*
 
 test-rust: tools ## The tests in Rust
-	$(CARGO) nextest run --workspace --tests $(TESTED)
-	$(CARGO) test --workspace --doc $(TESTED) --quiet
-	# The command once more, without features: checking its errors needs no optimization.
-	$(CARGO) nextest run $(UNOPTIMIZED) --package outcore-cli --lib --no-default-features --locked absent
+	$(CARGO) nextest run $(TESTED_RUST) --tests
+	$(CARGO) test $(TESTED_RUST) --doc --quiet
 
-test-python: python ## The tests in Python, except those of Spark
-	$(VENV)/bin/python -m pytest -n 2 --ignore-glob='*/test_spark*.py'
-	# Once more with the newest pandas, which anndata does not take yet.
+test-more: tools python ## What rarely changes: documentation of private items, no features, the newest pandas
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(TESTED) --quiet
+	# The command without features: checking its errors needs no optimization.
+	$(CARGO) nextest run $(UNOPTIMIZED) --package outcore-cli --lib --no-default-features --locked absent
+	# anndata does not take the newest pandas yet.
 	$(VENV)/bin/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/newest pandas
 	PYTHONPATH=$(CURDIR)/$(VENV)/newest $(VENV)/bin/python -m pytest -n 2 $(addprefix tests/python/test_,results.py sources.py summary.py)
 
+test-python: python ## The tests in Python, except those of Spark
+	$(VENV)/bin/python -m pytest -n 2 --junitxml=target/parts/python.xml --ignore-glob='*/test_spark*.py'
+
 test-spark: python ## The tests of outcore.spark
-	$(VENV)/bin/python -m pytest tests/python/test_spark*.py
+	$(VENV)/bin/python -m pytest --junitxml=target/parts/spark.xml tests/python/test_spark*.py
 
 test-r: r ## The tests in R, and the R code of the documentation
 	R_LIBS=$(VENV)/r Rscript tests/r/run.R README.md docs/guides/r.md
+
+missing-build missing-test: missing-%:
+	@.ci/missing $*
 
 tools: $(VENV)/tools
 
@@ -77,8 +97,8 @@ r: tools ## Build the R package into .venv/r
 docs: python ## Build the documentation site: docs/_build/index.html
 	$(VENV)/bin/python -m sphinx -q -E -a -W -n --keep-going docs docs/_build
 
-test-long: python ## A fault, a crash and a flipped bit at every place, and all tests of Spark: minutes
-	$(CARGO) test $(TESTED) $(ENGINE:%=--package %) --package outcore-cli --lib --test it -- --ignored --nocapture
+test-long: test-more ## A fault, a crash and a flipped bit at every place, more generated cases, all tests of Spark: hours
+	OUTCORE_TEST=long $(CARGO) nextest run --profile long --run-ignored all $(TESTED_RUST) --tests
 	$(VENV)/bin/python -m pytest -m long
 
 bench: build ## Cluster 20 million generated edges in 512 MiB
@@ -89,7 +109,7 @@ bench: build ## Cluster 20 million generated edges in 512 MiB
 ci: ## What the continuous integration runs
 	.ci/run
 
-build:
+build: missing-build
 	$(CARGO) build --release --locked --package outcore-cli
 
 dist: ## Everything that is published, in dist/: commands, wheel, crates, checksums

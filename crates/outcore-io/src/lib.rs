@@ -7,6 +7,7 @@ pub mod budget;
 pub mod checkpoint;
 pub mod error;
 mod io;
+pub mod parallel;
 pub mod progress;
 pub mod units;
 

@@ -8,7 +8,7 @@ use outcore_cluster::{ClusterOptions, Communities, GivenLabels, LevelSpec, Metho
 use outcore_graph::{ArcRecord, BlockLimits, Duplicates, GraphOptions, GraphWriter};
 use outcore_graph::{LoopWeight, Weight};
 use outcore_io::progress::Silent;
-use outcore_testkit::{Edges, some_edges};
+use outcore_testkit::{Edges, cases, some_edges};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -283,7 +283,7 @@ impl Divided {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases(100))]
 
     /// Every block moves as if alone from the labels before the sweep, as specified, wherever parts begin. A node moves in
     /// one of two sweeps.
@@ -476,25 +476,27 @@ fn rounds_of(part: &Part, seed: u64) -> Rounds {
 }
 
 /// A sweep takes far fewer rounds than there are parts, in a graph with groups.
+fn check_rounds(nodes: u32) {
+    let edges = (0..nodes * 6).map(|at| {
+        let hash = outcore_cluster::base::hash::mix(at.into());
+        let (node, near) = (at / 6, hash % 10 < 7);
+        let group = if near { node / 40 * 40..node / 40 * 40 + 40 } else { 0..nodes };
+        let other = group.start + (hash >> 8) as u32 % group.len() as u32;
+        (node, other.min(nodes - 1))
+    });
+    let divided = Divided::new(&Edges::new(nodes, edges), 400, 1 << 20);
+    let (_, moves, rounds) = divided.propagate(1, 0.0, 100);
+    println!("{} parts, {rounds} rounds at most, {} sweeps", divided.parts.len(), moves.len());
+    assert!(rounds < divided.parts.len(), "{rounds}");
+}
+
 #[test]
 fn rounds_are_fewer_than_parts() {
-    let groups = |nodes: u32| {
-        let edges = (0..nodes * 6).map(move |at| {
-            let hash = outcore_cluster::base::hash::mix(at.into());
-            let (node, near) = (at / 6, hash % 10 < 7);
-            let other = if near {
-                node / 40 * 40 + (hash >> 8) as u32 % 40
-            } else {
-                (hash >> 8) as u32 % nodes
-            };
-            (node, other.min(nodes - 1))
-        });
-        Edges::new(nodes, edges)
-    };
-    for nodes in [1000, 6000] {
-        let divided = Divided::new(&groups(nodes), 400, 1 << 20);
-        let (_, moves, rounds) = divided.propagate(1, 0.0, 100);
-        println!("{} parts, {rounds} rounds at most, {} sweeps", divided.parts.len(), moves.len());
-        assert!(rounds < divided.parts.len(), "{rounds}");
-    }
+    check_rounds(1000);
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn rounds_are_fewer_than_many_parts() {
+    check_rounds(6000);
 }

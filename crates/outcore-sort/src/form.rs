@@ -13,11 +13,10 @@
 use super::radix::{Division, LARGE_BYTES, Piece};
 use super::record::Record;
 use super::run::{Run, RunWriter, cut, encode_block};
-use crossbeam_channel::{Receiver, Sender, unbounded};
 use outcore_io::error::opt::THREADS;
 use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::parallel::{self, Receiver, Sender, channel};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::thread::JoinHandle;
 
 /// Records of a run in pieces, and the writer of the run.
@@ -36,11 +35,11 @@ impl<R: Record> Former<R> {
     /// Starts the thread, which shares its work with `threads` more.
     pub(crate) fn new(threads: usize, block_records: usize) -> Result<Self> {
         let pool = pool(threads)?;
-        let (collected, to_form) = unbounded::<Collected<R>>();
-        let (runs, formed) = unbounded();
-        let (give_back, free) = unbounded();
+        let (collected, to_form) = channel::<Collected<R>>(None);
+        let (runs, formed) = channel(None);
+        let (give_back, free) = channel(None);
         give_back.send(Vec::new()).expect("the receiver is here");
-        let thread = std::thread::spawn(move || {
+        let thread = parallel::spawn(move || {
             let mut buckets = Vec::new();
             buckets.resize_with(2 * threads, Bucket::default);
             for (records, pieces, writer) in to_form {
@@ -163,7 +162,7 @@ fn write<R: Record>(
         let numbers = begin..division.bucket_count().min(begin + buckets.len());
         let group = &mut buckets[..numbers.len()];
         let fill = |(bucket, number): (&mut Bucket<R>, _)| bucket.fill(number, collected, division);
-        pool.install(|| group.par_iter_mut().zip(numbers).for_each(fill));
+        parallel::for_each(Some(pool), group.iter_mut().zip(numbers).collect(), fill);
         for bucket in group {
             let mut at = 0;
             for &(len, first, count) in &bucket.blocks {

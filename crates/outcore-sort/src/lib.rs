@@ -71,11 +71,11 @@ pub use key::{RadixKey, U96};
 use merge::{Merge, Width};
 pub use outcore_io as io;
 use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::parallel;
 use outcore_io::units::size_to_type;
 use outcore_io::{Files, reserve_large_pages};
 use radix::Piece;
 pub use radix::move_sorted;
-use rayon::prelude::*;
 pub use record::{Pair, Record};
 pub use resume::SortState;
 use run::{Run, RunWriter, cut, encode_block};
@@ -329,7 +329,8 @@ impl<R: Record> Sorter<R> {
             spaces.give_back(space);
             Ok((piece, found))
         };
-        let filled = parts.into_par_iter().enumerate().map(fill).collect::<Result<Vec<_>>>()?;
+        let filled = parallel::map(None, parts.into_iter().enumerate().collect(), fill);
+        let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
         let (pieces, found): (Vec<Option<Piece>>, Vec<T>) = filled.into_iter().unzip();
         let count = |piece: &Option<Piece>| piece.as_ref().map_or(0, Piece::count);
         let counts: Vec<usize> = pieces.iter().map(count).collect();

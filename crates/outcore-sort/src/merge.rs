@@ -23,11 +23,10 @@
 use super::Record;
 use super::run::{Keys, Loaded, Part, Run};
 use super::shape::windows_ahead;
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use outcore_io::AlignedBuffer;
 use outcore_io::error::Result;
+use outcore_io::parallel::{self, Receiver, Sender, channel};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::any::Any;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -94,7 +93,7 @@ struct Loader<R: Record> {
 impl<R: Record> Loader<R> {
     fn run(self) {
         if let Err(Stop::Failed(error)) = self.load_all() {
-            let (output, receiver) = bounded(1);
+            let (output, receiver) = channel(Some(1));
             // The caller may be gone.
             let _ = output.send(Err(error));
             let _ = self.order.send(receiver);
@@ -186,12 +185,12 @@ impl<R: Record> Loader<R> {
         let load = |(run, at, blocks, part): (usize, _, _, &mut [u8])| {
             Ok((run, at, self.runs[run].load(blocks, part)?))
         };
-        let parts: Result<_> = self.pool.install(|| parts.into_par_iter().map(load).collect());
+        let parts: Result<_> = parallel::map(Some(&self.pool), parts, load).into_iter().collect();
         Ok(Arc::new(Load { parts: parts?, buffer, give_back: self.give_back.clone() }))
     }
 
     fn hand_out(&self, keys: Keys<R::Key>, load: &Arc<Load>) -> std::result::Result<(), Stop> {
-        let (output, receiver) = bounded(1);
+        let (output, receiver) = channel(Some(1));
         let job = Job { keys, load: load.clone(), output };
         self.order.send(receiver).map_err(|_| Stop::Unwanted)?;
         self.jobs.send(job).map_err(|_| Stop::Unwanted)
@@ -226,11 +225,11 @@ impl<R: Record> Merge<R> {
         let windows = windows(&runs, width.window_records, width.block_records);
         let runs = Arc::new(runs);
         let ahead = windows_ahead(width.workers);
-        let (order, ordered) = bounded(ahead);
+        let (order, ordered) = channel(Some(ahead));
         // As many as are in order.
-        let (jobs, taken) = unbounded();
-        let (spares, spare) = bounded(ahead);
-        let (give_back, free) = unbounded();
+        let (jobs, taken) = channel(None);
+        let (spares, spare) = channel(Some(ahead));
+        let (give_back, free) = channel(None);
         for _ in 0..2 {
             give_back.send(AlignedBuffer::new(0)).expect("the receiver is here");
         }
@@ -238,14 +237,14 @@ impl<R: Record> Merge<R> {
             .map(|_| spawn_worker(runs.clone(), taken.clone(), spare.clone()))
             .collect();
         let loader = Loader { runs, windows, width, pool, give_back, free, jobs, order };
-        threads.push(std::thread::spawn(|| loader.run()));
+        threads.push(parallel::spawn(|| loader.run()));
         Self { order: Some(ordered), spares, threads }
     }
 
     /// Returns the next records; empty at the end. `used` is the previous window, to be refilled.
     pub(crate) fn next_chunk(&mut self, used: Vec<R>) -> Result<Vec<R>> {
         // A full channel means that enough windows are being returned.
-        let _ = self.spares.try_send(used);
+        self.spares.send_if_room(used);
         while let Some(Ok(window)) = self.order.as_ref().map(Receiver::recv) {
             // A worker that sends nothing has panicked.
             let Ok(sorted) = window.recv() else { break };
@@ -281,7 +280,7 @@ fn spawn_worker<R: Record>(
     jobs: Receiver<Job<R>>,
     spares: Receiver<Vec<R>>,
 ) -> JoinHandle<()> {
-    std::thread::spawn(move || {
+    parallel::spawn(move || {
         let mut gathered = Vec::new();
         for Job { keys, load, output } in jobs {
             gathered.clear();

@@ -8,7 +8,7 @@
 
 use super::RadixKey;
 use super::record::Record;
-use rayon::prelude::*;
+use outcore_io::parallel;
 use std::ops::Range;
 
 /// Fewer records than this are sorted by insertion.
@@ -157,18 +157,18 @@ fn distribute<R: Record>(
     records: &mut [R],
     scratch: &mut [R],
     wanted: usize,
-    put_back: impl Fn(&mut [R], &mut [R]) + Sync,
+    put_back: fn(&mut [R], &mut [R]),
 ) {
     if records.is_empty() {
         return;
     }
     let threads = if records.len() < PARALLEL { 1 } else { rayon::current_num_threads() };
     let piece = records.len().div_ceil(if threads > 1 { 2 * threads } else { 1 });
-    let bounds = records.par_chunks(piece).map(|part| bounds(part, 0));
-    let bounds = bounds.reduce(|| (u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let pieces = || records.chunks(piece).collect();
+    let bounds = parallel::map(None, pieces(), |part| bounds(part, 0)).into_iter();
+    let bounds = bounds.fold((u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     let split = Split::new(bounds, 0, records.len().div_ceil(wanted), (BUCKET_BITS_MAX, 0));
-    let histograms: Vec<Vec<u32>> =
-        records.par_chunks(piece).map(|part| split.histogram(part)).collect();
+    let histograms = parallel::map(None, pieces(), |part| split.histogram(part));
     let lens = scatter(records, scratch, piece, &histograms, &split);
     let mut buckets = Vec::with_capacity(lens.len());
     let (mut from, mut to) = (scratch, records);
@@ -178,7 +178,7 @@ fn distribute<R: Record>(
         (from, to) = (rest, rest_target);
         buckets.push((bucket, target));
     }
-    buckets.into_par_iter().for_each(|(bucket, target)| put_back(bucket, target));
+    parallel::for_each(None, buckets, |(bucket, target)| put_back(bucket, target));
 }
 
 /// Moves every piece's records to its own part of each bucket, in parallel; returns the bucket lengths.
@@ -203,7 +203,8 @@ fn scatter<R: Record>(
         }
         lens.push(len);
     }
-    records.par_chunks(piece).zip(targets).for_each(|(part, mut slots)| {
+    let pieces = records.chunks(piece).zip(targets).collect();
+    parallel::for_each(None, pieces, |(part, mut slots): (&[R], Vec<_>)| {
         for record in part {
             *slots[split.bucket(record)].next().expect("it has been counted") = *record;
         }

@@ -104,13 +104,12 @@ impl Endless {
 }
 
 /// Clustering needs more memory than reading: a level is sorted and written.
-#[test]
-fn the_memory_that_a_plan_names_suffices_and_less_is_refused_with_it() {
+fn check_memory_of_plans(methods: &[&[&str]]) {
     let directory = tempfile::tempdir().unwrap();
     let sizes = ["--nodes", "100000", "--edges", "1000000"];
     let generate = [&["generate", "planted"][..], &sizes[..], &["-o", "edges.tsv"]].concat();
     assert!(run(directory.path(), &generate).status.success());
-    for method in [&["map-equation"][..], &["modularity"], &["cpm", "--resolution", "0.05"]] {
+    for method in methods {
         let options = [&["edges.tsv", "--threads", "2", "--method"][..], method].concat();
         let plan = run(directory.path(), &[&["plan", "--json"], &options[..]].concat());
         let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
@@ -127,6 +126,17 @@ fn the_memory_that_a_plan_names_suffices_and_less_is_refused_with_it() {
         assert_eq!(status, Some(4), "{reported}");
         assert!(reported.contains(&format!("`--memory {min_mib}MiB`")), "{min_mib}: {reported}");
     }
+}
+
+#[test]
+fn the_memory_that_a_plan_names_suffices_and_less_is_refused_with_it() {
+    check_memory_of_plans(&[&["map-equation"]]);
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn the_memory_that_a_plan_names_suffices_for_other_methods() {
+    check_memory_of_plans(&[&["modularity"], &["cpm", "--resolution", "0.05"]]);
 }
 
 /// With millions of nodes, names and labels do not fit in the smallest memory limit.
@@ -248,7 +258,7 @@ fn leftovers_of_a_killed_job_are_shown_by_inspect_and_removed_by_the_next() {
 fn a_killed_job_resumes_from_its_graph() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let size = ["--nodes", "60000", "--edges", "600000", "--seed", "3", "-o", "edges.tsv"];
+    let size = ["--nodes", "30000", "--edges", "300000", "--seed", "3", "-o", "edges.tsv"];
     assert!(run(path, &[&["generate", "planted"], &size[..]].concat()).status.success());
     const KILLED: [&str; 8] =
         ["cluster", "edges.tsv", "-o", "killed.tsv", "--report", "r.json", "-t", "2"];

@@ -67,7 +67,7 @@ impl RowsAhead {
             }
             arcs += degree;
             let Self { arcs: scratch, targets, codes, rows } = self;
-            block.for_each_segment(local, scratch, |others, weights| {
+            block.for_each_segment_inline(local, scratch, |others, weights| {
                 fetch(local, others);
                 targets.extend_from_slice(others);
                 codes.extend_from_slice(weights);
@@ -106,7 +106,7 @@ impl RowsAhead {
         visit: &mut impl FnMut(RowPart<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut result = Ok(());
-        block.for_each_segment(local, &mut self.arcs, |targets, codes| {
+        block.for_each_segment_inline(local, &mut self.arcs, |targets, codes| {
             if result.is_ok() {
                 fetch(local, targets);
                 result = visit(RowPart { local, targets, codes, ends: false });
@@ -133,7 +133,7 @@ mod tests {
         let row = |local| {
             let mut row = (local, Vec::new(), Vec::new());
             block
-                .for_each_segment(local, &mut arcs, |targets, codes| {
+                .for_each_segment_inline(local, &mut arcs, |targets, codes| {
                     row.1.extend_from_slice(targets);
                     row.2.extend_from_slice(codes);
                 })

@@ -212,7 +212,7 @@ impl<'a> Gathering<'a> {
         for at in self.starts[group] as usize..self.starts[group + 1] as usize {
             self.fetch_ahead(at);
             let (block, local) = self.place(self.members[at]);
-            block.for_each_segment(local, arcs, |others, weights| {
+            block.for_each_segment_inline(local, arcs, |others, weights| {
                 others.iter().for_each(|&other| prefetch(self.groups, other as usize));
                 // A block whose weights are all 1 has no codes, where others may have some.
                 if !weights.is_empty() {

@@ -393,7 +393,7 @@ fn leaving_strengths(
         tick()?;
         for local in 0..block.node_count() {
             strengths[block.first_node() as usize + local] += block.self_loop(local);
-            block.for_each_segment(local, &mut scratch, |sources, codes| {
+            block.for_each_segment_inline(local, &mut scratch, |sources, codes| {
                 sources.iter().for_each(|&source| prefetch(&strengths, source as usize));
                 f64::for_each(sources, codes, |source, weight| {
                     strengths[source as usize] += weight;

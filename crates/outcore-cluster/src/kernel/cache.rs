@@ -195,37 +195,33 @@ impl<'g> BlockSource<'g> {
     /// Those of reading and of `visit`.
     pub fn for_each(
         &mut self,
-        order: impl Iterator<Item = usize> + Clone,
+        order: impl Iterator<Item = usize>,
         wanted: impl Fn(&BlockEntry) -> bool,
         mut visit: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        // Blocks wanted now are read ahead; blocks wanted only later are read when the scan reaches them.
-        let entries = self.graph.blocks();
-        let planned =
-            order.clone().filter(|&index| !self.is_kept(index) && wanted(&entries[index]));
-        let mut planned: Vec<usize> = planned.collect();
-        if planned.len() == 1 {
-            // Starting threads to read ahead would take longer than reading the block.
-            planned.clear();
-        }
-        self.scan(planned, &mut { order }, &wanted, &mut visit)
+        self.scan(order.collect(), &wanted, &mut visit)
     }
 
     fn is_kept(&self, index: usize) -> bool {
         matches!(self.kept.get(index), Some(Some(_)))
     }
 
-    /// Visits the blocks of `order` and reads those of `planned` ahead. Not generic, since its callbacks run only a
-    /// few times per block.
+    /// Visits the blocks of `order`. Not generic, since its callbacks run only a few times per block.
     fn scan(
         &mut self,
-        planned: Vec<usize>,
-        order: &mut dyn Iterator<Item = usize>,
+        order: Vec<usize>,
         wanted: &dyn Fn(&BlockEntry) -> bool,
         visit: &mut dyn FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        self.scans += 1;
+        // Blocks wanted now are read ahead; blocks wanted only later are read when the scan reaches them.
         let entries = self.graph.blocks();
+        let is_planned = |&index: &usize| !self.is_kept(index) && wanted(&entries[index]);
+        let mut planned: Vec<usize> = order.iter().copied().filter(is_planned).collect();
+        if planned.len() == 1 {
+            // Starting threads to read ahead would take longer than reading the block.
+            planned.clear();
+        }
+        self.scans += 1;
         let mut ahead = planned.iter().copied().peekable();
         let mut scan = (!planned.is_empty()).then(|| self.graph.scan(planned.clone(), self.ahead));
         for index in order {

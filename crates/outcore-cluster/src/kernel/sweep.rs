@@ -235,7 +235,7 @@ fn confirm<F>(
     for (&local, plan) in members.iter().zip(plans) {
         if plan.contested && plan.choice.is_some() {
             plan.contested = false;
-            block.for_each_segment(local as usize, arcs, |targets, _| {
+            block.for_each_segment_inline(local as usize, arcs, |targets, _| {
                 plan.contested |= targets.iter().any(|&target| {
                     let local = target.wrapping_sub(block.first_node()) as usize;
                     roles.get(local) == Some(&MOVES)
@@ -270,7 +270,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         if plan.contested {
             let present = labels.at(node).load(Relaxed);
             let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
-            block.for_each_segment(local as usize, arcs, |targets, codes| {
+            block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
                 let (targets, codes) = nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
                     let label = labels.at(target).load(Relaxed);
@@ -326,7 +326,7 @@ fn activate<O: Objective, L: NodeLabels + ?Sized>(
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = &plan.choice else { continue };
-        block.for_each_segment(local as usize, arcs, |targets, _| {
+        block.for_each_segment_inline(local as usize, arcs, |targets, _| {
             targets.iter().for_each(|&target| nodes.labels.prefetch(target));
             for &target in targets {
                 let (node, label) = (target as usize, nodes.labels.at(target));

@@ -179,6 +179,7 @@ impl<O: Sums> Sums for Capped<O> {
     type Rule = (O::Rule, Option<u32>);
     const COMMUNITY_BYTES: u64 = O::COMMUNITY_BYTES;
     const COUNTS_CUTS: bool = O::COUNTS_CUTS;
+    const COUNTS_ARCS: bool = O::COUNTS_ARCS;
 
     fn asks_for_counts((rule, most): Self::Rule) -> bool {
         most.is_some() || O::asks_for_counts(rule)
@@ -246,6 +247,7 @@ mod tests {
     };
     use outcore_io::error::ErrorKind;
     use outcore_io::progress::Silent;
+    use outcore_testkit::cases;
     use proptest::prelude::*;
 
     const NONE: u32 = u32::MAX;
@@ -261,7 +263,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(30))]
+        #![proptest_config(cases(30))]
 
         /// A limit that no community can exceed changes nothing.
         #[test]

@@ -8,6 +8,7 @@ use crate::tests::{Edges, PLENTY, POOLS, one, plain, scratch, some_edges};
 use outcore_io::Cramped;
 use outcore_io::progress::Silent;
 use outcore_io::units::parse_bytes;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,7 +125,7 @@ fn cramped(graph: &Graph, community_edges: usize) -> Graph {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
     /// Holds for any memory and threads, with communities in memory or larger than it, and for the measures.
     #[test]

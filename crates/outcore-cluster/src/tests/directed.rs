@@ -5,6 +5,7 @@ use super::{PLENTY, POOLS, find, one, scratch, size_classes};
 use crate::score::{QualityRules, quality, quality_by};
 use crate::tests::{Edges, as_size, ring_of_cliques, some_edges};
 use outcore_io::progress::Silent;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 
 fn of(method: Method, is_recorded: bool) -> ClusterOptions {
@@ -57,7 +58,7 @@ fn for_each_division(count: usize, visit: &mut impl FnMut(&[u32])) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn communities_do_not_depend_on_threads_or_memory(

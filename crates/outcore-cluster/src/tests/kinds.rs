@@ -7,6 +7,7 @@ use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, KindNames,
 use outcore_io::Files;
 use outcore_io::progress::Silent;
 use outcore_io::sim::Sim;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::collections::BTreeMap;
@@ -131,7 +132,7 @@ fn found(graph: &Graph, options: &ClusterOptions, pool: usize, spare: Option<u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(cases(80))]
 
     /// The reported modularity is that of the definition, for edges with and without directions, and results are the
     /// same for every number of threads and amount of memory.

@@ -10,6 +10,7 @@ use crate::tests::{
 };
 use outcore_io::Files;
 use outcore_io::progress::Silent;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 
 /// Bound of the error that rounding each weight to 24 bits adds to a comparison, after a level or two.
@@ -41,7 +42,7 @@ fn groupings(files: &Files, found: &Communities) -> Vec<Vec<u32>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     /// The groups are those of the last cycle; keeping them changes nothing else.
     #[test]

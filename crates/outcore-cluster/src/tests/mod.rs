@@ -24,6 +24,7 @@ use oracle::Oracle;
 use outcore_graph::weight::Weight;
 use outcore_io::Files;
 use outcore_io::progress::Silent;
+use outcore_testkit::cases;
 pub(crate) use outcore_testkit::{Edges, cliques, ring_of_cliques, some_edges};
 use prelude::*;
 use proptest::prelude::*;
@@ -132,7 +133,7 @@ pub(crate) fn max_sizes() -> impl Strategy<Value = Option<u32>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
 
     /// The oracle on one thread and the engine on many give the same labels, sweeps and visits, for any cache and
     /// table size.

@@ -5,6 +5,7 @@ use crate::methods::options::{AttenuationRule, Seeding, Visits};
 use crate::score::quality;
 use crate::tests::{Edges, PLENTY, POOLS, find, max_sizes, one, plain, scratch, some_edges};
 use outcore_io::progress::Silent;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 
 /// Generates options of label propagation.
@@ -97,7 +98,7 @@ fn with(propagation: PropagationOptions) -> ClusterOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
     /// Attenuation, cutoff, visits, initial and fixed labels, in any combination; the sweeps always end.
     #[test]

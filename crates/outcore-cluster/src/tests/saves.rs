@@ -7,6 +7,7 @@ use crate::tests::{Edges, PLENTY, POOLS, as_size, plain, scratch, size_classes, 
 use outcore_io::checkpoint::CHECKPOINT;
 use outcore_io::progress::Silent;
 use outcore_io::{Cramped, Files};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -118,7 +119,7 @@ fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities,
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn a_stopped_clustering_resumes_to_the_same_result(

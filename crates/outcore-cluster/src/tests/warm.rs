@@ -8,6 +8,7 @@ use crate::tests::{
     Edges, PLENTY, POOLS, as_size, one, ring_of_cliques, scratch, size_classes, some_edges,
 };
 use outcore_io::progress::Silent;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -126,7 +127,7 @@ pub(crate) fn disturbed(edges: &Edges, options: &ClusterOptions) -> GivenLabels 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     /// Neither threads nor memory nor the size of tables change the result; it is connected and within the limit.
     #[test]

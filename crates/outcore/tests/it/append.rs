@@ -12,6 +12,7 @@ use outcore::job::{self, JobOptions, Normalize, Report, Source};
 use outcore::progress::{Observer, Silent};
 use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,7 @@ fn has_loops(edges: &Edges, weighted: bool) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(150) })]
 
     #[test]
     fn adding_edges_is_building_from_all(

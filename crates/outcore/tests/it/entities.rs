@@ -10,6 +10,7 @@ use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Report, Source};
 use outcore::present::{Preference, PresentOptions};
 use outcore::progress::Silent;
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ fn thresholds(levels: bool) -> ClusterOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn components_and_preferred_nodes_are_the_naive_ones(

@@ -13,6 +13,7 @@ use outcore::job::{self, ExportOptions, ExportReport, JobOptions};
 use outcore::progress::Silent;
 use outcore::weight::Weight;
 use outcore::{ErrorKind, Result};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -172,7 +173,7 @@ const OUTPUTS: [(&str, Option<u32>); 11] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
     #[test]
     fn every_format_is_read_back_as_the_same_graph(known in graphs()) {
         for (output, first) in OUTPUTS.into_iter().filter(|(output, _)| !output.ends_with("jsonl")) {

@@ -1,13 +1,18 @@
-//! Whole jobs on a disk that fails, becomes full, or loses power, at each operation in turn. Each failure is an error,
-//! a result is absent or complete, and the same command then produces the same bytes and leaves nothing else.
+//! Whole jobs on a disk that fails, becomes full, or loses power. Each failure is an error, a result is absent or
+//! complete, and the same command then produces the same bytes and leaves nothing else.
+//!
+//! `make test` tries one operation of each kind (stage, verb, name of the file) in the first job that has it;
+//! `make test-long` tries every operation of every job.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 use crate::common::cramped::{CASES, Case, Contents, GRAPH, made};
-use outcore::io::sim::{Fault, Sim};
+use outcore::io::sim::{Fault, Sim, Step};
 use outcore::{Error, ErrorKind};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Returns the files that the job writes if nothing fails.
 fn expected(case: &Case) -> Contents {
@@ -51,82 +56,141 @@ fn check_error(error: &Error, what: &str) {
     assert!(error.message().contains("`/"), "{what}: {error}");
 }
 
-/// Fails every `by`th operation of each job. The first one depends on the job, so that common parts of jobs fail at
-/// different places.
-fn fail_operations(jobs: Range<usize>, by: usize, forever: bool, kind: IoErrorKind) {
-    for (first, case) in CASES.iter().enumerate().take(jobs.end).skip(jobs.start) {
-        let expected = expected(case);
-        let mut count = 0;
-        for at in (first % by..).step_by(by).map(|at| at as u64) {
-            let what = format!("{}, operation {at} fails", case.name);
+/// Which steps of the jobs are tried.
+#[derive(Clone, Copy)]
+enum Places {
+    /// Every single one: minutes.
+    All,
+    /// Of each kind (stage, verb and name of the file), one step in the first job that has the kind, drawn by this seed.
+    Kinds(u64),
+}
+
+/// Steps of one kind in a job.
+type Kind = Vec<Step>;
+
+/// Returns for each job the kinds of steps that no earlier job has. Jobs with few steps come first.
+fn new_kinds() -> &'static [Vec<Kind>] {
+    static KINDS: OnceLock<Vec<Vec<Kind>>> = OnceLock::new();
+    KINDS.get_or_init(|| {
+        let mut seen = BTreeSet::new();
+        let of_job = |case: &Case| {
             let sim = case.storage();
             sim.track();
-            sim.set_fault(Some(Fault { at, forever, kind }));
-            let done = case.run(&sim);
-            if !sim.has_failed() {
-                done.unwrap();
-                break;
+            sim.record();
+            case.run(&sim).unwrap();
+            let mut kinds: BTreeMap<_, Kind> = BTreeMap::new();
+            for step in sim.steps() {
+                let name = step.path.file_name().unwrap_or_default().to_string_lossy();
+                let name = name.replace(|c: char| c.is_ascii_digit(), "");
+                kinds.entry((step.stage.clone(), step.verb, name)).or_default().push(step);
             }
-            count += 1;
-            check_results(&made(&sim), &expected, &what);
-            sim.set_fault(None);
-            match done {
-                Ok(_) => assert!(made(&sim) == expected, "{what}"),
-                Err(error) => {
-                    check_error(&error, &what);
-                    check_again(case, &sim, &expected, forever, &what);
-                }
-            }
+            kinds.retain(|kind, _| seen.insert(kind.clone()));
+            kinds.into_values().collect()
+        };
+        CASES.iter().map(of_job).collect()
+    })
+}
+
+/// Calls `try_at` with the numbers of the steps to try, which `number` gives, until it returns false.
+fn for_places(
+    job: usize,
+    places: Places,
+    number: impl Fn(&Step) -> Option<u64>,
+    mut try_at: impl FnMut(u64) -> bool,
+) {
+    let Places::Kinds(seed) = places else {
+        let _ = (0..).all(try_at);
+        return;
+    };
+    for (at, kind) in new_kinds()[job].iter().enumerate() {
+        let numbers: Vec<u64> = kind.iter().filter_map(&number).collect();
+        if !numbers.is_empty() {
+            let drawn = mixed(seed ^ (at as u64) << 32) % numbers.len() as u64;
+            try_at(numbers[drawn as usize]);
         }
-        assert!(count * by > 100, "{}: {count} operations", case.name);
+    }
+}
+
+/// Returns a number without order (the finalizer of SplitMix64).
+fn mixed(value: u64) -> u64 {
+    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ value >> 31
+}
+
+/// Fails operations of each job, one at a time.
+fn fail_operations(jobs: Range<usize>, places: Places, forever: bool, kind: IoErrorKind) {
+    for job in jobs {
+        let case = &CASES[job];
+        let expected = expected(case);
+        let mut count = 0;
+        for_places(
+            job,
+            places,
+            |step| step.operation,
+            |at| {
+                let what = format!("{}, operation {at} fails", case.name);
+                let sim = case.storage();
+                sim.track();
+                sim.set_fault(Some(Fault { at, forever, kind }));
+                let done = case.run(&sim);
+                if !sim.has_failed() {
+                    done.unwrap();
+                    return false;
+                }
+                count += 1;
+                check_results(&made(&sim), &expected, &what);
+                sim.set_fault(None);
+                match done {
+                    Ok(_) => assert!(made(&sim) == expected, "{what}"),
+                    Err(error) => {
+                        check_error(&error, &what);
+                        check_again(case, &sim, &expected, forever, &what);
+                    }
+                }
+                true
+            },
+        );
+        assert!(count > 100 || matches!(places, Places::Kinds(_)), "{}: {count}", case.name);
         eprintln!("{}: {count} operations failed, {kind:?}, forever: {forever}", case.name);
     }
 }
 
 /// Number of the jobs that have few steps; those after them update a clustering, and cluster a graph.
-const SHORT_JOBS: usize = 12;
+const SHORT_JOBS: usize = 16;
 const ALL_JOBS: Range<usize> = 0..CASES.len();
+const LONG_JOBS: Range<usize> = SHORT_JOBS..CASES.len();
 
 #[test]
 fn a_fault_in_an_operation_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(0..SHORT_JOBS, 31, false, IoErrorKind::Other);
+    fail_operations(0..SHORT_JOBS, Places::Kinds(1), false, IoErrorKind::Other);
 }
 
 #[test]
-fn a_fault_in_an_operation_of_an_update_is_an_error_and_the_next_run_completes_it() {
-    fail_operations(SHORT_JOBS..SHORT_JOBS + 1, 31, false, IoErrorKind::Other);
-}
-
-#[test]
-fn a_fault_in_an_operation_on_a_graph_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(SHORT_JOBS + 1..CASES.len(), 31, false, IoErrorKind::Other);
+fn a_fault_in_an_operation_of_a_long_job_is_an_error_and_the_next_run_completes_it() {
+    fail_operations(LONG_JOBS, Places::Kinds(1), false, IoErrorKind::Other);
 }
 
 #[test]
 fn a_disk_that_dies_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(0..SHORT_JOBS, 37, true, IoErrorKind::StorageFull);
+    fail_operations(0..SHORT_JOBS, Places::Kinds(2), true, IoErrorKind::StorageFull);
 }
 
 #[test]
-fn a_disk_that_dies_during_an_update_is_an_error_and_the_next_run_completes_it() {
-    fail_operations(SHORT_JOBS..SHORT_JOBS + 1, 37, true, IoErrorKind::StorageFull);
-}
-
-#[test]
-fn a_disk_that_dies_during_a_job_on_a_graph_is_an_error_and_the_next_run_completes_the_job() {
-    fail_operations(SHORT_JOBS + 1..CASES.len(), 37, true, IoErrorKind::StorageFull);
+fn a_disk_that_dies_during_a_long_job_is_an_error_and_the_next_run_completes_it() {
+    fail_operations(LONG_JOBS, Places::Kinds(2), true, IoErrorKind::StorageFull);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_fault_in_every_single_operation() {
-    fail_operations(ALL_JOBS, 1, false, IoErrorKind::Other);
+    fail_operations(ALL_JOBS, Places::All, false, IoErrorKind::Other);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_disk_that_dies_at_every_single_operation() {
-    fail_operations(ALL_JOBS, 1, true, IoErrorKind::StorageFull);
+    fail_operations(ALL_JOBS, Places::All, true, IoErrorKind::StorageFull);
 }
 
 /// Replaces the process in manifests with one that does not run, as after a reboot.
@@ -157,80 +221,49 @@ fn run_until(case: &Case, sim: &Sim, steps: u64, seed: u64, expected: &Contents)
     is_off
 }
 
-/// Ends each of some jobs after every `by`th step; the first one depends on the job and the seed.
-fn crash_at_steps(jobs: Range<usize>, by: usize, seeds: Range<usize>) {
-    for (first, case) in CASES.iter().enumerate().take(jobs.end).skip(jobs.start) {
+/// Ends each of some jobs after steps, one at a time.
+fn crash_at_steps(jobs: Range<usize>, places: Places, seeds: Range<u64>) {
+    for job in jobs {
+        let case = &CASES[job];
         let expected = expected(case);
         let mut count = 0;
         for seed in seeds.clone() {
-            for step in ((first + seed) % by..).step_by(by).map(|step| step as u64) {
-                let what = format!("{}, a crash after step {step}, seed {seed}", case.name);
-                let sim = case.storage();
-                sim.track();
-                if !run_until(case, &sim, step, seed as u64 + 1000 * step, &expected) {
-                    break;
-                }
-                check_again(case, &sim, &expected, true, &what);
-                count += 1;
-            }
+            for_places(
+                job,
+                places,
+                |step| Some(step.step),
+                |step| {
+                    let what = format!("{}, a crash after step {step}, seed {seed}", case.name);
+                    let sim = case.storage();
+                    sim.track();
+                    if !run_until(case, &sim, step, seed + 1000 * step, &expected) {
+                        return false;
+                    }
+                    check_again(case, &sim, &expected, true, &what);
+                    count += 1;
+                    true
+                },
+            );
         }
-        assert!(count * by > 100, "{}: {count} steps", case.name);
+        assert!(count > 100 || matches!(places, Places::Kinds(_)), "{}: {count}", case.name);
         eprintln!("{}: the power failed {count} times, with seeds {seeds:?}", case.name);
     }
 }
 
 #[test]
 fn a_crash_leaves_complete_results_and_the_next_run_completes_the_job() {
-    crash_at_steps(0..SHORT_JOBS, 83, 0..3);
+    crash_at_steps(0..SHORT_JOBS, Places::Kinds(3), 0..1);
 }
 
-/// A long job crashes with one seed at a time, so that no test takes minutes.
-mod long_jobs {
-    use super::{CASES, SHORT_JOBS, crash_at_steps};
-
-    fn crash_of_an_update(seed: usize) {
-        crash_at_steps(SHORT_JOBS..SHORT_JOBS + 1, 83, seed..seed + 1);
-    }
-
-    fn crash_on_a_graph(seed: usize) {
-        crash_at_steps(SHORT_JOBS + 1..CASES.len(), 83, seed..seed + 1);
-    }
-
-    #[test]
-    fn a_crash_of_an_update_leaves_complete_results_with_seed_0() {
-        crash_of_an_update(0);
-    }
-
-    #[test]
-    fn a_crash_of_an_update_leaves_complete_results_with_seed_1() {
-        crash_of_an_update(1);
-    }
-
-    #[test]
-    fn a_crash_of_an_update_leaves_complete_results_with_seed_2() {
-        crash_of_an_update(2);
-    }
-
-    #[test]
-    fn a_crash_on_a_graph_leaves_complete_results_with_seed_0() {
-        crash_on_a_graph(0);
-    }
-
-    #[test]
-    fn a_crash_on_a_graph_leaves_complete_results_with_seed_1() {
-        crash_on_a_graph(1);
-    }
-
-    #[test]
-    fn a_crash_on_a_graph_leaves_complete_results_with_seed_2() {
-        crash_on_a_graph(2);
-    }
+#[test]
+fn a_crash_of_a_long_job_leaves_complete_results_and_the_next_run_completes_it() {
+    crash_at_steps(LONG_JOBS, Places::Kinds(3), 0..1);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_crash_after_every_single_step() {
-    crash_at_steps(ALL_JOBS, 1, 0..4);
+    crash_at_steps(ALL_JOBS, Places::All, 0..4);
 }
 
 /// Damages a file in one of several ways.
@@ -249,9 +282,8 @@ fn damage(sim: &Sim, path: &Path, draw: u64) {
     sim.put(path, &bytes);
 }
 
-/// Stops each job at some step and damages one of the files left behind; the next run completes the job.
-#[test]
-fn a_damaged_file_of_a_stopped_job_changes_nothing() {
+/// Stops each job at some steps and damages one of the files left behind; the next run completes the job.
+fn damage_files(of_short: usize, of_long: usize) {
     let (mut tried, mut from_scratch) = (0, 0);
     for (first, case) in CASES.iter().enumerate() {
         let expected = expected(case);
@@ -264,7 +296,7 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
-        for _ in 0..28 {
+        for _ in 0..if first < SHORT_JOBS { of_short } else { of_long } {
             let sim = case.storage();
             sim.track();
             let step = next(most);
@@ -296,19 +328,29 @@ fn a_damaged_file_of_a_stopped_job_changes_nothing() {
         }
     }
     eprintln!("{tried} damaged files, of which {from_scratch} made a job start from scratch");
-    assert!(tried > 150 && from_scratch > 20, "{tried} {from_scratch}");
+    assert!(tried > 10 * of_short && from_scratch as usize > of_short, "{tried} {from_scratch}");
+}
+
+#[test]
+fn a_damaged_file_of_a_stopped_job_changes_nothing() {
+    damage_files(12, 4);
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn many_damaged_files_of_stopped_jobs_change_nothing() {
+    damage_files(100, 100);
 }
 
 /// Steps are drawn at random, so that crashes also hit the work that earlier crashes left unfinished.
-#[test]
-fn repeated_crashes_change_nothing() {
-    for case in &CASES {
+fn crash_repeatedly(of_short: u64, of_long: u64) {
+    for (job, case) in CASES.iter().enumerate() {
         let expected = expected(case);
         let sim = case.storage();
         sim.set_power_loss(None);
         case.run(&sim).unwrap();
         let most = sim.step_count();
-        for seed in 0..5 {
+        for seed in 0..if job < SHORT_JOBS { of_short } else { of_long } {
             let sim = case.storage();
             sim.track();
             let mut state: u64 = seed;
@@ -327,9 +369,21 @@ fn repeated_crashes_change_nothing() {
     }
 }
 
+#[test]
+fn repeated_crashes_change_nothing() {
+    crash_repeatedly(3, 1);
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn many_repeated_crashes_change_nothing() {
+    crash_repeatedly(20, 20);
+}
+
 /// Limits the disk to a number of bytes that grows by a fraction of itself, until it is enough.
-fn fill_disk(share: u64) {
-    for case in &CASES {
+fn fill_disk(of_short: u64, of_long: u64) {
+    for (job, case) in CASES.iter().enumerate() {
+        let share = if job < SHORT_JOBS { of_short } else { of_long };
         let expected = expected(case);
         let (mut room, mut tries) = (0, 0);
         loop {
@@ -358,13 +412,13 @@ fn fill_disk(share: u64) {
 
 #[test]
 fn a_full_disk_at_any_size_is_an_error_and_the_next_run_completes_the_job() {
-    fill_disk(6);
+    fill_disk(4, 2);
 }
 
 #[test]
 #[ignore = "takes minutes: `make test-long`"]
 fn a_full_disk_at_many_sizes() {
-    fill_disk(40);
+    fill_disk(40, 40);
 }
 
 #[test]
@@ -385,7 +439,8 @@ fn interrupted_and_short_transfers_change_no_byte() {
 
 /// Flips one bit in every `by`th byte of each file of a graph.
 fn flip_bits(by: usize) {
-    let case = CASES.last().unwrap();
+    let on_graph = |case: &&Case| case.name == "cluster a graph at two thresholds";
+    let case = CASES.iter().find(on_graph).unwrap();
     let expected = expected(case);
     let paths = case.storage().paths();
     let (mut errors, mut same) = (0, 0);
@@ -422,4 +477,16 @@ fn a_flipped_bit_in_a_graph_is_an_error_or_changes_nothing() {
 #[ignore = "takes minutes: `make test-long`"]
 fn a_flipped_bit_in_every_single_byte() {
     flip_bits(1);
+}
+
+/// The sample has the kinds of operations of all stages, and is small.
+#[test]
+fn the_sample_visits_each_stage_and_verb() {
+    let kinds: Vec<&Kind> = new_kinds().iter().flatten().collect();
+    let stages: BTreeSet<_> = kinds.iter().map(|kind| &kind[0].stage).collect();
+    let verbs: BTreeSet<_> = kinds.iter().map(|kind| kind[0].verb).collect();
+    let counts: Vec<usize> = new_kinds().iter().map(Vec::len).collect();
+    eprintln!("{counts:?} kinds, {stages:?}");
+    assert!(verbs.len() == 10 && stages.len() >= 9, "{verbs:?} in {stages:?}");
+    assert!((300..1000).contains(&kinds.len()), "{} kinds", kinds.len());
 }

@@ -15,6 +15,7 @@ use outcore::plan::{Clustering, GivenSize, Plan};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
+use outcore_testkit::cases;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
@@ -168,7 +169,7 @@ fn check(found: Communities, options: &ClusterOptions, graph: &Graph, files: &Fi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(600) })]
 
     #[test]
     fn accepted_options_give_communities_and_others_are_refused(

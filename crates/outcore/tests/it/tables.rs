@@ -11,6 +11,7 @@ use outcore::job::{self, JobOptions, Source};
 use outcore::present::{LevelForm, PresentOptions};
 use outcore::progress::Silent;
 use outcore::{Error, ErrorKind, Result};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +131,7 @@ fn all_formats_give_the_same_graph() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(200) })]
 
     /// With names of any length, nulls, and invalid weights.
     #[test]

@@ -14,6 +14,7 @@ use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
 use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
 use outcore_io::sim::{Fault, Sim};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::io;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ fn in_memory(graph: &Graph, found: Communities) -> Communities {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn labels_on_disk_change_nothing(

@@ -129,10 +129,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Ok(state);
         }
         drop(state);
-        let communities = match level.graph().is_weighted() {
-            true => self.fragments::<f64>(level, &labels)?,
-            false => self.fragments::<u32>(level, &labels)?,
-        };
+        let communities = self.fragments(level, &labels)?;
         let again = |labels: Vec<u32>| labels.into_iter().map(AtomicU32::new).collect();
         let (_, LevelState { labels: before, mut sums }) = self.measured(level, again(labels))?;
         if communities.is_empty() {
@@ -152,7 +149,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     }
 
     /// Returns the small communities beside large ones, with the arcs of their nodes.
-    fn fragments<S: Sum>(
+    fn fragments(
         &self,
         level: &mut Level<'_, '_>,
         labels: &[u32],
@@ -169,11 +166,11 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let Some(is_small) = small_communities(labels, degree, arcs) else {
             return Ok(BTreeMap::new());
         };
-        members::<S, O>(level.source, &level.holdings, labels, &is_small, tick)
+        members::<O>(level.source, &level.holdings, labels, &is_small, tick)
     }
 }
 
-fn members<S: Sum, O: Sums>(
+fn members<O: Sums>(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
     labels: &[u32],
@@ -192,7 +189,7 @@ fn members<S: Sum, O: Sums>(
             }
             let mut arcs = Vec::new();
             block.for_each_segment(local, &mut scratch, |targets, codes| {
-                S::for_each(targets, codes, |target, weight| arcs.push((target, weight.value())));
+                f64::for_each(targets, codes, |target, weight| arcs.push((target, weight)));
             })?;
             let of_arcs = arcs.iter().map(|&(_, weight)| weight).sum::<f64>();
             let strength = of_arcs + 2.0 * block.self_loop(local);

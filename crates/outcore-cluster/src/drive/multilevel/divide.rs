@@ -20,7 +20,6 @@ use super::{
     renumber,
 };
 use crate::base::hash::{REFINE, mix};
-use crate::base::table::Sum;
 use crate::drive::contract::{Contracted, Division, OnlyInside};
 use crate::drive::groups::stars_inside;
 use crate::methods::options::Seeding;
@@ -91,24 +90,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         examined: &Bits,
         strength: f64,
     ) -> Result<Option<Vec<u32>>> {
-        if level.graph().is_weighted() {
-            self.parts_of::<f64>(level, labels, examined, strength)
-        } else {
-            self.parts_of::<u32>(level, labels, examined, strength)
-        }
-    }
-
-    fn parts_of<S: Sum>(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        labels: &[AtomicU32],
-        examined: &Bits,
-        strength: f64,
-    ) -> Result<Option<Vec<u32>>> {
         let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (groups, rest) = stars_inside::<S>(level.source, labels, examined, seed, tick)?;
+        let (groups, rest) = if level.graph().is_weighted() {
+            stars_inside::<f64>(level.source, labels, examined, seed, tick)?
+        } else {
+            stars_inside::<u32>(level.source, labels, examined, seed, tick)?
+        };
         let count = rest as usize + 1;
         if count as f64 > MOST_GROUPS * level.node_count() as f64 {
             return Ok(None);

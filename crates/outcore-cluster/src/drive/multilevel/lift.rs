@@ -139,10 +139,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs: u64::MAX };
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
-        let contracted = if level.graph().is_weighted() {
-            contract::<f64, O>(level.source, division, self.rule, &place, tick)?
-        } else {
+        let contracted = if O::COUNTS_ARCS && !level.graph().is_weighted() {
             contract::<u32, O>(level.source, division, self.rule, &place, tick)?
+        } else {
+            contract::<f64, O>(level.source, division, self.rule, &place, tick)?
         };
         Ok(contracted.expect("any number of arcs is allowed"))
     }
@@ -163,11 +163,11 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
         let within = Within { objective: sums, classes: &classes };
         let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
-        if level.graph().is_weighted() {
-            let mut workshop = self.workshop::<f64, _>(level);
+        if O::COUNTS_ARCS && !level.graph().is_weighted() {
+            let mut workshop = self.workshop::<u32, _>(level);
             let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
         } else {
-            let mut workshop = self.workshop::<u32, _>(level);
+            let mut workshop = self.workshop::<f64, _>(level);
             let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
         }
         drop((progress, classes));

@@ -400,10 +400,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         progress: Progress,
         proceeds: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
-        if level.graph().is_weighted() {
-            self.sweeps_of::<f64>(level, state, progress, proceeds)
+        if O::COUNTS_ARCS && !level.graph().is_weighted() {
+            self.sweeps_of::<u32>(level, state, progress, &proceeds)
         } else {
-            self.sweeps_of::<u32>(level, state, progress, proceeds)
+            self.sweeps_of::<f64>(level, state, progress, &proceeds)
         }
     }
 
@@ -412,7 +412,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
         mut progress: Progress,
-        proceeds: impl Fn(u32, u64) -> bool,
+        proceeds: &dyn Fn(u32, u64) -> bool,
     ) -> Result<u64> {
         let mut workshop = self.workshop::<S, _>(level);
         while progress.done == 0 || proceeds(progress.done, progress.moved) {
@@ -475,10 +475,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let Level { source, holdings, .. } = level;
-        if source.graph().is_weighted() {
-            first_groups::<f64, O>(source, holdings, start, seed, classes, self.rule, tick)
-        } else {
+        if O::COUNTS_ARCS && !source.graph().is_weighted() {
             first_groups::<u32, O>(source, holdings, start, seed, classes, self.rule, tick)
+        } else {
+            first_groups::<f64, O>(source, holdings, start, seed, classes, self.rule, tick)
         }
     }
 

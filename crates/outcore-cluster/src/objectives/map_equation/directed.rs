@@ -216,6 +216,7 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
     type Rule = ();
     const COMMUNITY_BYTES: u64 = 24 + size_of::<F>() as u64;
     const COUNTS_CUTS: bool = true;
+    const COUNTS_ARCS: bool = false;
 
     fn asks_for_counts((): ()) -> bool {
         false

@@ -4,6 +4,7 @@ use super::crash::Random;
 use super::locked;
 use crate::io::ALIGNMENT;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -16,6 +17,53 @@ pub struct Fault {
     pub forever: bool,
     /// Kind of error.
     pub kind: io::ErrorKind,
+}
+
+/// What the storage is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// Opens or creates a file or stream.
+    Open,
+    /// Reads from a file.
+    Read,
+    /// Writes to a file.
+    Write,
+    /// Changes the length of a file.
+    Resize,
+    /// Makes the data of a file durable.
+    Sync,
+    /// Puts a finished file in its place.
+    Rename,
+    /// Makes names in a directory durable.
+    SyncDirectory,
+    /// Creates a directory.
+    CreateDirectory,
+    /// Locks a file.
+    Lock,
+    /// Removes a file or a directory: a step, but no operation.
+    Remove,
+}
+
+/// Step of a recorded job: see [`Sim::record`](super::Sim::record).
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its number among operations, as in [`Fault::at`]; `None` for a removal.
+    pub operation: Option<u64>,
+    /// Its number among steps, as in [`Sim::set_power_loss`](super::Sim::set_power_loss).
+    pub step: u64,
+    /// What the job did: see [`Sim::begin_stage`](super::Sim::begin_stage).
+    pub stage: String,
+    /// What the storage is asked for.
+    pub verb: Verb,
+    /// File or directory.
+    pub path: PathBuf,
+}
+
+#[derive(Default)]
+struct Record {
+    is_on: bool,
+    stage: String,
+    steps: Vec<Step>,
 }
 
 /// Maximum length of a transfer when transfers are cut short.
@@ -34,6 +82,7 @@ pub(super) struct Faults {
     power_loss: Mutex<Option<u64>>,
     steps: AtomicU64,
     off: AtomicBool,
+    record: Mutex<Record>,
 }
 
 impl Faults {
@@ -73,10 +122,32 @@ impl Faults {
         self.off.load(Ordering::SeqCst)
     }
 
-    /// Counts a change of the storage; fails if the power is off by now.
-    pub(super) fn step(&self) -> io::Result<()> {
-        let number = self.steps.fetch_add(1, Ordering::SeqCst);
-        if locked(&self.power_loss).is_some_and(|after| number >= after) {
+    pub(super) fn record(&self) {
+        *locked(&self.record) = Record { is_on: true, ..Record::default() };
+    }
+
+    pub(super) fn begin_stage(&self, name: &str) {
+        name.clone_into(&mut locked(&self.record).stage);
+    }
+
+    pub(super) fn steps(&self) -> Vec<Step> {
+        locked(&self.record).steps.clone()
+    }
+
+    /// Counts a change of the storage that is no operation; fails if the power is off by now.
+    pub(super) fn step(&self, verb: Verb, path: &Path) -> io::Result<()> {
+        self.count(None, verb, path)
+    }
+
+    fn count(&self, operation: Option<u64>, verb: Verb, path: &Path) -> io::Result<()> {
+        let step = self.steps.fetch_add(1, Ordering::SeqCst);
+        let mut record = locked(&self.record);
+        if record.is_on {
+            let stage = record.stage.clone();
+            record.steps.push(Step { operation, step, stage, verb, path: path.into() });
+        }
+        drop(record);
+        if locked(&self.power_loss).is_some_and(|after| step >= after) {
             self.off.store(true, Ordering::SeqCst);
         }
         self.powered()
@@ -88,9 +159,9 @@ impl Faults {
     }
 
     /// Counts an operation; fails if a fault is planned for it.
-    pub(super) fn operation(&self) -> io::Result<()> {
-        self.step()?;
+    pub(super) fn operation(&self, verb: Verb, path: &Path) -> io::Result<()> {
         let number = self.operations.fetch_add(1, Ordering::SeqCst);
+        self.count(Some(number), verb, path)?;
         if let Some(fault) = *locked(&self.fault)
             && (number == fault.at || fault.forever && number > fault.at)
         {
@@ -101,14 +172,20 @@ impl Faults {
     }
 
     /// Counts an operation that moves `bytes`; returns how many of them are moved.
-    pub(super) fn transfer(&self, bytes: usize, is_direct: bool) -> io::Result<usize> {
+    pub(super) fn transfer(
+        &self,
+        verb: Verb,
+        path: &Path,
+        bytes: usize,
+        is_direct: bool,
+    ) -> io::Result<usize> {
         let number = self.transfers.fetch_add(1, Ordering::SeqCst);
         if let Some(seed) = *locked(&self.interrupts)
             && Random::new(seed ^ number).below(3) == 0
         {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        self.operation()?;
+        self.operation(verb, path)?;
         if !self.short.load(Ordering::SeqCst) {
             return Ok(bytes);
         }

@@ -13,7 +13,7 @@ mod speed;
 mod tests;
 mod tree;
 
-pub use faults::Fault;
+pub use faults::{Fault, Step, Verb};
 pub use speed::{Curve, Speed};
 
 use super::{Entry, File, Lock, Mode, Storage};
@@ -173,8 +173,23 @@ impl Sim {
         self.0.clock.seconds()
     }
 
-    fn operation(&self) -> io::Result<()> {
-        self.0.faults.operation()
+    /// Starts to record steps: see [`Sim::steps`].
+    pub fn record(&self) {
+        self.0.faults.record();
+    }
+
+    /// Names what the job does from now on, for [`Sim::steps`].
+    pub fn begin_stage(&self, name: &str) {
+        self.0.faults.begin_stage(name);
+    }
+
+    /// Returns the steps (operations and removals) since [`Sim::record`], in order.
+    pub fn steps(&self) -> Vec<Step> {
+        self.0.faults.steps()
+    }
+
+    fn operation(&self, verb: Verb, path: &Path) -> io::Result<()> {
+        self.0.faults.operation(verb, path)
     }
 
     /// Returns the bytes of all files, except for one if given.
@@ -216,7 +231,7 @@ impl Sim {
 
 impl Storage for Sim {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>> {
-        self.operation()?;
+        self.operation(Verb::Open, path)?;
         let content = match mode {
             Mode::Read | Mode::ReadDirect | Mode::Extend | Mode::ExtendDirect => {
                 self.tree().file(path).ok_or(io::ErrorKind::NotFound)?
@@ -232,42 +247,47 @@ impl Storage for Sim {
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
         let _ = self.open(path, Mode::Read)?;
         let bytes = self.get(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(SimStream { sim: self.clone(), bytes: io::Cursor::new(bytes) }))
+        Ok(Box::new(SimStream {
+            sim: self.clone(),
+            path: path.into(),
+            bytes: io::Cursor::new(bytes),
+        }))
     }
 
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
-        self.operation()?;
-        Ok(Box::new(SimSink { sim: self.clone(), content: self.create(path)? }))
+        self.operation(Verb::Open, path)?;
+        let content = self.create(path)?;
+        Ok(Box::new(SimSink { sim: self.clone(), path: path.into(), content }))
     }
 
     /// If [`Sim::track`] was called, this is two operations: when the second fails, the file already has its
     /// new name.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.operation()?;
+        self.operation(Verb::Rename, to)?;
         self.tree().rename(from, to)?;
         if self.tree().is_tracked() {
-            self.operation()?;
+            self.operation(Verb::SyncDirectory, to)?;
         }
         self.tree().sync_parent(to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.faults.step()?;
+        self.0.faults.step(Verb::Remove, path)?;
         self.tree().remove(path)
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.operation()?;
+        self.operation(Verb::CreateDirectory, path)?;
         self.has_room()?;
         let made = self.tree().create_directory(path)?;
         if !made.is_empty() && self.tree().is_tracked() {
-            self.operation()?;
+            self.operation(Verb::SyncDirectory, path)?;
         }
         made.iter().try_for_each(|made| self.tree().sync_parent(made))
     }
 
     fn create_new_directory(&self, path: &Path) -> io::Result<()> {
-        self.operation()?;
+        self.operation(Verb::CreateDirectory, path)?;
         self.has_room()?;
         let mut tree = self.tree();
         if tree.find(path).is_some() {
@@ -277,7 +297,7 @@ impl Storage for Sim {
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        self.0.faults.step()?;
+        self.0.faults.step(Verb::Remove, path)?;
         self.tree().remove_directory(path)
     }
 
@@ -300,7 +320,7 @@ impl Storage for Sim {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Lock> {
-        self.operation()?;
+        self.operation(Verb::Lock, path)?;
         let is_free = locked(&self.0.locks).insert(path.to_path_buf());
         let held = || Lock::Held(Box::new(SimLock(self.clone(), path.to_path_buf())));
         Ok(if is_free { held() } else { Lock::Taken })
@@ -322,7 +342,7 @@ impl Drop for SimFile {
 
 impl File for SimFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let most = self.sim.0.faults.transfer(into.len(), self.direct)?;
+        let most = self.sim.0.faults.transfer(Verb::Read, &self.path, into.len(), self.direct)?;
         let content = locked(&self.content);
         let rest = content.bytes().get(offset as usize..).unwrap_or_default();
         let count = rest.len().min(most);
@@ -332,7 +352,7 @@ impl File for SimFile {
     }
 
     fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<usize> {
-        let most = self.sim.0.faults.transfer(from.len(), self.direct)?;
+        let most = self.sim.0.faults.transfer(Verb::Write, &self.path, from.len(), self.direct)?;
         let now = self.sim.step_count();
         let count = self.sim.grow(&self.content, offset + most as u64, |content, end| {
             let end = end.max(content.bytes().len() as u64);
@@ -352,7 +372,7 @@ impl File for SimFile {
     }
 
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {
-        self.sim.operation()?;
+        self.sim.operation(Verb::Resize, &self.path)?;
         let now = self.sim.step_count();
         self.sim.grow(&self.content, bytes, |content, end| {
             if bytes > end.max(content.bytes().len() as u64) {
@@ -364,7 +384,7 @@ impl File for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let done = self.sim.operation();
+        let done = self.sim.operation(Verb::Sync, &self.path);
         let mut content = locked(&self.content);
         match &done {
             Ok(()) => content.sync(),
@@ -381,24 +401,26 @@ impl File for SimFile {
 
 struct SimStream {
     sim: Sim,
+    path: PathBuf,
     bytes: io::Cursor<Vec<u8>>,
 }
 
 impl io::Read for SimStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.sim.0.faults.transfer(into.len(), false)?;
+        let count = self.sim.0.faults.transfer(Verb::Read, &self.path, into.len(), false)?;
         self.bytes.read(&mut into[..count])
     }
 }
 
 struct SimSink {
     sim: Sim,
+    path: PathBuf,
     content: SharedFile,
 }
 
 impl io::Write for SimSink {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        let most = self.sim.0.faults.transfer(from.len(), false)?;
+        let most = self.sim.0.faults.transfer(Verb::Write, &self.path, from.len(), false)?;
         let offset = locked(&self.content).bytes().len() as u64;
         let now = self.sim.step_count();
         self.sim.grow(&self.content, offset + most as u64, |content, end| {
@@ -411,6 +433,6 @@ impl io::Write for SimSink {
         })
     }
     fn flush(&mut self) -> io::Result<()> {
-        self.sim.operation()
+        self.sim.operation(Verb::Sync, &self.path)
     }
 }

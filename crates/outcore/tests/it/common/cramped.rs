@@ -12,10 +12,11 @@ use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files, Transfer, Tuning};
 use outcore::job::{self, ExportOptions, JobOptions, Normalize, Source};
 use outcore::present::{LevelForm, Preference, PresentOptions, Small};
-use outcore::progress::Silent;
+use outcore::progress::{Event, Observer, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -54,7 +55,7 @@ type Warnings = Vec<String>;
 /// A job on given files.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    run: fn(&Files) -> Result<Warnings>,
+    run: fn(&Files, &dyn Observer) -> Result<Warnings>,
 }
 
 pub(crate) const CASES: [Case; 18] = [
@@ -70,12 +71,12 @@ pub(crate) const CASES: [Case; 18] = [
     Case { name: "cluster matched with an earlier result", run: matched },
     Case { name: "export with communities", run: export },
     Case { name: "compare two results", run: compare },
-    Case { name: "cluster from an earlier result", run: updated },
-    Case { name: "cluster a graph", run: graph },
     Case { name: "components at three thresholds, saved after every batch", run: entities },
     Case { name: "components of nodes beyond memory", run: divided_entities },
     Case { name: "components of a graph, with heights", run: graph_entities },
     Case { name: "cluster a graph at two thresholds", run: thresholds },
+    Case { name: "cluster from an earlier result", run: updated },
+    Case { name: "cluster a graph", run: graph },
 ];
 
 impl Case {
@@ -90,7 +91,21 @@ impl Case {
     }
 
     pub(crate) fn run(&self, sim: &Sim) -> Result<Warnings> {
-        (self.run)(&files(sim))
+        (self.run)(&files(sim), &Stages(sim))
+    }
+}
+
+/// Observer that names the stages of a job for the steps of the storage.
+struct Stages<'a>(&'a Sim);
+
+impl Observer for Stages<'_> {
+    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Begin { stage, .. } => self.0.begin_stage(stage.name()),
+            Event::End { .. } => self.0.begin_stage(""),
+            _ => {}
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -175,14 +190,14 @@ fn plain() -> JobOptions {
     options
 }
 
-fn build(files: &Files) -> Result<Warnings> {
-    build_with(files, plain())
+fn build(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
+    build_with(files, plain(), observer)
 }
 
-fn build_with(files: &Files, mut options: JobOptions) -> Result<Warnings> {
+fn build_with(files: &Files, mut options: JobOptions, observer: &dyn Observer) -> Result<Warnings> {
     options.input.nodes = Some(NODES.into());
     options.input.rejects = Some(REJECTS.into());
-    let report = job::build(files, &options, Path::new(NEW_GRAPH), &Silent)?;
+    let report = job::build(files, &options, Path::new(NEW_GRAPH), observer)?;
     let input = report.input.as_ref();
     assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
     // A job that resumes from a complete graph does not sort.
@@ -193,82 +208,92 @@ fn build_with(files: &Files, mut options: JobOptions) -> Result<Warnings> {
 }
 
 /// Spills names to disk late; all temporary files are next to the graph, as by default.
-fn build_saving_often(files: &Files) -> Result<Warnings> {
+fn build_saving_often(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
-    build_with(&files.with_cramped(cramped), JobOptions { work_dir: "/out".into(), ..plain() })
+    build_with(
+        &files.with_cramped(cramped),
+        JobOptions { work_dir: "/out".into(), ..plain() },
+        observer,
+    )
 }
 
-fn build_of_several(files: &Files) -> Result<Warnings> {
+fn build_of_several(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let cramped = Cramped { names: u64::MAX, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = plain();
     options.input.paths = SEVERAL.map(PathBuf::from).to_vec();
     options.input.rejects = Some(REJECTS.into());
     options.keep_loops = false;
     options.normalize = Normalize::SelfScore;
-    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?.warnings)
+    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), observer)?.warnings)
 }
 
 /// Spills names of the old graph to disk.
-fn append(files: &Files) -> Result<Warnings> {
+fn append(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let cramped = Cramped { names: 400, run_records: 150, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = JobOptions { append: Some(GRAPH.into()), work_dir: "/out".into(), ..plain() };
     options.input.paths = vec![SEVERAL[2].into()];
     options.input.rejects = Some(REJECTS.into());
-    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?.warnings)
+    Ok(job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), observer)?.warnings)
 }
 
 /// Spills names of two kinds to disk, late.
-fn build_of_kinds(files: &Files) -> Result<Warnings> {
+fn build_of_kinds(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let cramped = Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = JobOptions { work_dir: "/out".into(), ..plain() };
     options.input.paths = vec![OF_KINDS.into()];
     options.input.rejects = Some(REJECTS.into());
-    let report = job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), &Silent)?;
+    let report =
+        job::build(&files.with_cramped(cramped), &options, Path::new(NEW_GRAPH), observer)?;
     let input = report.input.as_ref();
     assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
     Ok(report.warnings)
 }
 
-fn cluster(files: &Files, method: &ClusterOptions, reported: &PresentOptions) -> Result<Warnings> {
+fn cluster(
+    files: &Files,
+    method: &ClusterOptions,
+    reported: &PresentOptions,
+    observer: &dyn Observer,
+) -> Result<Warnings> {
     let source = Source::Edges(Box::new(plain()));
     let output = Path::new(OUTPUT);
-    Ok(job::cluster_and_present(files, &source, method, reported, output, &Silent)?.warnings)
+    Ok(job::cluster_and_present(files, &source, method, reported, output, observer)?.warnings)
 }
 
-fn propagate(files: &Files) -> Result<Warnings> {
+fn propagate(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let method = ClusterOptions { method: Method::LabelPropagation, ..ClusterOptions::default() };
-    cluster(files, &method, &PresentOptions::default())
+    cluster(files, &method, &PresentOptions::default(), observer)
 }
 
-fn map_equation(files: &Files) -> Result<Warnings> {
+fn map_equation(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let method = ClusterOptions { cycles: 2, trials: Some(1), ..ClusterOptions::default() };
-    cluster(files, &method, &PresentOptions::default())
+    cluster(files, &method, &PresentOptions::default(), observer)
 }
 
-fn levels(files: &Files) -> Result<Warnings> {
+fn levels(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let resolution = vec![0.5, 3.0];
     let method = Method::Modularity;
     let (levels, trials) = (true, Some(1));
     let method = ClusterOptions { method, resolution, levels, trials, ..ClusterOptions::default() };
     let reported = PresentOptions { levels: LevelForm::Tree, ..PresentOptions::default() };
-    cluster(files, &method, &reported)
+    cluster(files, &method, &reported, observer)
 }
 
 /// Visit rates, the network of flow, the tree in parts, and sorts of links by module.
-fn flow_tree(files: &Files) -> Result<Warnings> {
+fn flow_tree(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let mut options = plain();
     options.input.directed = true;
     let source = Source::Edges(Box::new(options));
     let method = ClusterOptions { cycles: 1, trials: Some(1), levels: true, ..Default::default() };
     let reported = PresentOptions::default();
     let output = Path::new(FLOW_TREE);
-    let report = job::cluster_and_present(files, &source, &method, &reported, output, &Silent)?;
+    let report = job::cluster_and_present(files, &source, &method, &reported, output, observer)?;
     let tree = report.communities.as_ref().and_then(|found| found.tree.as_ref());
     assert!(tree.is_some_and(|tree| tree.depth > 1), "{tree:?}");
     Ok(report.warnings)
 }
 
-fn matched(files: &Files) -> Result<Warnings> {
+fn matched(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (method, initial) = (Method::LabelPropagation, Some(EARLIER.into()));
     let method = ClusterOptions { method, initial, ..ClusterOptions::default() };
     let reported = PresentOptions {
@@ -279,10 +304,10 @@ fn matched(files: &Files) -> Result<Warnings> {
         summary: Some(SUMMARY.into()),
         ..PresentOptions::default()
     };
-    cluster(files, &method, &reported)
+    cluster(files, &method, &reported, observer)
 }
 
-fn export(files: &Files) -> Result<Warnings> {
+fn export(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let options = ExportOptions {
         graph: GRAPH.into(),
         output: EXPORT.into(),
@@ -295,10 +320,10 @@ fn export(files: &Files) -> Result<Warnings> {
         limits: LIMITS,
         work_dir: "/disk".into(),
     };
-    job::export(files, &options, &Silent).map(|_| Warnings::new())
+    job::export(files, &options, observer).map(|_| Warnings::new())
 }
 
-fn compare(files: &Files) -> Result<Warnings> {
+fn compare(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let options = CompareOptions {
         a: EARLIER.into(),
         b: LATER.into(),
@@ -309,27 +334,27 @@ fn compare(files: &Files) -> Result<Warnings> {
         limits: LIMITS,
         work_dir: "/disk".into(),
     };
-    job::compare(files, &options, &Silent).map(|_| Warnings::new())
+    job::compare(files, &options, observer).map(|_| Warnings::new())
 }
 
 /// The earlier communities are two groups each. Further starts would only repeat the operations of the second one.
-fn updated(files: &Files) -> Result<Warnings> {
+fn updated(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (initial, trials) = (Some(EARLIER.into()), Some(2));
     let method = ClusterOptions { initial, trials, ..ClusterOptions::default() };
-    cluster(files, &method, &PresentOptions::default())
+    cluster(files, &method, &PresentOptions::default(), observer)
 }
 
 /// Spills names to disk late, and chooses a node of each component.
-fn entities(files: &Files) -> Result<Warnings> {
-    entities_with(files, Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED })
+fn entities(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
+    entities_with(files, Cramped { names: 400, read_save: Duration::ZERO, ..CRAMPED }, observer)
 }
 
 /// The nodes are in five ranges.
-fn divided_entities(files: &Files) -> Result<Warnings> {
-    entities_with(files, Cramped { names: 300, forest_nodes: 150, ..CRAMPED })
+fn divided_entities(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
+    entities_with(files, Cramped { names: 300, forest_nodes: 150, ..CRAMPED }, observer)
 }
 
-fn entities_with(files: &Files, cramped: Cramped) -> Result<Warnings> {
+fn entities_with(files: &Files, cramped: Cramped, observer: &dyn Observer) -> Result<Warnings> {
     let (method, thresholds) = (Method::Components, vec![0.9, 0.3, 0.7]);
     let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
     let reported = PresentOptions {
@@ -342,23 +367,23 @@ fn entities_with(files: &Files, cramped: Cramped) -> Result<Warnings> {
     let options = JobOptions { min_weight: Some(0.3), work_dir: "/out".into(), ..plain() };
     let (files, output) = (&files.with_cramped(cramped), Path::new(OUTPUT));
     let source = Source::Edges(Box::new(options));
-    let report = job::cluster_and_present(files, &source, &found, &reported, output, &Silent)?;
+    let report = job::cluster_and_present(files, &source, &found, &reported, output, observer)?;
     let input = report.input.as_ref();
     assert!(input.is_some_and(|input| input.names_on_disk_count > 100), "names are on disk");
     assert!(report.sort.is_none(), "no arcs are sorted");
     Ok(report.warnings)
 }
 
-fn thresholds(files: &Files) -> Result<Warnings> {
+fn thresholds(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
     let (method, thresholds) = (Method::LabelPropagation, vec![0.9, 0.3]);
     let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
-    Ok(job::cluster(files, &source, &found, Path::new(OUTPUT), &Silent)?.warnings)
+    Ok(job::cluster(files, &source, &found, Path::new(OUTPUT), observer)?.warnings)
 }
 
 /// Writes all thresholds as columns of one file.
-fn graph_entities(files: &Files) -> Result<Warnings> {
+fn graph_entities(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
     let (method, thresholds) = (Method::Components, vec![0.9, 0.5]);
@@ -372,12 +397,12 @@ fn graph_entities(files: &Files) -> Result<Warnings> {
     };
     let reported = PresentOptions { heights: Some(HEIGHTS.into()), ..PresentOptions::default() };
     let output = Path::new(OUTPUT);
-    Ok(job::cluster_and_present(files, &source, &found, &reported, output, &Silent)?.warnings)
+    Ok(job::cluster_and_present(files, &source, &found, &reported, output, observer)?.warnings)
 }
 
-fn graph(files: &Files) -> Result<Warnings> {
+fn graph(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
     let method = ClusterOptions { trials: Some(2), ..ClusterOptions::default() };
-    Ok(job::cluster(files, &source, &method, Path::new(OUTPUT), &Silent)?.warnings)
+    Ok(job::cluster(files, &source, &method, Path::new(OUTPUT), observer)?.warnings)
 }

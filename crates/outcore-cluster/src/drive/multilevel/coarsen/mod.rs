@@ -39,6 +39,7 @@ use crate::kernel::history::History;
 use crate::kernel::holdings::{Holding, Holdings};
 use crate::kernel::objective::Sums;
 use crate::methods::options::Seeding;
+use crate::objectives::cap::Capped;
 use crate::objectives::modularity::{Density, Null};
 use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
@@ -114,14 +115,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         // The other labels take the place of these.
         drop(labels);
         let before = self.history.clone();
-        let (null, starts) = (Null::Strength(1.0), Starts::one(Seeding::Star));
+        let (rule, starts) = ((Null::Strength(1.0), None), Starts::one(Seeding::Star));
         let text = "all nodes are together: comparing with modularity";
         self.detail(text)?;
         let found = self.solve_apart(
             level,
-            null,
+            rule,
             starts,
-            |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
+            |other: &mut Multilevel<'_, '_, Capped<Density>>, level: &mut Level<'_, '_>| {
                 let labels = other.begin(level)?.labels;
                 let (modularity, state) = other.measured(level, labels)?;
                 let mut labels = state.into_labels();
@@ -150,11 +151,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if level.source.max_kept_bytes() + ARC_BYTES * most.min(arcs) > spare {
             level.source.forget();
         }
-        let found = match level.graph().is_weighted() {
-            true => self.coarser_of::<f64>(level, kept)?,
-            false => self.coarser_of::<u32>(level, kept)?,
+        let Some(labels) = self.coarser_of(level, kept)? else {
+            return Ok(Coarsened::Done(NextStep::Top(state)));
         };
-        let Some(labels) = found else { return Ok(Coarsened::Done(NextStep::Top(state))) };
         let LevelState { labels: before, sums } = state;
         drop(sums);
         let (quality, state) = self.measured(level, before)?;
@@ -177,15 +176,11 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         MOST_ARCS + below.saturating_sub(level.graph().node_count()) * bytes / ARC_BYTES
     }
 
-    fn coarser_of<S: Sum>(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        kept: u64,
-    ) -> Result<Option<Vec<u32>>> {
+    fn coarser_of(&mut self, level: &mut Level<'_, '_>, kept: u64) -> Result<Option<Vec<u32>>> {
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
-        let nodes = nodes_of::<S, O>(level.source, &level.holdings, tick)?;
-        let arcs = arcs_of::<S>(level.source, &nodes, kept, tick)?;
+        let nodes = nodes_of::<O>(level.source, &level.holdings, tick)?;
+        let arcs = arcs_of(level.source, &nodes, kept, tick)?;
         let (found, looked) = coarser::<O>(self.rule, &nodes, arcs);
         self.history.arcs += looked;
         Ok(found)
@@ -201,7 +196,7 @@ pub(super) enum Coarsened<O> {
 }
 
 /// Returns for each node of a level what it holds, its strength and the weight of its arcs.
-fn nodes_of<S: Sum, O: Sums>(
+fn nodes_of<O: Sums>(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
     tick: impl Fn() -> Result<()>,
@@ -211,13 +206,12 @@ fn nodes_of<S: Sum, O: Sums>(
     source.for_all(|block| {
         tick()?;
         for local in 0..block.node_count() {
-            let mut sum = S::default();
+            let mut sum = 0.0;
             block.for_each_segment(local, &mut scratch, |targets, codes| {
-                S::for_each(targets, codes, |_, weight| sum += weight);
+                f64::for_each(targets, codes, |_, weight| sum += weight);
             })?;
             let held = holdings.of::<O::Flow>(nodes.len());
-            let arcs = sum.value();
-            nodes.push((held, arcs + 2.0 * block.self_loop(local), arcs));
+            nodes.push((held, sum + 2.0 * block.self_loop(local), sum));
         }
         Ok(())
     })?;
@@ -226,7 +220,7 @@ fn nodes_of<S: Sum, O: Sums>(
 
 /// Returns the arcs of each node of a level; of those of a node with more than `kept` arcs, only the strongest ones
 /// relative to the strengths of their ends, and those that the other end keeps.
-fn arcs_of<S: Sum>(
+fn arcs_of(
     source: &mut BlockSource<'_>,
     nodes: &[(Holding, f64, f64)],
     kept: u64,
@@ -241,9 +235,7 @@ fn arcs_of<S: Sum>(
             let node = block.first_node() + local as u32;
             of_node.clear();
             block.for_each_segment(local, &mut scratch, |targets, codes| {
-                S::for_each(targets, codes, |target, weight| {
-                    of_node.push((target, weight.value()))
-                });
+                f64::for_each(targets, codes, |target, weight| of_node.push((target, weight)));
             })?;
             if kept == usize::MAX {
                 arcs[node as usize] = of_node.iter().copied().collect();

@@ -50,13 +50,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if !is_surveyed(graph.node_count(), graph.arc_count(), graph.max_degree()) {
             return Ok(true);
         }
-        match level.graph().is_weighted() {
-            true => self.surveyed::<f64>(level, state),
-            false => self.surveyed::<u32>(level, state),
-        }
+        self.surveyed(level, state)
     }
 
-    fn surveyed<S: Sum>(&self, level: &mut Level<'_, '_>, state: &LevelState<O>) -> Result<bool> {
+    fn surveyed(&self, level: &mut Level<'_, '_>, state: &LevelState<O>) -> Result<bool> {
         let (done, graph) = (self.history.arcs, self.job.graph);
         let few = BEYOND_ONE * graph.weight_total() / graph.arc_count().max(1) as f64;
         let (mut scratch, mut weights) = (ArcScratch::default(), Vec::new());
@@ -67,8 +64,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             notify(self.job.observer, Event::Advance { done })?;
             for local in 0..block.node_count() {
                 weights.clear();
-                let cut =
-                    strong_arcs::<S, O>(block, local, state, few, (&mut weights, &mut scratch))?;
+                let cut = strong_arcs::<O>(block, local, state, few, (&mut weights, &mut scratch))?;
                 let node = block.first_node() as usize + local;
                 let count = level.holdings.count(node);
                 let strength = cut + 2.0 * block.self_loop(local);
@@ -96,7 +92,7 @@ pub(crate) fn is_surveyed(nodes: u64, arcs: u64, max_degree: u64) -> bool {
 }
 
 /// Adds the weights of those arcs of a node that are not there by chance, the largest first; returns the weight of all.
-fn strong_arcs<S: Sum, O: Sums>(
+fn strong_arcs<O: Sums>(
     block: &Block,
     local: usize,
     state: &LevelState<O>,
@@ -108,8 +104,7 @@ fn strong_arcs<S: Sum, O: Sums>(
     let own = mass(block.first_node() as usize + local);
     let mut cut = 0.0;
     block.for_each_segment(local, scratch, |targets, codes| {
-        S::for_each(targets, codes, |target, weight| {
-            let weight = weight.value();
+        f64::for_each(targets, codes, |target, weight| {
             cut += weight;
             let by_chance = own * mass(target as usize) / sums.strength();
             if weight >= few && weight >= BEYOND_CHANCE * by_chance {

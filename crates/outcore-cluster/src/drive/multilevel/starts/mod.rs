@@ -33,6 +33,7 @@ use crate::finish::stability::agreement;
 use crate::kernel::objective::Sums;
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::LevelSpec;
+use crate::objectives::cap::Capped;
 use crate::objectives::modularity::{Density, Null};
 use crate::store::hierarchy::Hierarchy;
 use combine::{Scored, best_of, keep};
@@ -441,12 +442,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             StartTask::Other(TrialStart::Rising(null)) => {
                 let mut labels = undivided(level);
                 for factor in RISING {
-                    let (null, one) = (multiple(null, factor), Starts::one(Seeding::Own));
-                    let solve = |other: &mut Multilevel<'_, '_, Density>,
+                    let (rule, one) = ((multiple(null, factor), None), Starts::one(Seeding::Own));
+                    let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
                                  level: &mut Level<'_, '_>| {
                         Ok(other.continued(level, labels)?.labels)
                     };
-                    labels = self.solve_apart(level, null, one, solve)?;
+                    labels = self.solve_apart(level, rule, one, solve)?;
                 }
                 self.continued(level, labels)?
             }
@@ -455,10 +456,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                     Null::Strength(_) => Seeding::Star,
                     Null::Count(_) => Seeding::Own,
                 };
-                let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
+                let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
+                             level: &mut Level<'_, '_>| {
                     Ok(other.begin(level)?.labels)
                 };
-                let labels = self.solve_apart(level, null, Starts::one(seeding), solve)?;
+                let one = Starts::one(seeding);
+                let labels = self.solve_apart(level, (null, None), one, solve)?;
                 self.continued(level, labels)?
             }
         };
@@ -495,10 +498,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (holdings, rule) = (&level.holdings, self.rule);
-        let (mut sums, inside) = if level.graph().is_weighted() {
-            sums_of::<f64, O>(level.source, holdings, &labels, doubted, rule, tick)?
-        } else {
+        let (mut sums, inside) = if O::COUNTS_ARCS && !level.graph().is_weighted() {
             sums_of::<u32, O>(level.source, holdings, &labels, doubted, rule, tick)?
+        } else {
+            sums_of::<f64, O>(level.source, holdings, &labels, doubted, rule, tick)?
         };
         sums.free_below(level.node_count());
         Ok((sums.quality(inside), LevelState { labels, sums }))

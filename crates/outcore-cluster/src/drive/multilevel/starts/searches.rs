@@ -19,7 +19,7 @@ use outcore_io::Files;
 use outcore_io::error::opt::THREADS;
 use outcore_io::error::{Error, ErrorKind, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Runs a search for each task, and passes its number and what it finds to `keep`, in any order.
@@ -43,16 +43,26 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             level.seed = seed;
             let found = solve(&mut other, level, task)?;
             other.forget_from(0);
-            keep.lock().unwrap_or_else(PoisonError::into_inner)(at, found)?;
+            locked(&keep)(at, found)?;
             Ok((at, other.history))
         };
-        let histories = if width > 1 {
-            in_parallel(level, searches, &pools(width)?, solve)
-        } else {
-            searches.into_iter().map(|search| solve(level, search)).collect()
+        let histories = Mutex::new(Vec::new());
+        let waiting = Mutex::new(searches.into_iter());
+        // Returns whether there was a search left.
+        let run = |level: &mut Level<'_, '_>| {
+            let Some(search) = locked(&waiting).next() else { return Ok(false) };
+            let history = solve(level, search)?;
+            locked(&histories).push(history);
+            Ok(true)
         };
+        if width > 1 {
+            in_parallel(level, &pools(width)?, &run)?;
+        } else {
+            while run(level)? {}
+        }
         level.seed = seed;
-        let mut histories: Vec<(usize, History)> = histories?;
+        let mut histories: Vec<(usize, History)> =
+            histories.into_inner().unwrap_or_else(PoisonError::into_inner);
         histories.sort_unstable_by_key(|&(at, _)| at);
         histories.into_iter().for_each(|(_, history)| self.history.include(history));
         Ok(())
@@ -116,24 +126,24 @@ fn pools(count: usize) -> Result<Vec<ThreadPool>> {
     })
 }
 
-/// Runs the searches on the pools, each of which takes the next search when it is idle; returns their results.
-fn in_parallel<S: Send, R: Send>(
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `run` on each of the pools until it returns false. Not generic: it would be compiled for each objective.
+fn in_parallel(
     level: &mut Level<'_, '_>,
-    searches: Vec<S>,
     pools: &[ThreadPool],
-    solve: impl Fn(&mut Level<'_, '_>, S) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
+    run: &(dyn Fn(&mut Level<'_, '_>) -> Result<bool> + Sync),
+) -> Result<()> {
     let kept = level.source.kept_bytes();
     let memory = kept + (level.memory - kept) / pools.len() as u64;
-    let waiting = Mutex::new(searches.into_iter());
-    let take = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (mut found, mut scans) = (Vec::new(), 0);
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for pool in pools {
             let (mut source, holdings) = (level.source.shared(), level.holdings.clone());
             let Level { number, seed, needed, max_labels, is_on_disk, class_count, .. } = *level;
-            let (solve, take) = (&solve, &take);
             running.push(scope.spawn(move || {
                 pool.install(|| {
                     let source = &mut source;
@@ -150,9 +160,11 @@ fn in_parallel<S: Send, R: Send>(
                         is_on_disk,
                         class_count,
                     };
-                    let found: Result<Vec<R>> =
-                        std::iter::from_fn(take).map(|search| solve(&mut level, search)).collect();
-                    (found, level.source.scans())
+                    let mut found = Ok(true);
+                    while let Ok(true) = found {
+                        found = run(&mut level);
+                    }
+                    (found.map(drop), level.source.scans())
                 })
             }));
         }
@@ -164,6 +176,5 @@ fn in_parallel<S: Send, R: Send>(
         }
     });
     level.source.count_from(level.source.scans() + scans);
-    let found: Result<Vec<Vec<R>>> = found.into_iter().collect();
-    Ok(found?.into_iter().flatten().collect())
+    found.into_iter().collect()
 }
