@@ -13,13 +13,15 @@ UNOPTIMIZED = $(ENGINE:%=--config profile.dev.package.%.opt-level=0)
 # All crates but the checks of this repository: these use a library at run time that the others use only in macros,
 # and Cargo would compile half of all dependencies once more for the Python package.
 TESTED_RUST = --workspace --exclude xtask $(TESTED)
+# With BUILT=yes, the packages for Python and R are built: asking Cargo again would wait for other builds.
+BUILT_PYTHON = $(if $(BUILT),,python)
 # Notes the time of a part of `make test`.
 PART = tests/part.py
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .PHONY: dist test-dist container publish-crates publish-python publish-files
 .PHONY: help setup tools demo check audit test test-rust test-python test-spark test-r test-more test-long python r docs
-.PHONY: bench ci build clean missing-build missing-test timed-rust timed-python timed-spark timed-r
+.PHONY: bench ci build clean missing-build missing-test timed-rust timed-python timed-spark timed-r timed-check
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -45,15 +47,20 @@ audit: tools ## Known vulnerabilities in dependencies, as of today
 	$(CARGO) deny --locked check advisories
 
 test: missing-test tools ## The checks and all tests of behaviour
-	$(PART) check $(MAKE) check
-	$(PART) rust-build $(CARGO) nextest run $(TESTED_RUST) --tests --no-run
 	$(PART) python-build $(MAKE) python
 	$(PART) r-build $(MAKE) r
-	# Spark waits more than it computes.
-	$(MAKE) --jobs=2 --output-sync=target timed-rust timed-python timed-spark timed-r
+	# Spark waits more than it computes, so it runs beside the compiler.
+	$(MAKE) BUILT=yes --keep-going --jobs=2 --output-sync=recurse timed-rust timed-spark timed-python timed-check timed-r
 	$(PART) --report
 
-timed-rust timed-python timed-spark timed-r: timed-%:
+timed-rust: tools
+	$(PART) rust-build $(CARGO) nextest run $(TESTED_RUST) --tests --no-run
+	$(PART) rust $(MAKE) test-rust
+
+timed-check: tools
+	$(PART) check $(MAKE) check
+
+timed-python timed-spark timed-r: timed-%:
 	$(PART) $* $(MAKE) test-$*
 
 test-rust: tools ## The tests in Rust
@@ -68,13 +75,13 @@ test-more: tools python ## What rarely changes: documentation of private items, 
 	$(VENV)/bin/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/newest pandas
 	PYTHONPATH=$(CURDIR)/$(VENV)/newest $(VENV)/bin/python -m pytest -n 2 $(addprefix tests/python/test_,results.py sources.py summary.py)
 
-test-python: python ## The tests in Python, except those of Spark
+test-python: $(BUILT_PYTHON) ## The tests in Python, except those of Spark
 	$(VENV)/bin/python -m pytest -n 2 --junitxml=target/parts/python.xml --ignore-glob='*/test_spark*.py'
 
-test-spark: python ## The tests of outcore.spark
+test-spark: $(BUILT_PYTHON) ## The tests of outcore.spark
 	$(VENV)/bin/python -m pytest --junitxml=target/parts/spark.xml tests/python/test_spark*.py
 
-test-r: r ## The tests in R, and the R code of the documentation
+test-r: $(if $(BUILT),,r) ## The tests in R, and the R code of the documentation
 	R_LIBS=$(VENV)/r Rscript tests/r/run.R README.md docs/guides/r.md
 
 missing-build missing-test: missing-%:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,23 @@ def test_targets_can_be_made() -> None:
     for target in sorted(targets()):
         done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, f"make {target}: {done.stderr}"
+
+
+def test_a_bare_machine_is_told_what_to_type(tmp_path: Path) -> None:
+    for tool in ("printf", "tr"):
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
+    environment = {"PATH": str(tmp_path), "CARGO_HOME": str(tmp_path)}
+    for purpose, packages in (("build", {"gcc"}), ("test", {"gcc", "python3-venv", "r-cran-matrix", "r-base-core"})):
+        command = ["/bin/sh", str(ROOT / ".ci/missing"), purpose]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert "make setup" in done.stderr
+        assert "https://sh.rustup.rs" in done.stderr
+        listed = re.search(r"apt-get install (.*)", done.stderr)
+        assert listed
+        assert packages <= set(listed[1].split())
+        listing = subprocess.run([*command, "--packages"], env=environment, capture_output=True, text=True, check=True)
+        assert listing.stdout.split() == listed[1].split()
 
 
 def test_recipes_have_this_version() -> None:

@@ -270,6 +270,7 @@ def test_the_engine_finishes_what_spark_begins(spark: SparkSession, name: str, m
         assert mine["code_length"] <= 1.01 * reference["code_length"]
 
 
+@long
 def test_communities_of_communities_are_found_on_spark(spark: SparkSession) -> None:
     """Levels on Spark until a task takes the rest give the quality of the engine."""
     rows = planted(900, 6000, seed=4)
@@ -574,6 +575,7 @@ def read_until(pipe: Any, pattern: str) -> str:
     raise AssertionError(f"nothing like {pattern} in: {''.join(lines)}")
 
 
+@long
 def test_a_lost_worker_does_not_change_the_result(
     spark_cluster: StandaloneCluster, driver: Path, edge_file: Path, edges: list[Edge], tmp_path: Path
 ) -> None:
@@ -589,6 +591,7 @@ def test_a_lost_worker_does_not_change_the_result(
     assert_output(tmp_path / "out", edges)
 
 
+@long
 def test_every_worker_needs_the_package(driver: Path, edge_file: Path, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     (hidden / "outcore").mkdir(parents=True)

@@ -413,11 +413,8 @@ impl Block {
         self.for_each_segment_inline(local, scratch, f)
     }
 
-    /// Like [`for_each_segment`](Self::for_each_segment), compiled into the caller: for loops that take most of the
-    /// time of a job, as sums stay in registers. Each such loop takes 400 lines of LLVM more.
-    ///
-    /// # Errors
-    /// As above.
+    /// Like [`for_each_segment`](Self::for_each_segment), compiled into the caller: sums stay in registers, and each such
+    /// loop takes 400 lines of LLVM more. For loops that take most of the time of a job.
     #[inline]
     pub fn for_each_segment_inline(
         &self,

@@ -139,8 +139,8 @@ pub fn ring_of_cliques(count: u32, size: u32) -> Edges {
 }
 
 /// Returns a configuration of tests on generated cases: `count` of them in `make test-long`, which sets `OUTCORE_TEST`
-/// to `long`, and a fifth elsewhere. Each run draws other cases.
+/// to `long`, and a sixth elsewhere. Each run draws other cases.
 pub fn cases(count: u32) -> ProptestConfig {
     let is_long = std::env::var_os("OUTCORE_TEST").is_some_and(|which| which == "long");
-    ProptestConfig::with_cases(if is_long { count } else { count.div_ceil(5) })
+    ProptestConfig::with_cases(if is_long { count } else { count.div_ceil(6) })
 }

@@ -34,7 +34,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
 ];
 
 /// Number of cases with which each hint is tried.
-const MOST: u32 = 4;
+const MOST: u32 = 2;
 
 /// Divides words as a shell does; quotes are single.
 fn words(text: &str) -> Vec<String> {

@@ -337,10 +337,10 @@ fn compare(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     job::compare(files, &options, observer).map(|_| Warnings::new())
 }
 
-/// The earlier communities are two groups each. Further starts would only repeat the operations of the second one.
+/// The earlier communities are two groups each. Further starts and cycles would only repeat operations.
 fn updated(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (initial, trials) = (Some(EARLIER.into()), Some(2));
-    let method = ClusterOptions { initial, trials, ..ClusterOptions::default() };
+    let method = ClusterOptions { initial, trials, cycles: 1, ..ClusterOptions::default() };
     cluster(files, &method, &PresentOptions::default(), observer)
 }
 
@@ -403,6 +403,6 @@ fn graph_entities(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
 fn graph(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let (path, work_dir) = (PathBuf::from(GRAPH), PathBuf::from("/disk"));
     let source = Source::Graph { path, limits: LIMITS, work_dir, restart: false };
-    let method = ClusterOptions { trials: Some(2), ..ClusterOptions::default() };
+    let method = ClusterOptions { trials: Some(2), cycles: 1, ..ClusterOptions::default() };
     Ok(job::cluster(files, &source, &method, Path::new(OUTPUT), observer)?.warnings)
 }
