@@ -238,7 +238,8 @@ def test_a_million_edges(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("planted", "map-equation"),
+        ("football", "map-equation"),
+        pytest.param("planted", "map-equation", marks=long),
         pytest.param("football", "modularity", marks=long),
         pytest.param("yeast", "modularity", marks=long),
         pytest.param("yeast", "map-equation", marks=long),
@@ -633,14 +634,21 @@ CONNECT = """
 """
 
 
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        {"groups": {"method": "map-equation", "parts": 2, "max_sweeps": 1}},
+        pytest.param({"engine": {"method": "cpm", "resolution": 0.1}}, marks=long),
+    ],
+)
 def test_spark_connect_gives_the_same_bytes(
-    edge_file: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    edge_file: Path,
+    tmp_path: Path,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    jobs: dict[str, dict[str, Any]],
 ) -> None:
     monkeypatch.setattr("outcore.spark._sweeps._LAST_SWEEPS", 1)
-    jobs: dict[str, dict[str, Any]] = {
-        "engine": {"method": "cpm", "resolution": 0.1},
-        "groups": {"method": "map-equation", "parts": 2, "max_sweeps": 1},
-    }
     script = textwrap.dedent(CONNECT)
     command = [sys.executable, "-c", script, str(edge_file), str(tmp_path / "remote"), json.dumps(jobs)]
     done = subprocess.run(

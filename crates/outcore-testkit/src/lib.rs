@@ -141,6 +141,11 @@ pub fn ring_of_cliques(count: u32, size: u32) -> Edges {
 /// Returns a configuration of tests on generated cases: `count` of them in `make test-long`, which sets `OUTCORE_TEST`
 /// to `long`, and a sixth elsewhere. Each run draws other cases.
 pub fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig::with_cases(count.div_ceil(one_of(6)))
+}
+
+/// Returns the step at which a test walks through cases: `step`, and one in `make test-long`.
+pub fn one_of<T: From<u8>>(step: u8) -> T {
     let is_long = std::env::var_os("OUTCORE_TEST").is_some_and(|which| which == "long");
-    ProptestConfig::with_cases(if is_long { count } else { count.div_ceil(6) })
+    if is_long { 1.into() } else { step.into() }
 }

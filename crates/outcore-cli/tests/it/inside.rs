@@ -122,10 +122,9 @@ fn check(base: &Path, edges: &[(u64, u64, u64)], directed: bool, keep: bool, met
     assert_eq!(rows, of_each(&|c| naive.row(c)), "summary, {what}");
 }
 
-#[test]
-fn weights_inside_communities_are_those_of_a_naive_program() {
+fn compare_with_naive_program(seeds: std::ops::Range<u64>) {
     let directory = tempfile::tempdir().unwrap();
-    for seed in 0..40 {
+    for seed in seeds {
         let edges = edges(seed);
         let method = ["components", "modularity", "label-propagation"][seed as usize % 3];
         for directed in [false, true] {
@@ -134,4 +133,15 @@ fn weights_inside_communities_are_those_of_a_naive_program() {
             }
         }
     }
+}
+
+#[test]
+fn weights_inside_communities_are_those_of_a_naive_program() {
+    compare_with_naive_program(0..12);
+}
+
+#[test]
+#[ignore = "takes minutes: `make test-long`"]
+fn weights_inside_communities_of_many_graphs_are_those_of_a_naive_program() {
+    compare_with_naive_program(12..100);
 }

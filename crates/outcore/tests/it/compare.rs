@@ -12,6 +12,7 @@ use outcore::io::{Cramped, Files};
 use outcore::job::{self, Source};
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::Silent;
+use outcore_testkit::one_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::ErrorKind as IoErrorKind;
 use std::path::Path;
@@ -473,7 +474,7 @@ fn a_failure_at_any_operation_leaves_nothing_behind() {
     let mut random = Random(3);
     let a = divide(&mut random, 150, |at| format!("c{at}"), &Division::new());
     let b = divide(&mut random, 150, |at| at.to_string(), &Division::new());
-    for at in (0..40_000).step_by(7) {
+    for at in (0..40_000).step_by(7 * usize::from(one_of::<u16>(3))) {
         let sim = Sim::new();
         sim.put(A, text(&a).as_bytes());
         sim.put(B, text(&b).as_bytes());

@@ -110,7 +110,7 @@ fn replay(target: &str, count: usize, check: fn(&[u8])) {
         let reported = Blame(&seed.name, &seed.bytes);
         bounded::run(check, &seed.bytes);
         drop(reported);
-        for _ in 0..count {
+        for _ in (0..count).step_by(outcore_testkit::one_of::<u16>(3).into()) {
             let mut bytes = seed.bytes.clone();
             for _ in 0..=random.below(4) {
                 let other = random.below(seeds.len());

@@ -10,6 +10,7 @@ use outcore::io::{Cramped, Files, Storage, Transfer, Tuning};
 use outcore::job::{self, JobKind, JobManifest, JobOptions, Source};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{ErrorKind, Result};
+use outcore_testkit::one_of;
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -164,7 +165,7 @@ fn a_fault_in_any_operation_is_an_error_after_which_the_same_command_works() {
     cluster(&whole, options(2, 128 * MIB)).unwrap();
     let expected = whole.get(OUTPUT);
     for kind in [IoErrorKind::Other, IoErrorKind::StorageFull] {
-        for at in 0.. {
+        for at in (0..).step_by(usize::from(one_of::<u16>(3))) {
             let sim = storage();
             sim.set_fault(Some(Fault { at, forever: false, kind }));
             match cluster(&sim, options(2, 128 * MIB)) {

@@ -9,6 +9,7 @@ use outcore::job::{self, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
+use outcore_testkit::one_of;
 use std::collections::HashMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
@@ -216,7 +217,7 @@ fn a_fault_at_any_time_leaves_only_what_the_next_run_resumes_from() {
         run(&sim, limits, &clustering, &reported, &Silent).unwrap();
         sim.get(OUTPUT)
     };
-    for at in 0.. {
+    for at in (0..).step_by(usize::from(one_of::<u16>(3))) {
         let sim = storage(300);
         sim.set_fault(Some(Fault { at, forever: false, kind: IoErrorKind::StorageFull }));
         match run(&sim, limits, &clustering, &reported, &Silent) {

@@ -10,6 +10,7 @@ use outcore::graph::{Bin, GraphSummary};
 use outcore::io::sim::Sim;
 use outcore::job::{self, CommunitiesReport, JobKind, JobOptions, Report, Source};
 use outcore::progress::{Observer, Silent};
+use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -115,7 +116,7 @@ fn some_edges() -> impl Strategy<Value = Vec<Edge>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn counts_in_reports_match_naive_counts(
