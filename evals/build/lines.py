@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import places, results
 
 #: Maximum number of lines of each crate, in thousands.
-BARS = {"outcore": 1500, "outcore-cluster": 1600, "outcore-input": 700, "outcore-graph": 400, "outcore-cli": 600}
+BARS = {"outcore": 1500, "outcore-cluster": 1600}
 SHOWN = 8
 ROW = re.compile(r"^\s*(\d+) \(.*?\)\s+(\d+) \(.*?\)\s+(.+)$")
 #: Libraries and parts of the engine to which a function belongs.
