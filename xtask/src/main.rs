@@ -1,4 +1,5 @@
-//! Checks of this repository that no other tool does: `cargo xtask tidy`, `cargo xtask api`.
+//! Checks of this repository that no other tool does: `cargo xtask tidy`, `cargo xtask api`; `cargo xtask budget` lists what
+//! has a budget.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 #![expect(clippy::disallowed_methods, reason = "the ban is for the engine")]
 
@@ -14,10 +15,14 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match arguments[..] {
         ["tidy"] => tidy::faults(root),
+        ["budget"] => {
+            tidy::budget::list(root).iter().for_each(|line| println!("{line}"));
+            return ExitCode::SUCCESS;
+        }
         ["api"] => api::faults(root),
         ["api", "--write"] => api::write(root),
         _ => {
-            eprintln!("Usage: cargo xtask tidy | api [--write]");
+            eprintln!("Usage: cargo xtask tidy | budget | api [--write]");
             return ExitCode::from(2);
         }
     };

@@ -1,5 +1,6 @@
-//! Checks of the sources: sizes of files and folders, access to files, unfinished code, links, versions.
+//! Checks of the sources: sizes of files, folders and crates, access to files, unfinished code, links, versions.
 
+pub(crate) mod budget;
 mod methods;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
             _ => {}
         }
     }
+    budget::check(root, &mut found);
     versions(root, &mut found);
     found
 }
