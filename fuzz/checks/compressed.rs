@@ -10,7 +10,8 @@ use outcore::ErrorKind;
 use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeFormat, EdgeReader, Header, InputOptions, OnBadLine,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
+use outcore_testkit::sim::Sim;
 use std::io::Write;
 use std::sync::Arc;
 

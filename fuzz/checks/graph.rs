@@ -8,9 +8,10 @@ use outcore::graph::Weight;
 use outcore::graph::{
     ArcRecord, ArcScratch, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
+use outcore_testkit::sim::Sim;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

@@ -9,7 +9,8 @@ use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeReader, Fingerprint, InputOptions, OnBadLine,
     WeightTransform,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
+use outcore_testkit::sim::Sim;
 use std::sync::Arc;
 
 type Outcome = Result<(Vec<(Vec<u8>, u32)>, String), String>;

@@ -5,9 +5,10 @@ use outcore::ErrorKind;
 use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::input::InputOptions;
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
 use outcore::job::{self, JobManifest, JobOptions, Source};
 use outcore::progress::Silent;
+use outcore_testkit::sim::Sim;
 use std::path::Path;
 use std::sync::Arc;
 

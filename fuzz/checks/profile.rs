@@ -2,7 +2,8 @@
 
 use outcore::ErrorKind;
 use outcore::budget::Limits;
-use outcore::io::{DiskProfile, Files, ValidIf, sim::Sim};
+use outcore::io::{DiskProfile, Files, ValidIf};
+use outcore_testkit::sim::Sim;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -9,7 +9,8 @@ use outcore::ErrorKind;
 use outcore::input::{
     Batch, BatchMemory, EdgeFormat, EdgeReader, Fingerprint, InputOptions, OnBadLine,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
+use outcore_testkit::sim::Sim;
 use std::sync::Arc;
 
 type Outcome = Result<(Vec<(Vec<u8>, u32)>, String), outcore::Error>;

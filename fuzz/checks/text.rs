@@ -8,7 +8,8 @@ use outcore::graph::Weight;
 use outcore::input::{
     Batch, BatchMemory, Column, Delimiter, EdgeFormat, EdgeReader, Header, InputOptions, OnBadLine,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
+use outcore_testkit::sim::Sim;
 use std::sync::Arc;
 
 /// Source, target and the code of the weight.

@@ -106,7 +106,8 @@ impl IndexedWriter {
     /// Resumes a file after its first `bytes`. Their blocks remain to be added with
     /// [`IndexedWriter::add_block`].
     pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
-        let writer = Writer::resume(files, path, Grows::Apart, bytes, Self::buffers(files))?;
+        let (block_bytes, buffers) = Self::buffers(files);
+        let writer = Writer::resume(files, path, Grows::Apart, bytes, block_bytes, buffers)?;
         Ok(Self::new(writer, magic))
     }
 

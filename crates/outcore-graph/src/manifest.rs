@@ -273,16 +273,16 @@ pub(super) struct GraphManifest {
 }
 
 impl GraphManifest {
+    /// Creates a manifest that is not sealed yet.
     pub(super) fn new(
         options: &GraphOptions,
-        (rules, names, kinds): (Option<EdgeRules>, Option<NodeNames>, Option<KindsSummary>),
         limits: &BlockLimits,
         totals: &BlockTotals,
         combined_count: u64,
         dropped_loop_count: u64,
     ) -> Self {
         let arc_count = totals.arc_count;
-        let mut manifest = Self {
+        Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             node_count: totals.node_count,
@@ -299,9 +299,9 @@ impl GraphManifest {
             directed: options.directed,
             duplicates: options.duplicates,
             loops_kept: options.keep_loops,
-            rules,
-            names,
-            kinds,
+            rules: None,
+            names: None,
+            kinds: None,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
             segment_arcs: limits.segment_arcs as u64,
@@ -312,7 +312,17 @@ impl GraphManifest {
             degrees: totals.histograms.degrees(),
             weight_powers: totals.histograms.weights(),
             checksum: String::new(),
-        };
+        }
+    }
+
+    /// Adds what is known of the edges that were read, and of the nodes, and seals the manifest.
+    pub(super) fn of(
+        self,
+        rules: Option<EdgeRules>,
+        names: Option<NodeNames>,
+        kinds: Option<KindsSummary>,
+    ) -> Self {
+        let mut manifest = Self { rules, names, kinds, ..self };
         manifest.checksum = manifest.own_checksum();
         manifest
     }

@@ -87,7 +87,7 @@ impl Checkpoint for NamesWriter {
         (files, directory, kinds, each): Self::Place<'_>,
     ) -> Result<Self> {
         let kinds = kinds.map(|kinds| KindsWriter::create(files, directory, kinds)).transpose()?;
-        Self::resume_with((files, directory), *state, BLOCK_BYTES, kinds, each)
+        Self::resume_with(files, directory, *state, BLOCK_BYTES, kinds, each)
     }
 }
 
@@ -162,7 +162,8 @@ impl NamesWriter {
     }
 
     pub(super) fn resume_with(
-        (files, directory): (&Files, &Path),
+        files: &Files,
+        directory: &Path,
         saved: Sealed,
         block_bytes: usize,
         kinds: Option<KindsWriter>,

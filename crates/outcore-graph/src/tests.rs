@@ -4,8 +4,8 @@ use super::*;
 use crate::weight::Weight;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::Silent;
-use outcore_io::sim::{Fault, Sim};
 use outcore_io::{Files, Mode};
+use outcore_testkit::sim::{Fault, Sim};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -666,7 +666,7 @@ fn resumed_names_produce_the_same_file() {
             }
             let mut again = Vec::new();
             let reopen = |again: &mut Vec<Vec<u8>>| {
-                NamesWriter::resume_with((&files, Path::new(PATH)), kept, 500, None, &mut |name| {
+                NamesWriter::resume_with(&files, Path::new(PATH), kept, 500, None, &mut |name| {
                     again.push(name.to_vec());
                     Ok(())
                 })

@@ -1,6 +1,7 @@
 //! Chunk of the input: its edges, its bad lines as a few numbers each, and what the reader counts and reports.
 
 use outcore_graph::ids::EdgeChunk;
+use std::ops::Range;
 use std::path::Path;
 
 /// Bytes after the text that may be loaded but have no meaning.
@@ -65,13 +66,13 @@ pub(crate) struct LineFault {
 
 impl LineFault {
     /// Creates a fault of a line with the position of the field at fault.
-    pub(crate) fn new(problem: Problem, line: (usize, usize), field: (usize, usize)) -> Self {
+    pub(crate) fn new(problem: Problem, line: Range<usize>, field: Range<usize>) -> Self {
         Self {
             problem,
-            line_start: line.0 as u32,
-            line_end: line.1 as u32,
-            start: field.0 as u32,
-            end: field.1 as u32,
+            line_start: line.start as u32,
+            line_end: line.end as u32,
+            start: field.start as u32,
+            end: field.end as u32,
             cell: (0, 0),
         }
     }

@@ -193,8 +193,8 @@ impl Rejects {
 
     /// Like [`Writer::resume`].
     pub(crate) fn resume(files: &Files, path: &Path, saved: Sealed) -> Result<Self> {
-        let buffers = (SMALL_BUFFER_BYTES, 1);
-        let writer = Writer::resume(files, path, Grows::Beside, saved.bytes, buffers)?;
+        let (bytes, grows) = (saved.bytes, Grows::Beside);
+        let writer = Writer::resume(files, path, grows, bytes, SMALL_BUFFER_BYTES, 1)?;
         let writer = writer.checked(saved)?;
         let (sink, path) = (RejectSink::File(Box::new(writer)), path.to_path_buf());
         Ok(Self { sink, path, row: String::new() })

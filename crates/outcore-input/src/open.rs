@@ -144,7 +144,7 @@ pub fn examine(
     let mut input = Input::open(files, path, 1)?;
     let room = DecodeRoom { workers: 1, bytes: 0 };
     let file = detect_next(files, &mut input, &options, &[], room)?;
-    let uses = file.source.uses((files, path), &mut input, &options)?;
+    let uses = file.source.uses(files, path, &mut input, &options)?;
     let file = [file];
     refuse_useless(&file, &options)?;
     Ok((describe(&file).remove(0), uses))

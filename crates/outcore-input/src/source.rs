@@ -30,7 +30,8 @@ pub(crate) trait EdgeSource: Send + Sync {
     /// Returns the uses of the columns; none if the file is not lines or rows.
     fn uses(
         &self,
-        _file: (&Files, &Path),
+        _files: &Files,
+        _path: &Path,
         _: &mut Input,
         _: &InputOptions,
     ) -> Result<Vec<ColumnUse>> {

@@ -3,9 +3,9 @@
 use super::*;
 use outcore_io::checkpoint::{CHECKPOINT, Checkpoint, Journal};
 use outcore_io::progress::Silent;
-use outcore_io::sim::{Fault, Sim};
 use outcore_io::units::MIB;
 use outcore_io::{Transfer, Tuning};
+use outcore_testkit::sim::{Fault, Sim};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,11 +1,13 @@
-//! Graphs for tests: edges in memory, generators of many kinds, and the graph of them on a simulated disk.
+//! Graphs for tests: edges in memory, generators of many kinds, and the graph of them on a simulated disk ([`sim`]).
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its graph has failed")]
+
+pub mod sim;
 
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Files;
-use outcore_io::sim::Sim;
 use proptest::prelude::*;
+use sim::Sim;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -9,8 +9,9 @@ use outcore::graph::{
     ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphSummary, GraphWriter,
     NamesWriter,
 };
-use outcore::io::{Files, sim::Sim};
+use outcore::io::Files;
 use outcore::progress::Silent;
+use outcore_testkit::sim::Sim;
 use std::sync::Arc;
 use std::time::Instant;
 

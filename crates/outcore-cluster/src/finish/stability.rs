@@ -114,7 +114,7 @@ pub(crate) fn agreement(
 mod tests {
     use super::*;
     use crate::store::hierarchy::Hierarchy;
-    use outcore_io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
     use std::sync::Arc;

@@ -10,9 +10,9 @@ use outcore_graph::{
 };
 use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
-use outcore_io::sim::Sim;
 use outcore_io::units::parse_bytes;
 use outcore_io::{Cramped, Files};
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

@@ -174,7 +174,7 @@ fn checksum_of(numbers: &[u32]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcore_io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     #[test]

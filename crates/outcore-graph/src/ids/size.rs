@@ -33,9 +33,11 @@ impl NamesSize {
     /// index and sort share `memory_bytes`, and the index is sparse up to `sparse_bytes`. A name in the index comes with
     /// `bytes_beside` bytes for its node. Nodes are expected to occur as if edges were drawn at random.
     pub fn of(
-        (nodes, ends): (u64, u64),
+        nodes: u64,
+        ends: u64,
         name_bytes: f64,
-        (memory_bytes, sparse_bytes): (u64, u64),
+        memory_bytes: u64,
+        sparse_bytes: u64,
         bytes_beside: f64,
     ) -> Self {
         let (nodes, ends) = (nodes as f64, ends as f64);

@@ -4,7 +4,7 @@ use super::spill::{NameRoom, Spill};
 use super::tests::{chunk, name};
 use super::*;
 use outcore_io::Files;
-use outcore_io::sim::{Fault, Sim};
+use outcore_testkit::sim::{Fault, Sim};
 use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
 use outcore_io::progress::Silent;
-use outcore_io::sim::Sim;
+use outcore_testkit::sim::Sim;
 
 const PATH: &str = "graph";
 

@@ -311,8 +311,8 @@ mod tests {
     use super::*;
     use crate::{BlockLimits, GraphOptions, InputOrder};
     use outcore_io::Files;
-    use outcore_io::sim::Sim;
     use outcore_sort::Record;
+    use outcore_testkit::sim::Sim;
     use proptest::prelude::*;
     use std::path::Path;
 

@@ -344,12 +344,12 @@ impl GraphWriter {
         assert_eq!(totals.node_count, announced, "nodes written and announced");
         let manifest = GraphManifest::new(
             &self.options,
-            (self.rules, self.names, self.kinds.take()),
             &self.limits,
             &totals,
             self.combined_count,
             self.dropped_loop_count,
         );
+        let manifest = manifest.of(self.rules, self.names, self.kinds.take());
         let bytes = manifest.to_bytes();
         self.files.write_own(&manifest_path(&self.directory), &bytes)?;
         Ok(manifest.summary(totals.sealed.bytes + bytes.len() as u64))

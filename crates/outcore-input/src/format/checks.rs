@@ -110,5 +110,5 @@ pub(crate) fn fault_at(text: &[u8], problem: Problem, name: &NameRef) -> LineFau
     let line_start = memchr::memrchr(b'\n', &text[..start]).map_or(0, |at| at + 1);
     let line_end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |len| end + len);
     let line_end = if text[..line_end].ends_with(b"\r") { line_end - 1 } else { line_end };
-    LineFault::new(problem, (line_start, line_end.max(end)), (start, end))
+    LineFault::new(problem, line_start..line_end.max(end), start..end)
 }

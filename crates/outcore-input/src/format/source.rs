@@ -117,7 +117,8 @@ impl EdgeSource for InputFormat {
 
     fn uses(
         &self,
-        (_, path): (&Files, &Path),
+        _: &Files,
+        path: &Path,
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Vec<ColumnUse>> {

@@ -119,7 +119,8 @@ pub(super) struct ListEdges<'a> {
 
 impl<'a> ListEdges<'a> {
     pub(super) fn new(
-        (options, metis): (&'a InputOptions, Option<MetisHeader>),
+        options: &'a InputOptions,
+        metis: Option<MetisHeader>,
         task: &'a ReadTask<'a>,
         sink: Sink<'a>,
     ) -> Self {

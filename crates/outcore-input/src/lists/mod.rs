@@ -230,7 +230,7 @@ impl ListFormat {
     fn read_all(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Result<Read> {
         let (path, options) = (task.path, &self.options);
         let mut words = Words::new(task.opened(input)?, path, options.rows);
-        let mut edges = ListEdges::new((options, self.metis), task, sink);
+        let mut edges = ListEdges::new(options, self.metis, task, sink);
         edges.first_kind = self.first_kind;
         let read = (self.kind.read)(&mut words, &mut edges);
         let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;

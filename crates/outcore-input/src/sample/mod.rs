@@ -128,7 +128,7 @@ impl InputSample {
     /// Returns the likely number of nodes.
     pub fn nodes(&self) -> u64 {
         let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
-        let at_random = self.names_of((self.seen_once, self.seen_twice), sampled, all);
+        let at_random = self.names_of([self.seen_once, self.seen_twice], sampled, all);
         let of_edges = at_random.max(self.nodes_of_edges());
         // Edges outside the sample may have the listed nodes.
         if self.is_whole { of_edges + self.listed_nodes } else { of_edges.max(self.listed_nodes) }
@@ -140,20 +140,20 @@ impl InputSample {
         let twice = self.seen_twice as f64;
         let twice = (twice + 3.0 * twice.sqrt() + 3.0) as u64;
         let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
-        self.names_of((self.seen_once, twice), sampled, all)
+        self.names_of([self.seen_once, twice], sampled, all)
     }
 
     /// Returns the number of nodes with edges, estimated from the pieces.
     fn nodes_of_edges(&self) -> u64 {
         let pieces = self.pieces as f64;
         let all = pieces * self.edges as f64 / self.sampled_edges.max(1) as f64;
-        self.names_of((self.in_one_piece, self.in_two_pieces), pieces, all)
+        self.names_of([self.in_one_piece, self.in_two_pieces], pieces, all)
     }
 
     /// Returns the number of names in `all` units (ends of edges, or pieces), if of the names in `sampled` units `once`
     /// are in one unit and `twice` in two. After Chao (1984, 1987) for the names that exist, and Shen, Chao and Lin
     /// (2003) for those that occur.
-    fn names_of(&self, (once, twice): (u64, u64), sampled: f64, all: f64) -> u64 {
+    fn names_of(&self, [once, twice]: [u64; 2], sampled: f64, all: f64) -> u64 {
         if self.is_whole || sampled == 0.0 {
             return self.distinct_names;
         }
@@ -245,7 +245,7 @@ fn hub_share(most_seen: u32, edges: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcore_io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::collections::HashSet;
     use std::fmt::Write;
     use std::sync::Arc;

@@ -170,7 +170,7 @@ impl<'a> Columns<'a> {
         text: &mut Vec<u8>,
     ) -> LineFault {
         let line_start = text.len();
-        let mut field = (line_start, line_start);
+        let mut field = line_start..line_start;
         for (at, column) in self.names().chain(self.weights).enumerate() {
             if at > 0 {
                 text.push(b'\t');
@@ -182,10 +182,10 @@ impl<'a> Columns<'a> {
             }
             text.truncate(from + NAME_LIMIT);
             if at == part {
-                field = (from, text.len());
+                field = from..text.len();
             }
         }
-        LineFault::new(problem, (line_start, text.len()), field)
+        LineFault::new(problem, line_start..text.len(), field)
     }
 }
 

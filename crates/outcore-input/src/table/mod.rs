@@ -159,7 +159,8 @@ impl EdgeSource for TableFormat {
 
     fn uses(
         &self,
-        (files, path): (&Files, &Path),
+        files: &Files,
+        path: &Path,
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Vec<ColumnUse>> {

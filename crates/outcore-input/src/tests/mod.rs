@@ -9,7 +9,7 @@ use super::*;
 use outcore_graph::weight::Weight;
 use outcore_io::budget::Limits;
 use outcore_io::error::ErrorKind;
-use outcore_io::sim::{Fault as Failure, Sim};
+use outcore_testkit::sim::{Fault as Failure, Sim};
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::PathBuf;

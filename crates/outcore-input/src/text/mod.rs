@@ -197,7 +197,7 @@ impl Bounds {
     }
 
     fn fault(&self, problem: Problem, start: usize, stop: usize) -> LineFault {
-        LineFault::new(problem, (self.start, self.shown), (start, stop))
+        LineFault::new(problem, self.start..self.shown, start..stop)
     }
 }
 

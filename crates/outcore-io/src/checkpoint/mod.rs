@@ -26,8 +26,6 @@
 
 mod arrays;
 mod pace;
-#[cfg(test)]
-mod tests;
 
 pub use arrays::{StateReader, StateWriter};
 
@@ -233,7 +231,8 @@ impl<I: Identity> Journal<I> {
         to.put(&MAGIC)?;
         let state = parts(&mut to)?;
         let needs = std::mem::take(&mut to.needs);
-        let needs = needs.into_iter().map(|need| self.located(need)).collect();
+        let needs = needs.into_iter();
+        let needs = needs.map(|(path, grows, bytes)| self.located(&path, grows, bytes)).collect();
         let head = CheckpointHead { of, needs, state };
         self.sync(&head.needs)?;
         let text = serde_json::to_vec(&head).expect("numbers and text are JSON");
@@ -246,7 +245,7 @@ impl<I: Identity> Journal<I> {
 
     /// Returns the location of a file relative to the journal's directories, which may lie elsewhere in
     /// another process.
-    fn located(&self, (path, grows, bytes): (PathBuf, Option<Grows>, u64)) -> Need {
+    fn located(&self, path: &Path, grows: Option<Grows>, bytes: u64) -> Need {
         let mut names = self.directories.iter().enumerate().filter_map(|(below, directory)| {
             Some((below, path.strip_prefix(directory).ok()?.to_str()?.to_owned()))
         });

@@ -40,8 +40,6 @@ mod meter;
 mod profile;
 mod ram;
 mod scratch;
-#[cfg(feature = "sim")]
-pub mod sim;
 mod stream;
 mod tuning;
 mod wait;

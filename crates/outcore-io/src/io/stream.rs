@@ -39,7 +39,7 @@ pub enum Grows {
 
 impl Grows {
     /// Returns the path of the file `path` until it is finished.
-    pub(crate) fn path(self, path: &Path) -> PathBuf {
+    pub fn path(self, path: &Path) -> PathBuf {
         match self {
             Self::Beside => Scratch::path_beside(path).join(PART),
             Self::Apart => part_path(path),
@@ -190,7 +190,8 @@ impl Writer {
         path: &Path,
         grows: Grows,
         bytes: u64,
-        (buffer_bytes, depth): (usize, usize),
+        buffer_bytes: usize,
+        depth: usize,
     ) -> Result<Self> {
         let mut place = None;
         if grows == Grows::Beside {
@@ -695,6 +696,3 @@ impl StoredFile {
         Ok(start)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,11 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use outcore::error::ErrorKind;
-use outcore::io::sim::{Curve, Sim, Speed};
 use outcore::io::{Confidence, DiskProfile, Files, TransferProfile, Tuning};
 use outcore::progress::{Event, Observer, Silent};
 use outcore_lab::tune::{Clock, Tuned, rows, slowness, tune};
 use outcore_lab::{Effort, Random};
+use outcore_testkit::sim::{Curve, Sim, Speed};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

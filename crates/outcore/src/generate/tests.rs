@@ -1,6 +1,6 @@
 use super::*;
-use crate::io::sim::Sim;
 use crate::progress::Silent;
+use outcore_testkit::sim::Sim;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -106,10 +106,10 @@ mod tests {
     use super::*;
     use crate::budget::Limits;
     use crate::cluster::ClusterOptions;
-    use crate::io::sim::Sim;
     use crate::plan::{GivenSize, StagePlan};
     use crate::present::PresentOptions;
     use crate::units::GIB;
+    use outcore_testkit::sim::Sim;
     use std::fmt::Write;
     use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter, NamesWriter};
-use crate::io::sim::Sim;
 use crate::progress::Silent;
 use crate::units::MIB;
 use crate::weight::Weight;
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;

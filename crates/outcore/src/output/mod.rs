@@ -417,8 +417,8 @@ pub(crate) fn write_paths(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::sim::Sim;
     use crate::progress::Silent;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     fn written(names: &[&[u8]], labels: &[u32]) -> Vec<u8> {

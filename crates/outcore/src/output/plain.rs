@@ -70,7 +70,7 @@ impl PlainWriter {
 mod tests {
     use super::super::table::ValueKind;
     use super::*;
-    use crate::io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     #[test]

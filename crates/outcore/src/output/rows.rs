@@ -281,7 +281,7 @@ impl MemberWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     const PLAIN: OutputShape = OutputShape {

@@ -173,13 +173,13 @@ impl<'a> Forecast<'a> {
         let score_bytes = score_bytes(input.node_count, scores);
         let old_nodes = input.old_nodes();
         // Old names come first, each like an end of an edge.
-        let counts = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
+        let (nodes, ends) = (input.node_count + old_nodes, 2 * input.edge_count + old_nodes);
         let of_node =
             score_bytes_a_node(scores) + forest.map_or(0.0, |forest| forest.bytes_a_node());
         let sparse_bytes = input::sparse_bytes(limits, ladder.is_none());
         let full_bytes = forest.map_or(0, |forest| forest.full_bytes());
-        let memory = (read_bytes - full_bytes, sparse_bytes);
-        let names = NamesSize::of(counts, input.name_bytes, memory, of_node);
+        let memory = read_bytes - full_bytes;
+        let names = NamesSize::of(nodes, ends, input.name_bytes, memory, sparse_bytes, of_node);
         let old_block_bytes = input.append.map_or(0, |old| old.block_bytes);
         let beside = |held_bytes: u64| {
             input::sort_bytes(limits, held_bytes + score_bytes).unwrap_or(SORT_BYTES_MIN) as f64

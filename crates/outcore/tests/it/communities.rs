@@ -13,10 +13,10 @@ use outcore::ErrorKind;
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method, PropagationOptions};
 use outcore::input::{Column, CommunityInput};
-use outcore::io::sim::Sim;
 use outcore::job::{self, ScoreOptions, ScoreReport, Source, Unnamed};
 use outcore::present::{LevelForm, PresentOptions, RowForm};
 use outcore::progress::Silent;
+use outcore_testkit::sim::Sim;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "these are tests")]
 
 use crate::common::cramped::{CASES, Case, Contents, GRAPH, made};
-use outcore::io::sim::{Fault, Sim, Step, Verb};
 use outcore::{Error, ErrorKind};
+use outcore_testkit::sim::{Fault, Sim, Step, Verb};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind as IoErrorKind;
 use std::ops::Range;

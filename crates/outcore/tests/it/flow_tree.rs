@@ -4,12 +4,12 @@
 use crate::common::{MIB, files_of, storage_of};
 use crate::infomap::{NAMES, Network, TRIANGLES, job_options, networks, score_options};
 use outcore::cluster::ClusterOptions;
-use outcore::io::sim::Sim;
 use outcore::io::{Cramped, Files};
 use outcore::job::{self, Source};
 use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

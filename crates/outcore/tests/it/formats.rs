@@ -7,9 +7,9 @@ use outcore::input::lines::LineFormat;
 use outcore::input::{
     Batch, BatchMemory, EdgeFormat, EdgeReader, Fingerprint, InputOptions, Rows, WeightTransform,
 };
-use outcore::io::sim::Sim;
 use outcore::io::{Entry, Files};
 use outcore::{Error, Result};
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -4,10 +4,10 @@
 use crate::common::{MIB, files_of, storage_of};
 use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, METHODS, Method, MethodOption, PropagationOptions, Visits};
-use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Report, Source};
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
+use outcore_testkit::sim::{Fault, Sim};
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,12 @@
 use crate::common::stop::StopAt;
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, METHODS, Method};
-use outcore::io::sim::{Fault, Sim};
 use outcore::job::{self, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
 use outcore_testkit::one_of;
+use outcore_testkit::sim::{Fault, Sim};
 use std::collections::HashMap;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::input::{Column, Delimiter, EdgeFormat, Header, InputOptions, WeightTransform};
-use outcore::io::sim::Sim;
 use outcore::job;
 use outcore::progress::Silent;
 use outcore::{Error, ErrorKind, Result};
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -10,12 +10,12 @@ use outcore::cluster::{
 use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore::io::Files;
-use outcore::io::sim::Sim;
 use outcore::plan::{Clustering, GivenSize, Plan};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
 use outcore_testkit::cases;
+use outcore_testkit::sim::Sim;
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;

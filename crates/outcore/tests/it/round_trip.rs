@@ -8,12 +8,12 @@ use outcore::compare::CompareOptions;
 use outcore::graph::Graph;
 use outcore::input::{Column, CommunityInput, InputOptions};
 use outcore::io::Files;
-use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Source};
 use outcore::membership::{self, MembershipOptions, WrittenBatch, WrittenFile, WrittenRows};
 use outcore::present::{LevelForm, PresentOptions, RowForm};
 use outcore::progress::Silent;
 use outcore_testkit::one_of;
+use outcore_testkit::sim::Sim;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -3,10 +3,10 @@
 
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, METHODS, Method};
-use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Source};
 use outcore::present::{PresentOptions, Small};
 use outcore::progress::Silent;
+use outcore_testkit::sim::Sim;
 use std::collections::BTreeMap;
 use std::path::Path;
 

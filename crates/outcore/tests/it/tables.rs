@@ -6,12 +6,12 @@ use crate::common::{MIB, files_of, options, storage_of};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use outcore::cluster::ClusterOptions;
 use outcore::input::{Column, InputOptions, OnBadLine, TableStream};
-use outcore::io::sim::Sim;
 use outcore::job::{self, JobOptions, Source};
 use outcore::present::{LevelForm, PresentOptions};
 use outcore::progress::Silent;
 use outcore::{Error, ErrorKind, Result};
 use outcore_testkit::cases;
+use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 

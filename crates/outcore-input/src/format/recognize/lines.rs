@@ -74,13 +74,13 @@ impl<'a> Sample<'a> {
             let stop = stop.unwrap_or(block.len());
             let line = block[at..stop].strip_suffix(b"\r").unwrap_or(&block[at..stop]);
             let next = (stop + 1).min(block.len());
-            sample.take(line, (at, next));
+            sample.take(line, at, next);
             at = next;
         }
         sample
     }
 
-    fn take(&mut self, line: &'a [u8], (start, next): (usize, usize)) {
+    fn take(&mut self, line: &'a [u8], start: usize, next: usize) {
         let is_first = self.lines.is_empty();
         let is_blank = |&byte: &u8| is_blank(byte, self.options.delimiter);
         let is_comment = !self.comment.is_empty() && line.starts_with(&self.comment);

@@ -149,7 +149,8 @@ fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOpt
 /// `Usage` if several could be either.
 pub(crate) fn of_objects(
     path: &Path,
-    (names, kinds): (&[&[u8]], &[ColumnKind]),
+    names: &[&[u8]],
+    kinds: &[ColumnKind],
     row: Vec<&[u8]>,
     options: &InputOptions,
 ) -> Result<[usize; 2]> {

@@ -121,7 +121,7 @@ fn roles_of(
             let kinds: Vec<ColumnKind> = members.iter().map(kind).collect();
             let texts: Vec<String> = members.iter().map(|(_, value)| value.to_string()).collect();
             let row = texts.iter().map(|text| text.trim_matches('"').as_bytes()).collect();
-            question::of_objects(words.path(), (&bytes, &kinds), row, edges.options)?
+            question::of_objects(words.path(), &bytes, &kinds, row, edges.options)?
         }
     };
     let (node, community) = (names[node].to_owned(), names[community].to_owned());

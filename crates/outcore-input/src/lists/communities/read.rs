@@ -16,14 +16,14 @@ pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress
     let is_marked = words.next_window()?.starts_with(CLUSTERS_MARK.as_bytes());
     let found = delimiter_of(std::iter::once(words.next_window()?));
     let delimiter = if is_marked { Delimiter::Byte(b'\t') } else { found };
-    of_lines(words, edges, (&[delimiter], 0))
+    of_lines(words, edges, &[delimiter], 0)
 }
 
 /// Reads a community per line, after its label.
 pub(super) fn labelled(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = delimiter_of(std::iter::once(words.next_window()?));
     // A colon ends the label, whatever separates the nodes.
-    of_lines(words, edges, (&[delimiter], 1))
+    of_lines(words, edges, &[delimiter], 1)
 }
 
 /// Reads a table of OrthoFinder: in each column of a species, its genes between commas.
@@ -32,14 +32,15 @@ pub(super) fn groups(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let names: Vec<&[u8]> =
         words.word().split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii).collect();
     let columns = columns_of_group(&names);
-    of_lines(words, edges, (&[Delimiter::Byte(b'\t'), Delimiter::Byte(b',')], columns))
+    of_lines(words, edges, &[Delimiter::Byte(b'\t'), Delimiter::Byte(b',')], columns)
 }
 
 /// Reads a community per line, after this many columns.
 fn of_lines(
     words: &mut Words,
     edges: &mut ListEdges<'_>,
-    (delimiters, labels): (&[Delimiter], usize),
+    delimiters: &[Delimiter],
+    labels: usize,
 ) -> Progress {
     let mut quoted = Vec::new();
     let (mut community, mut fields) = (0u64, 0);

@@ -11,6 +11,7 @@ use outcore_io::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use outcore_io::error::{Error, Result};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Maximum number of lines, and of fields of all lines, that are compared.
@@ -140,7 +141,7 @@ impl<'a> Lines<'a> {
             true if !has_gaps && are_distinct(rows.iter().flatten().copied()) => {
                 Ok(CommunityFormat::Clusters)
             }
-            true if most > 1 => Err(ask(path, self.lines[0], (least, most), has_gaps)),
+            true if most > 1 => Err(ask(path, self.lines[0], least..=most, has_gaps)),
             _ => Ok(CommunityFormat::Lines),
         }
     }
@@ -232,7 +233,8 @@ fn are_distinct<'a>(texts: impl Iterator<Item = &'a [u8]>) -> bool {
     texts.take(FIELDS).all(|text| known.insert(text))
 }
 
-fn ask(path: &Path, line: &[u8], (least, most): (usize, usize), has_gaps: bool) -> Error {
+fn ask(path: &Path, line: &[u8], columns: RangeInclusive<usize>, has_gaps: bool) -> Error {
+    let (least, most) = columns.into_inner();
     let why = if has_gaps { "some fields are empty" } else { "some names occur more than once" };
     let shown = escaped(line, 60);
     let path = path.display();

@@ -5,7 +5,7 @@ use crate::{
 };
 use outcore_io::Files;
 use outcore_io::error::Error;
-use outcore_io::sim::Sim;
+use outcore_testkit::sim::Sim;
 use std::path::Path;
 use std::sync::Arc;
 

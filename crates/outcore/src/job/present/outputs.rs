@@ -51,7 +51,7 @@ fn with_value(output: &Path, value: f64) -> PathBuf {
 mod tests {
     use super::*;
     use crate::cluster::PropagationOptions;
-    use crate::io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     #[test]

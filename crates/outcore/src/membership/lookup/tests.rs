@@ -1,8 +1,8 @@
 //! Tests of lookups: against a map, for names that collide, and when the disk fails.
 
 use super::*;
-use crate::io::sim::Sim;
 use crate::progress::Silent;
+use outcore_testkit::sim::Sim;
 use proptest::collection;
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Tests of reading communities back: what the writers of `output` leave, in buffers of any size, and damaged files.
 
 use super::*;
-use crate::io::sim::Sim;
+use outcore_testkit::sim::Sim;
 use proptest::collection;
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -8,8 +8,8 @@ pub(crate) mod warnings;
 use outcore::budget::Limits;
 use outcore::input::InputOptions;
 use outcore::io::Files;
-use outcore::io::sim::Sim;
 use outcore::job::JobOptions;
+use outcore_testkit::sim::Sim;
 use std::sync::Arc;
 
 pub(crate) const MIB: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::error::ErrorKind;
-use crate::io::Files;
+use outcore_io::Files;
+use outcore_io::error::ErrorKind;
 use std::collections::BTreeSet;
 
 fn at(path: &str) -> &Path {

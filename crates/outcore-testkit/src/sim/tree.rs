@@ -6,7 +6,7 @@
 
 use super::crash::{Content, Random};
 use super::locked;
-use crate::io::Entry;
+use outcore_io::Entry;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -2,7 +2,7 @@
 
 use super::crash::Random;
 use super::locked;
-use crate::io::ALIGNMENT;
+use outcore_io::ALIGNMENT;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -1,8 +1,10 @@
 //! Tests of resumed writers.
 
-use super::*;
-use crate::io::sim::Sim;
-use crate::io::{Transfer, Tuning};
+use outcore_io::error::ErrorKind;
+use outcore_io::{Files, Grows, Scratch, Sealed, Transfer, Tuning, Writer};
+use outcore_testkit::sim::Sim;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Writes `bytes` in odd pieces.
 fn write(writer: &mut Writer, bytes: &[u8]) {
@@ -37,16 +39,14 @@ fn a_durable_file_is_resumed_by_another_writer() {
                 _ => drop(writer.finish().unwrap()),
             }
             sim.crash(count as u64);
-            let writer =
-                Writer::resume(&files, &path, Grows::Beside, kept.bytes, (8192, 2)).unwrap();
+            let writer = Writer::resume(&files, &path, Grows::Beside, kept.bytes, 8192, 2).unwrap();
             let other = Sealed { checksum: kept.checksum ^ 1, ..kept };
             let error = writer.checked(other).err().unwrap();
-            assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
-            let writer =
-                Writer::resume(&files, &path, Grows::Beside, kept.bytes, (8192, 2)).unwrap();
+            assert_eq!(error.kind(), ErrorKind::CorruptFile);
+            let writer = Writer::resume(&files, &path, Grows::Beside, kept.bytes, 8192, 2).unwrap();
             let mut writer = writer.checked(kept).unwrap();
             write(&mut writer, &bytes[count..]);
-            assert_eq!(writer.sealed().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
+            assert_eq!(writer.checkpoint().unwrap().checksum, xxhash_rust::xxh3::xxh3_64(&bytes));
             assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
             assert!(files.read(&path).unwrap() == bytes, "{count} bytes were saved");
             assert!(files.entry(&Scratch::path_beside(&path)).is_err());
@@ -70,9 +70,9 @@ fn a_dropped_writer_leaves_nothing_unless_a_checkpoint_needs_it() {
         .map(|name| Path::new("/.file.outcore-part").join(name))
         .into();
     assert_eq!(sim.paths(), kept);
-    let resumed = Writer::resume(&files, Path::new("/file"), Grows::Beside, 5000, (8192, 2));
+    let resumed = Writer::resume(&files, Path::new("/file"), Grows::Beside, 5000, 8192, 2);
     let error = resumed.err().unwrap();
-    assert_eq!(error.kind(), crate::ErrorKind::CorruptFile);
+    assert_eq!(error.kind(), ErrorKind::CorruptFile);
     Writer::discard(&files, Path::new("/file"));
     assert!(sim.paths().is_empty());
 }

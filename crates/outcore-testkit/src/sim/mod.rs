@@ -16,9 +16,9 @@ mod tree;
 pub use faults::{Fault, Step, Verb};
 pub use speed::{Curve, Speed};
 
-use super::{Entry, File, Lock, Mode, Storage};
 use crash::{Content, Random};
 use faults::Faults;
+use outcore_io::{Entry, File, Lock, Mode, Storage};
 use speed::Clock;
 use std::collections::BTreeSet;
 use std::io;

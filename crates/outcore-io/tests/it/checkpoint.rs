@@ -1,17 +1,22 @@
 //! Guarantees of a journal, on the simulated storage.
 
-use super::*;
-use crate::io::Storage;
-use crate::io::sim::Sim;
-use crate::progress::Silent;
+use outcore_io::checkpoint::*;
+use outcore_io::progress::*;
+use outcore_io::{Files, Storage};
+use outcore_testkit::sim::Sim;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const DIRECTORY: &str = "/saved";
 
 fn journal(sim: &Sim) -> Journal<()> {
-    let files = Files::new(Arc::new(sim.clone()));
-    Journal::new(&files, vec![DIRECTORY.into()], Some(()), Duration::ZERO)
+    journal_of(&Files::new(Arc::new(sim.clone())))
+}
+
+fn journal_of(files: &Files) -> Journal<()> {
+    Journal::new(files, vec![DIRECTORY.into()], Some(()), Duration::ZERO)
 }
 
 /// Saves a number, an array, and the need of a file.
@@ -39,8 +44,8 @@ fn files_of_a_checkpoint_remain_until_the_next_is_saved() {
     sim.put(&one, b"one");
     sim.put(&two, b"two");
     sim.track();
-    let mut journal = journal(&sim);
-    let files = journal.files.clone();
+    let files = Files::new(Arc::new(sim.clone()));
+    let mut journal = journal_of(&files);
     save(&mut journal, 1, &one);
     files.discard(&one);
     assert!(sim.get(&one).is_some());
