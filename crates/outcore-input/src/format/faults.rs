@@ -83,30 +83,17 @@ impl InputFormat {
         if self.layout.rows == Rows::Nodes {
             return None;
         }
-        let advice = match problem.kind() {
-            // Lines before it have columns.
-            ErrorKind::MissingColumn
-                if problem == Problem::MissingColumn(1)
-                    && !is_first_line
-                    && !is_commented(found) =>
-            {
-                return None;
+        let layout = &self.layout;
+        let columns = || {
+            let (source, target) = (layout.source + 1, layout.target + 1);
+            COLUMNS.of(format_args!("{source},{target}"))
+        };
+        let advice = match (problem.kind(), problem) {
+            (ErrorKind::MissingColumn, _) => {
+                self.advice_on_columns(problem, found, is_first_line)?
             }
-            ErrorKind::MissingColumn => match other_delimiter(found, self.layout.delimiter) {
-                _ if is_commented(found) => {
-                    let mark = if found.starts_with(b"//") { "//" } else { "--" };
-                    format_args!("use {} if this is a comment", COMMENT.of(mark)).into()
-                }
-                Some(other) if problem == Problem::MissingColumn(1) => {
-                    format_args!("use {}", DELIMITER.of(other)).into()
-                }
-                None if problem == Problem::MissingColumn(1) => {
-                    format_args!("use {DELIMITER} to set the column separator").into()
-                }
-                _ => format_args!("use {COLUMNS} to select the columns of the edge").into(),
-            },
-            ErrorKind::BadWeight if with_point(found).is_some() => {
-                let way = match self.layout.delimiter {
+            (ErrorKind::BadWeight, _) if with_point(found).is_some() => {
+                let way = match layout.delimiter {
                     Delimiter::Byte(b',') => {
                         "replace decimal commas with points, or separate columns with semicolons"
                     }
@@ -114,48 +101,63 @@ impl InputFormat {
                 };
                 return Some((way.into(), ", or use "));
             }
-            ErrorKind::BadWeight if is_first_line && problem == Problem::WeightNotNumber => {
+            (ErrorKind::BadWeight, Problem::WeightNotNumber) if is_first_line => {
                 format_args!("use {} if this line names the columns", HEADER.of("yes")).into()
             }
-            ErrorKind::BadWeight if problem == Problem::DistanceZero => of_distance_zero(),
+            (ErrorKind::BadWeight, Problem::DistanceZero) => of_distance_zero(),
             // A transform of the weights is meaningless without them.
-            ErrorKind::BadWeight if self.layout.transform != WeightTransform::None => return None,
-            ErrorKind::BadWeight => {
-                let (source, target) = (self.layout.source + 1, self.layout.target + 1);
-                let columns = COLUMNS.of(format_args!("{source},{target}"));
-                format_args!("use {columns} to ignore the weights").into()
+            (ErrorKind::BadWeight, _) if layout.transform != WeightTransform::None => return None,
+            (ErrorKind::BadWeight, _) => {
+                format_args!("use {} to ignore the weights", columns()).into()
             }
-            _ if problem == Problem::CommentOrEdge => {
-                let mark = String::from_utf8_lossy(&self.layout.comment);
+            (_, Problem::CommentOrEdge) => {
+                let mark = String::from_utf8_lossy(&layout.comment);
                 let (none, all) = (COMMENT.of("''"), COMMENT.of(format_args!("'{mark}'")));
                 format_args!(
                     "use {none} if names begin with `{mark}`, {all} if such lines are comments"
                 )
                 .into()
             }
-            _ if matches!(problem, Problem::MissingName | Problem::FractionName) => {
-                let ends = [Some(self.layout.source), Some(self.layout.target), self.layout.weight];
+            (_, Problem::MissingName | Problem::FractionName) => {
+                let ends = [Some(layout.source), Some(layout.target), layout.weight];
                 let columns: Vec<String> =
                     ends.into_iter().flatten().map(|at| (at + 1).to_string()).collect();
-                let columns = COLUMNS.of(columns.join(","));
-                format_args!("use {columns} if it is a name").into()
+                format_args!("use {} if it is a name", COLUMNS.of(columns.join(","))).into()
             }
-            _ if problem == Problem::EmptyTarget => {
+            (_, Problem::EmptyTarget) => {
                 format_args!("list nodes without edges in a file for {NODES}").into()
             }
-            _ if problem == Problem::NotUtf8 => "convert the file: `iconv -t UTF-8`".into(),
-            _ if problem == Problem::ExtraColumn => {
-                let delimiter = self.layout.delimiter.name();
-                let (source, target) = (self.layout.source + 1, self.layout.target + 1);
-                let columns = COLUMNS.of(format_args!("{source},{target}"));
-                format_args!(
-                    "quote names that contain a {delimiter}, use {columns} to ignore other columns"
-                )
-                .into()
-            }
+            (_, Problem::NotUtf8) => "convert the file: `iconv -t UTF-8`".into(),
+            (_, Problem::ExtraColumn) => format_args!(
+                "quote names that contain a {}, use {} to ignore other columns",
+                layout.delimiter.name(),
+                columns()
+            )
+            .into(),
             _ => return None,
         };
         Some((advice, ", or "))
+    }
+
+    /// Returns what to type for a line that lacks a column.
+    fn advice_on_columns(
+        &self,
+        problem: Problem,
+        found: &[u8],
+        is_first_line: bool,
+    ) -> Option<Text> {
+        if is_commented(found) {
+            let mark = if found.starts_with(b"//") { "//" } else { "--" };
+            return Some(format_args!("use {} if this is a comment", COMMENT.of(mark)).into());
+        }
+        if problem != Problem::MissingColumn(1) {
+            return Some(format_args!("use {COLUMNS} to select the columns of the edge").into());
+        }
+        // Lines before others have columns.
+        is_first_line.then(|| match other_delimiter(found, self.layout.delimiter) {
+            Some(other) => format_args!("use {}", DELIMITER.of(other)).into(),
+            None => format_args!("use {DELIMITER} to set the column separator").into(),
+        })
     }
 
     /// Returns the place of a bad line.

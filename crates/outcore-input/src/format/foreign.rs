@@ -111,18 +111,8 @@ pub(crate) fn refuse(
     unpacker: Option<&str>,
     is_node_list: bool,
 ) -> Result<()> {
-    let piped = |command: &str| format!("pipe it in: `{command} | outcore ... -`");
     let unpacked = unpacker.map(|unpacker| format!("{unpacker} -dc FILE"));
-    if let Some((name, hint)) = binary(block, unpacked.as_deref(), options.rows) {
-        let hint = for_use(name, block, options.rows).unwrap_or_else(|| hint.into());
-        return Err(error(path, &format!("is {name}, not text"), hint));
-    }
-    if let (Some(outer), Some(unpacked)) = (unpacker, &unpacked)
-        && let Some(inner) = compression(block)
-    {
-        let message = format!("is compressed twice: {inner} inside {outer}");
-        return Err(error(path, &message, piped(unpacked)));
-    }
+    refuse_packed(block, path, options.rows, unpacker, unpacked.as_deref())?;
     let is_lines = options.format == EdgeFormat::Lines;
     // Names in a list of communities may be anything that a graph has, as written.
     let may_be_any = is_lines || options.rows.are_memberships();
@@ -149,6 +139,40 @@ pub(crate) fn refuse(
     if is_lines && !is_binary {
         return Ok(());
     }
+    let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
+    let is_binary = is_binary || !may_be_any && has_zeros;
+    refuse_other(block, path, options, is_binary, is_node_list)
+}
+
+/// Refuses binary files, and what is compressed twice. `unpacked` is the command that unpacks a compressed file.
+fn refuse_packed(
+    block: &[u8],
+    path: &Path,
+    rows: Rows,
+    unpacker: Option<&str>,
+    unpacked: Option<&str>,
+) -> Result<()> {
+    if let Some((name, hint)) = binary(block, unpacked, rows) {
+        let hint = for_use(name, block, rows).unwrap_or_else(|| hint.into());
+        return Err(error(path, &format!("is {name}, not text"), hint));
+    }
+    match (unpacker, unpacked, compression(block)) {
+        (Some(outer), Some(unpacked), Some(inner)) => {
+            let message = format!("is compressed twice: {inner} inside {outer}");
+            Err(error(path, &message, format!("pipe it in: `{unpacked} | outcore ... -`")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses text in a format that is none of lines, by what its first bytes show, and binary data without a name.
+fn refuse_other(
+    block: &[u8],
+    path: &Path,
+    options: &InputOptions,
+    is_binary: bool,
+    is_node_list: bool,
+) -> Result<()> {
     // What a result names first may look like anything.
     if options.rows.are_memberships() && communities::are_certain(block) {
         return Ok(());
@@ -170,14 +194,12 @@ pub(crate) fn refuse(
             (name == "FASTA", format!("is {name}, not {wanted}"), hint)
         })
         .or(section);
-    let has_zeros = memchr::memchr_iter(b'\0', block).nth(ZEROS_LEAST - 1).is_some();
-    let is_zeros = is_binary || !may_be_any && has_zeros;
     let message = match block.contains(&0) {
         true => "is binary data, not text: it contains zero bytes",
         false => "is binary data, not text: it contains control characters",
     };
     let hint = "check that this is the right file, and that it is complete";
-    match found.or(is_zeros.then(|| (false, message.into(), hint.into()))) {
+    match found.or(is_binary.then(|| (false, message.into(), hint.into()))) {
         Some((true, ..)) if is_node_list => Ok(()),
         Some((_, message, hint)) => Err(error(path, &message, hint)
             .note(format_args!("{} reads it as lines anyway", FORMAT.of("lines")))),

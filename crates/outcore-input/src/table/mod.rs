@@ -39,7 +39,7 @@ use super::sink::{Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink, is_whole};
 use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use super::stream::TableStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use columns::Columns;
 use files::FileTable;
 use outcore_graph::weight::WeightTransform;
@@ -326,15 +326,7 @@ fn choose_columns(
         },
         None if names.len() < 2 => Vec::new(),
         None => {
-            let found = with_view(schema, options, |view| {
-                let list = schema.fields().iter().find(|field| field.data_type().is_nested());
-                if let Some(list) = list.filter(|_| is_asked && view.choice.chosen().is_none()) {
-                    return Err(of_lists(path, list.name()));
-                }
-                let question = question::columns(path, view, options).filter(|_| is_asked);
-                question.map_or_else(|| Ok(view.choice.chosen().cloned()), Err)
-            })?;
-            let found = found.unwrap_or_else(|| Chosen::by_place(0, 1, None));
+            let found = choose_by_view(schema, path, options, is_asked)?;
             two_mode |= found.two_mode;
             let all = [Some(found.source), Some(found.target), found.weight];
             all.into_iter().flatten().collect()
@@ -355,27 +347,50 @@ fn choose_columns(
         chosen.truncate(2);
     }
     for (part, &at) in chosen.iter().enumerate() {
-        let field = schema.field(at);
-        let kind = field.data_type();
-        let (is_usable, wanted) = match part {
-            2 => (values::is_weight(kind), "a weight is a number"),
-            1 if options.rows == Rows::Numbers => (values::is_weight(kind), "it must be numbers"),
-            _ => (values::is_name(field), "names are text or whole numbers"),
-        };
-        if !is_usable {
-            let message = format!("column `{}` is {kind}, but {wanted}", names[at]);
-            let message = format!("`{}`: {message}", path.display());
-            let error = Error::new(ErrorKind::BadInput, message);
-            return Err(match options.rows {
-                Rows::Nodes => error.hint("change its type, or name another column `node` instead"),
-                rows => error.hint(format_args!(
-                    "use {} to name others, or change its type",
-                    rows.columns_to_type()
-                )),
-            });
-        }
+        check_type(schema.field(at), part, path, options.rows)?;
     }
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
+}
+
+/// Returns the columns by their names and values, or a question about them if they are asked for.
+fn choose_by_view(
+    schema: &Schema,
+    path: &Path,
+    options: &InputOptions,
+    is_asked: bool,
+) -> Result<Chosen> {
+    let found = with_view(schema, options, |view| {
+        let list = schema.fields().iter().find(|field| field.data_type().is_nested());
+        if let Some(list) = list.filter(|_| is_asked && view.choice.chosen().is_none()) {
+            return Err(of_lists(path, list.name()));
+        }
+        let question = question::columns(path, view, options).filter(|_| is_asked);
+        question.map_or_else(|| Ok(view.choice.chosen().cloned()), Err)
+    })?;
+    Ok(found.unwrap_or_else(|| Chosen::by_place(0, 1, None)))
+}
+
+/// Refuses a column whose type is not that of its part of an edge: the source, the target or the weight.
+fn check_type(field: &Field, part: usize, path: &Path, rows: Rows) -> Result<()> {
+    let kind = field.data_type();
+    let (is_usable, wanted) = match part {
+        2 => (values::is_weight(kind), "a weight is a number"),
+        1 if rows == Rows::Numbers => (values::is_weight(kind), "it must be numbers"),
+        _ => (values::is_name(field), "names are text or whole numbers"),
+    };
+    if is_usable {
+        return Ok(());
+    }
+    let message =
+        format!("`{}`: column `{}` is {kind}, but {wanted}", path.display(), field.name());
+    let error = Error::new(ErrorKind::BadInput, message);
+    Err(match rows {
+        Rows::Nodes => error.hint("change its type, or name another column `node` instead"),
+        rows => error.hint(format_args!(
+            "use {} to name others, or change its type",
+            rows.columns_to_type()
+        )),
+    })
 }
 
 /// Returns the error for a table of nodes and lists of their neighbors.

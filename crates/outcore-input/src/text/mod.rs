@@ -294,15 +294,7 @@ pub(super) fn general_line(
     let Bounds { end, shown, next, .. } = bounds;
     let line = &text[at..shown];
     if layout.is_comment(line) {
-        let plain = Layout { comment: Vec::new(), ..layout.clone() };
-        let is_edge = || matches!(general_line(&plain, true, text, at, used).0, LineKind::Edge(_));
-        let fault = || bounds.fault(Problem::CommentOrEdge, at, shown);
-        return match layout.is_doubtful_comment(line) {
-            // Communities are written with names as they are.
-            true if layout.rows != Rows::Edges => general_line(&plain, quoted, text, at, used),
-            true if is_edge() => (LineKind::Bad(fault()), next),
-            _ => (LineKind::Comment, next),
-        };
+        return comment_line(layout, quoted, text, &bounds, used);
     }
     if layout.is_empty(line) {
         return (LineKind::Nothing, next);
@@ -334,33 +326,66 @@ pub(super) fn general_line(
     {
         return bad(problem, start, stop);
     }
-    let [mut source, mut target, weight] = found;
+    match edge_of(layout, text, found) {
+        Ok(edge) => (LineKind::Edge(edge), next),
+        Err((problem, start, stop)) => bad(problem, start, stop),
+    }
+}
+
+/// Returns what a line is that begins like a comment.
+fn comment_line(
+    layout: &Layout,
+    quoted: bool,
+    text: &[u8],
+    bounds: &Bounds,
+    used: usize,
+) -> (LineKind, usize) {
+    let (at, shown, next) = (bounds.start, bounds.shown, bounds.next);
+    if !layout.is_doubtful_comment(&text[at..shown]) {
+        return (LineKind::Comment, next);
+    }
+    let plain = Layout { comment: Vec::new(), ..layout.clone() };
+    if layout.rows != Rows::Edges {
+        // Communities are written with names as they are.
+        return general_line(&plain, quoted, text, at, used);
+    }
+    match general_line(&plain, true, text, at, used).0 {
+        LineKind::Edge(_) => (LineKind::Bad(bounds.fault(Problem::CommentOrEdge, at, shown)), next),
+        _ => (LineKind::Comment, next),
+    }
+}
+
+/// Returns the edge of these fields, or what is wrong with the first bad one, and where it is.
+fn edge_of(
+    layout: &Layout,
+    text: &[u8],
+    [mut source, mut target, weight]: [Field; 3],
+) -> Result<EdgeFields, (Problem, usize, usize)> {
     source.trim(layout, text);
     target.trim(layout, text);
+    let at = |field: Field, problem| (problem, field.outer.0, field.outer.1);
     let no_source =
         if layout.rows == Rows::Nodes { Problem::EmptyNode } else { Problem::EmptySource };
     for (name, problem) in [(source, no_source), (target, Problem::EmptyTarget)] {
         let is_absent = !layout.absent.is_empty() && text[name.start..name.end] == *layout.absent;
         if name.bytes() == 0 || is_absent {
-            return bad(problem, name.outer.0, name.outer.1);
+            return Err(at(name, problem));
         }
         if name.bytes() > NAME_LIMIT {
-            return bad(Problem::NameTooLong, name.outer.0, name.outer.1);
+            return Err(at(name, Problem::NameTooLong));
         }
     }
-    if layout.rows == Rows::NumberedMemberships && !is_short_number(&text[target.start..target.end])
-    {
-        return bad(Problem::CommunityNotNumber, target.outer.0, target.outer.1);
+    let is_number = || is_short_number(&text[target.start..target.end]);
+    if layout.rows == Rows::NumberedMemberships && !is_number() {
+        return Err(at(target, Problem::CommunityNotNumber));
     }
-    let mut code = 0;
-    if layout.weight.is_some() {
-        let value = weight_value(layout, &text[weight.start..weight.end]);
-        match value.and_then(|value| layout.transform.code(value).ok_or(Problem::DistanceZero)) {
-            Ok(found) => code = found,
-            Err(problem) => return bad(problem, weight.outer.0, weight.outer.1),
-        }
+    if layout.weight.is_none() {
+        return Ok(EdgeFields { source, target, weight: 0 });
     }
-    (LineKind::Edge(EdgeFields { source, target, weight: code }), next)
+    let value = weight_value(layout, &text[weight.start..weight.end]);
+    let code = value.and_then(|value| layout.transform.code(value).ok_or(Problem::DistanceZero));
+    let weight = code.map_err(|problem| at(weight, problem))?;
+    Ok(EdgeFields { source, target, weight })
 }
 
 /// Returns the problem with a field after the last one of the header; empty fields are allowed.

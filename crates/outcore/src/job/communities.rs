@@ -228,7 +228,7 @@ pub(super) fn check_graph(
             let needed = other.min_memory(graph, 0, limits.threads).total_bytes().max(read);
             let needed =
                 needed.max(plan::at_least(&Limits { memory_bytes: 0, ..limits }).memory_bytes);
-            note_less_memory(error, least, (other.method, needed))
+            note_less_memory(error, least, other.method, needed)
         }
         None => error,
     })

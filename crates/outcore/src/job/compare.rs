@@ -64,8 +64,8 @@ pub fn compare(
         let (start, result) = (Instant::now(), options.result());
         let manifest = JobManifest::new(files, JobKind::Compare, inputs.iter(), result);
         let known = manifest.inputs.clone();
-        let work = WorkDirectory::take(files, manifest, (&options.work_dir, result), &[])?;
-        run(&mut Context::new(start, (files, observer, options.limits), work), options, &known)
+        let work = WorkDirectory::take(files, manifest, &options.work_dir, result, &[])?;
+        run(&mut Context::new(start, files, observer, options.limits, work), options, &known)
     })
 }
 

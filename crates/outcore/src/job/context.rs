@@ -50,7 +50,9 @@ pub(crate) struct Clustered {
 impl<'a> Context<'a> {
     pub(crate) fn new(
         start: Instant,
-        (files, observer, limits): (&'a Files, &'a dyn Observer, Limits),
+        files: &'a Files,
+        observer: &'a dyn Observer,
+        limits: Limits,
         work: WorkDirectory,
     ) -> Self {
         Self { files, observer, limits, work, start, stages: Vec::new() }

@@ -101,8 +101,8 @@ pub fn export(
         let (start, result) = (Instant::now(), options.output.as_path());
         let inputs = [&options.graph].into_iter().chain(&options.communities);
         let manifest = JobManifest::new(files, JobKind::Export, inputs, result);
-        let work = WorkDirectory::take(files, manifest, (&options.work_dir, result), &[])?;
-        job.run(&mut Context::new(start, (files, observer, options.limits), work))
+        let work = WorkDirectory::take(files, manifest, &options.work_dir, result, &[])?;
+        job.run(&mut Context::new(start, files, observer, options.limits, work))
     })
 }
 

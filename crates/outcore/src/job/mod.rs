@@ -303,7 +303,7 @@ fn build_once(
         let kept: &[&str] = if found.is_some() { &[GRAPH] } else { &[] };
         place.begin(&Owner::current().to_bytes(), kept)?;
     }
-    let mut context = Context::new(start, (files, observer, options.limits), work);
+    let mut context = Context::new(start, files, observer, options.limits, work);
     let built = read::build(&mut context, &mut journal, edges, None, found);
     match built.and_then(|(built, _)| files.publish_new(directory, graph).map(|()| built)) {
         Ok(built) => {
@@ -365,8 +365,8 @@ pub fn cluster_and_present(
                 let inputs = std::iter::once(path).chain(options.files()).chain(present.files());
                 let kept: &[&str] = if restart { &[] } else { &[SAVED] };
                 let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
-                let work = WorkDirectory::take(files, manifest, (work_dir, output), kept)?;
-                let mut context = Context::new(start, (files, observer, *limits), work);
+                let work = WorkDirectory::take(files, manifest, work_dir, output, kept)?;
+                let mut context = Context::new(start, files, observer, *limits, work);
                 match find_and_write(&mut context, &graph, None, options, targets) {
                     Ok(done) => Ok(context.finish(Built::default(), done, None)),
                     Err(error) => Err(context.work.end(files, output, error)),
@@ -435,7 +435,7 @@ fn cluster_edges(
     options.check_ladder(ladder.is_some())?;
     let manifest = JobManifest::new(files, JobKind::Cluster, inputs, output);
     let (work, mut journal, found) = JobJournal::open(files, observer, manifest, edges, output)?;
-    let mut context = Context::new(start, (files, observer, options.limits), work);
+    let mut context = Context::new(start, files, observer, options.limits, work);
     let built = read::build(&mut context, &mut journal, edges, Some(wanted), found);
     let done = built.and_then(|(built, forest)| {
         let graph = Graph::open(files, directory)?;

@@ -173,7 +173,8 @@ impl WorkDirectory {
     pub(crate) fn take(
         files: &Files,
         manifest: JobManifest,
-        (parent, result): (&Path, &Path),
+        parent: &Path,
+        result: &Path,
         kept: &[&str],
     ) -> Result<Self> {
         let mut scratch = Scratch::take(files, parent, &scratch_name(result))?;

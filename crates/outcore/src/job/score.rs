@@ -141,8 +141,8 @@ pub fn score(
         scoring.check_memory(1)?;
         let (start, result) = (Instant::now(), Path::new("-"));
         let manifest = JobManifest::new(files, JobKind::Score, inputs.iter(), result);
-        let work = WorkDirectory::take(files, manifest, (&options.work_dir, result), &[])?;
-        scoring.run(&mut Context::new(start, (files, observer, options.limits), work))
+        let work = WorkDirectory::take(files, manifest, &options.work_dir, result, &[])?;
+        scoring.run(&mut Context::new(start, files, observer, options.limits, work))
     })
 }
 

@@ -197,7 +197,7 @@ impl Plan {
                 Some((options.method, least.max(read)))
             });
             match other {
-                Some(other) => note_less_memory(error, own.min_limit(), other),
+                Some((method, bytes)) => note_less_memory(error, own.min_limit(), method, bytes),
                 None => error,
             }
         })

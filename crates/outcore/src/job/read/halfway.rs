@@ -84,7 +84,8 @@ impl ReadState {
         &self,
         context: &Context<'_>,
         from: &mut StateReader,
-        (graph, kinds): (&Path, Option<&KindNames>),
+        graph: &Path,
+        kinds: Option<&KindNames>,
         index: &mut NodeIndex,
     ) -> Result<NamesWriter> {
         let Context { files, observer, limits, .. } = *context;

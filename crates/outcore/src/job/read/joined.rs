@@ -48,7 +48,7 @@ impl Joined {
         mut forest: Forest,
     ) -> Result<Self> {
         let Read { node_count, kinds, input, warnings, .. } = read;
-        let graph = graph_writer(context, edges, (node_count, kinds))?.finish()?;
+        let graph = graph_writer(context, edges, node_count, kinds)?.finish()?;
         let checksum = Graph::open(context.files, edges.directory)?.checksum().to_owned();
         let state = GraphState { checksum, input: input.clone(), warnings };
         // No further edges are collected, and what follows needs the memory.

@@ -33,7 +33,7 @@ use crate::units::format_bytes;
 use halfway::ReadState;
 use joined::Joined;
 use reading::{Read, Reading};
-use runs::{ReadResult, hold_runs, merge, resume_runs};
+use runs::{ReadResult, SortedArcs, graph_writer, hold_runs, merge, resume_runs};
 use saved::GraphState;
 use sink::Sink;
 use std::path::Path;
@@ -125,13 +125,13 @@ fn merge_all<R: Record + Into<ArcRecord>>(
     let built = context.stage(Stage::Merge, |context| {
         let (merge_bytes, reads_ahead) = read.merge_room(context, edges.old)?;
         read.sorter.set_budget(merge_bytes)?;
-        let graph_room = hold_runs(context, journal, edges, &read)?;
+        let room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
         let read = read.read;
-        let (nodes, scores) = ((read.node_count, read.kinds), read.scores);
-        let arcs = (sorted, scores, reads_ahead);
-        let graph = merge(context, journal, edges, nodes, arcs, graph_room)?;
+        let writer = graph_writer(context, edges, read.node_count, read.kinds)?;
+        let arcs = SortedArcs { sorted, scores: read.scores, reads_ahead, room };
+        let graph = merge(context, journal, edges, writer, arcs)?;
         let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
         let (input, warnings) = (read.input, read.warnings);
         let state = GraphState { checksum, input: input.clone(), warnings };

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{self, ArcRecord, KindsSummary, NamesWriter};
 use crate::ids::{KnownEdges, NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
-    self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, WeightTransform,
+    self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, KindNames, WeightTransform,
 };
 use crate::io::Sealed;
 use crate::job::context::Context;
@@ -101,6 +101,20 @@ pub(super) struct Reading<'a, R: Record> {
     formats: Vec<String>,
 }
 
+/// Starts the names, the arcs and the self scores of a graph that nothing was read of.
+fn begin<R: Record + From<ArcRecord>>(
+    context: &Context<'_>,
+    edges: Edges<'_>,
+    kinds: Option<&KindNames>,
+    place: SinkPlace<'_>,
+) -> Result<(NamesWriter, Sink<R>, Option<SelfScores>)> {
+    // Components do not depend on the normalization, which keeps every weight above 0.
+    let is_scored = edges.options.normalize == Normalize::SelfScore && edges.ladder.is_none();
+    let scores = is_scored.then(|| SelfScores::new(input::read_bytes(&context.limits)));
+    let sink = Sink::create(edges.ladder, place)?;
+    Ok((NamesWriter::create_of(context.files, edges.directory, kinds)?, sink, scores))
+}
+
 impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     /// Starts reading, or resumes where an earlier job stopped.
     pub(super) fn new(
@@ -131,23 +145,15 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let room_bytes = read_bytes.saturating_sub(window_bytes);
         let place = SinkPlace { files, runs, sort_bytes, room_bytes, threads: limits.threads };
         let (names, sink, scores) = match &mut found {
-            None => {
-                // Components do not depend on the normalization, which keeps every weight above 0.
-                let is_scored = edges.options.normalize == Normalize::SelfScore;
-                let scores = is_scored && edges.ladder.is_none();
-                let scores = scores.then(|| SelfScores::new(read_bytes));
-                let sink = Sink::create(edges.ladder, place)?;
-                let names = NamesWriter::create_of(files, edges.directory, kinds.as_ref())?;
-                (names, sink, scores)
-            }
+            None => begin(context, edges, kinds.as_ref(), place)?,
             Some((state, from)) => {
                 state.report(observer, &reader)?;
                 state.check_memory(limits, window_bytes)?;
                 let scores = Option::resume(&state.scores, from, read_bytes)?;
                 let sink = Sink::resume(&state.sink, from, place);
                 let sink = sink.map_err(|error| made_with(error, state.memory_bytes))?;
-                let place = (edges.directory, kinds.as_ref());
-                let names = state.resume_names(context, from, place, &mut index)?;
+                let (graph, kinds) = (edges.directory, kinds.as_ref());
+                let names = state.resume_names(context, from, graph, kinds, &mut index)?;
                 (names, sink, scores)
             }
         };

@@ -166,7 +166,8 @@ pub(crate) fn hold_runs<R: Record>(
 pub(super) fn graph_writer(
     context: &Context<'_>,
     edges: Edges<'_>,
-    (node_count, kinds): (u64, Option<KindsSummary>),
+    node_count: u64,
+    kinds: Option<KindsSummary>,
 ) -> Result<GraphWriter> {
     let options = edges.options;
     let graph_options = GraphOptions {
@@ -194,18 +195,27 @@ fn fetch<R: Record + Into<ArcRecord>>(
     Ok(true)
 }
 
-/// Merges the runs, and the old graph if there is one, into the graph. Once it has grown beyond `room`, the saved runs
-/// are withdrawn, and removed as they are consumed.
+/// Arcs of all edges, in order.
+pub(super) struct SortedArcs<R: Record> {
+    pub(super) sorted: Sorted<R>,
+    pub(super) scores: Option<SelfScores>,
+    /// Whether the old graph is read ahead.
+    pub(super) reads_ahead: bool,
+    /// Bytes of the graph from which on the saved runs are removed as they are consumed.
+    pub(super) room: Option<u64>,
+}
+
+/// Merges the arcs, and those of the old graph if there is one, into the graph. Once it has outgrown its room, the saved
+/// runs are withdrawn.
 pub(crate) fn merge<R: Record + Into<ArcRecord>>(
     context: &Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
-    nodes: (u64, Option<KindsSummary>),
-    (mut sorted, scores, reads_ahead): (Sorted<R>, Option<SelfScores>, bool),
-    mut room: Option<u64>,
+    mut writer: GraphWriter,
+    arcs: SortedArcs<R>,
 ) -> Result<GraphSummary> {
     let Context { files, observer, .. } = *context;
-    let mut writer = graph_writer(context, edges, nodes)?;
+    let SortedArcs { mut sorted, scores, reads_ahead, mut room } = arcs;
     let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
     let total = Some(sorted.summary().record_count + old_count);
     context.begin(Stage::Merge, total, "arcs")?;
