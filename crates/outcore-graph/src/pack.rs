@@ -1,4 +1,4 @@
-//! Compact integers: bit packing, variable-length integers, and weights as short integers.
+//! Compact integers: bit packing, and weights as short integers.
 //!
 //! Packing and unpacking cost about a nanosecond per value. Readers of packed values may access up to
 //! [`PADDING`] bytes after them, so a buffer of packed bytes must end with that many additional bytes.
@@ -8,6 +8,7 @@
 //! integers; 0.541 takes 10 bits. Other blocks store the codes.
 
 use crate::weight::Weight;
+pub use outcore_sort::{get_varint, put_varint};
 
 /// Bytes that must follow packed values in memory.
 pub(crate) const PADDING: usize = 8;
@@ -53,31 +54,6 @@ pub(crate) fn unpack(bytes: &[u8], width: u8, values: &mut [u32]) {
         *value = (u64::from_le_bytes(word) >> (bit & 7)) as u32 & mask;
         bit += width as usize;
     }
-}
-
-/// Appends `value` with seven bits per byte (LEB128).
-#[inline]
-pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Reads a value written by [`put_varint`] at `*at` and advances; `None` if it does not end.
-#[inline]
-pub fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 /// Encoding of the weights of a block.
@@ -183,15 +159,6 @@ mod tests {
             let mut back = vec![0; values.len()];
             unpack(&bytes, width, &mut back);
             prop_assert_eq!(back, values);
-        }
-
-        #[test]
-        fn varints_round_trip(value in any::<u64>()) {
-            let mut bytes = Vec::new();
-            put_varint(value, &mut bytes);
-            let mut at = 0;
-            prop_assert_eq!(get_varint(&bytes, &mut at), Some(value));
-            prop_assert_eq!(at, bytes.len());
         }
 
         #[test]

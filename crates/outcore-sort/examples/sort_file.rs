@@ -3,22 +3,23 @@
 //! ```text
 //! cargo run --release --example sort_file
 //! ```
-//! Any record of a few bytes can be sorted like this. Its type defines the sort key ([`Record::key`]), and how a block
-//! of sorted records is written to a temporary file and read back ([`Record::encode`], [`Record::decode`]). Adjacent
-//! records are similar once sorted, so their differences take little space.
+//! Any record of a few bytes can be sorted like this: [`records!`] declares its fields and its sort key. In temporary
+//! files, numbers are differences: adjacent records are similar once sorted, so these take little space. A type can also
+//! define its own encoding, as a [`Record`].
 
 use outcore_io::Result;
 use outcore_io::units::{format_bytes, format_counted};
 use outcore_io::{Files, Mode, Scratch, Writer};
-use outcore_sort::{Record, SortSummary, Sorter, U96};
+use outcore_sort::{Record, SortSummary, Sorter, U96, records};
 use std::path::Path;
 
-/// Entry of the log: 16 bytes in the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Visit {
-    user: u64,
-    second: u32,
-    page: u32,
+records! {
+    /// Entry of the log, 16 bytes in the file: ordered by 64 bits of the user, followed by 32 bits of the time.
+    struct Visit {
+        user: u64,
+        second: u32,
+        page: u32,
+    } by U96 = |visit| U96::new(visit.user, visit.second);
 }
 
 const VISIT_BYTES: usize = 16;
@@ -39,54 +40,6 @@ impl Visit {
     }
 }
 
-impl Record for Visit {
-    /// 64 bits of the user, followed by 32 bits of the time.
-    type Key = U96;
-
-    fn key(&self) -> U96 {
-        U96::new(self.user, self.second)
-    }
-
-    /// Writes users as differences, of one byte if that is enough, and the rest unchanged.
-    fn encode(visits: &[Self], out: &mut Vec<u8>) {
-        let mut last = 0;
-        for visit in visits {
-            let step = visit.user - last;
-            last = visit.user;
-            match u8::try_from(step) {
-                Ok(step @ 0..=254) => out.push(step),
-                _ => {
-                    out.push(255);
-                    out.extend(step.to_le_bytes());
-                }
-            }
-            out.extend(visit.second.to_le_bytes());
-            out.extend(visit.page.to_le_bytes());
-        }
-    }
-
-    /// Must not panic, whatever the bytes are: `None` becomes an error about the file.
-    fn decode(mut bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
-        let mut user = 0u64;
-        for _ in 0..count {
-            let step = match take(&mut bytes)? {
-                [255] => u64::from_le_bytes(take(&mut bytes)?),
-                [step] => u64::from(step),
-            };
-            user = user.checked_add(step)?;
-            let [second, page] = [take(&mut bytes)?, take(&mut bytes)?].map(u32::from_le_bytes);
-            out.push(Self { user, second, page });
-        }
-        bytes.is_empty().then_some(())
-    }
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (taken, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*taken)
-}
-
 /// Sorts the visits in `input` into `output`, with at most `memory` bytes for the sort. Temporary files are next to the
 /// output.
 fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortSummary> {
@@ -100,7 +53,7 @@ fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortS
     for begin in (0..log.bytes()?).step_by(bytes.len()) {
         let len = log.read_at(begin, &mut bytes)?;
         let (visits, _) = bytes[..len].as_chunks();
-        // Parses directly into the sorter's memory; `push` takes records that exist already.
+        // Parses directly into the sorter's memory; `add` and `push` take records that exist already.
         for (slot, visit) in sorter.space(visits.len())?.iter_mut().zip(visits) {
             *slot = Visit::from_bytes(visit);
         }
@@ -108,10 +61,8 @@ fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortS
     }
     let mut sorted = sorter.finish()?;
     let mut writer = Writer::create(files, output, 1 << 20, 2)?;
-    while let Some(visits) = sorted.next_block()? {
-        for visit in visits {
-            writer.write(&visit.to_bytes())?;
-        }
+    while let Some(visit) = sorted.next_record()? {
+        writer.write(&visit.to_bytes())?;
     }
     writer.finish()?;
     Ok(sorted.summary())

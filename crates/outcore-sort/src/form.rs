@@ -44,8 +44,7 @@ impl<R: Record> Former<R> {
             buckets.resize_with(2 * threads, Bucket::default);
             for (records, pieces, writer) in to_form {
                 let division = Division::new::<R>(&pieces, block_records);
-                let collected = (&records[..], &pieces[..]);
-                let run = write(collected, &division, writer, (&pool, &mut buckets));
+                let run = write(&records, &pieces, &division, writer, &pool, &mut buckets);
                 // The caller may be gone: then neither is needed.
                 let _ = runs.send(run);
                 let _ = give_back.send(records);
@@ -123,9 +122,9 @@ impl<R: Record> Default for Bucket<R> {
 
 impl<R: Record> Bucket<R> {
     /// Gathers and encodes the bucket `number`.
-    fn fill(&mut self, number: usize, collected: (&[R], &[Piece]), division: &Division) {
+    fn fill(&mut self, number: usize, from: &[R], pieces: &[Piece], division: &Division) {
         let Self { records, scratch, bytes, blocks } = self;
-        division.gather(number, collected, records);
+        division.gather(number, from, pieces, records);
         bytes.clear();
         blocks.clear();
         let cells = division.arrange(records, scratch);
@@ -153,15 +152,19 @@ const fn most_kept<R>() -> usize {
 
 /// Writes a run, one group of buckets after the other.
 fn write<R: Record>(
-    collected: (&[R], &[Piece]),
+    records: &[R],
+    pieces: &[Piece],
     division: &Division,
     mut writer: RunWriter<R>,
-    (pool, buckets): (&ThreadPool, &mut [Bucket<R>]),
+    pool: &ThreadPool,
+    buckets: &mut [Bucket<R>],
 ) -> Result<Run<R>> {
     for begin in (0..division.bucket_count()).step_by(buckets.len()) {
         let numbers = begin..division.bucket_count().min(begin + buckets.len());
         let group = &mut buckets[..numbers.len()];
-        let fill = |(bucket, number): (&mut Bucket<R>, _)| bucket.fill(number, collected, division);
+        let fill = |(bucket, number): (&mut Bucket<R>, _)| {
+            bucket.fill(number, records, pieces, division);
+        };
         parallel::for_each(Some(pool), group.iter_mut().zip(numbers).collect(), fill);
         for bucket in group {
             let mut at = 0;

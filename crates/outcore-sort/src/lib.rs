@@ -10,48 +10,31 @@
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.
 //!
-//! ```
-//! use outcore_sort::{Pair, Sorter, io::Files};
+//! Records are declared by their fields and their sort key ([`records!`]), or define their own encoding ([`Record`]).
+//! `examples/sort_file.rs` sorts a file of records that is larger than memory.
 //!
+//! ```
+//! use outcore_sort::{Sorter, io::Files, records};
+//!
+//! records! {
+//!     struct Visit {
+//!         time: u64,
+//!         page: u8,
+//!     } by u64 = |visit| visit.time;
+//! }
 //! // Runs, if there are any, go to a directory of their own in this one.
 //! let parent = std::env::temp_dir();
 //! let mut sorter = Sorter::new(&Files::default(), &parent, 64 << 20, 2)?;
-//! for key in [3, 1, 2] {
-//!     sorter.push(&[Pair { key, value: 0 }])?;
-//! }
+//! sorter.add(Visit { time: 9, page: b'a' })?;
+//! sorter.add(Visit { time: 4, page: b'b' })?;
 //! let mut sorted = sorter.finish()?;
-//! let block = sorted.next_block()?.expect("three records");
-//! assert_eq!(block.iter().map(|pair| pair.key).collect::<Vec<_>>(), [1, 2, 3]);
-//! # Ok::<(), outcore_sort::io::Error>(())
-//! ```
-//!
-//! A record type of your own defines its sort key and its encoding ([`Record`]). `examples/sort_file.rs` sorts a file
-//! of records that is larger than memory.
-//!
-//! ```
-//! use outcore_sort::{Record, Sorter, io::Files};
-//!
-//! #[derive(Clone, Copy, Default)]
-//! struct Visit { time: u64, page: u8 }
-//! impl Record for Visit {
-//!     type Key = u64;
-//!     fn key(&self) -> u64 { self.time }
-//!     fn encode(visits: &[Self], out: &mut Vec<u8>) {
-//!         visits.iter().for_each(|visit| { out.extend(visit.time.to_le_bytes()); out.push(visit.page) });
-//!     }
-//!     fn decode(bytes: &[u8], _count: usize, out: &mut Vec<Self>) -> Option<()> {
-//!         let visit = |b: &[u8; 9]| Some(Visit { time: u64::from_le_bytes(*b.first_chunk()?), page: b[8] });
-//!         bytes.as_chunks().0.iter().try_for_each(|bytes| visit(bytes).map(|visit| out.push(visit)))
-//!     }
-//! }
-//! let mut sorter = Sorter::new(&Files::default(), &std::env::temp_dir(), 64 << 20, 2)?;
-//! sorter.push(&[Visit { time: 9, page: b'a' }, Visit { time: 4, page: b'b' }])?;
-//! assert_eq!(sorter.finish()?.next_block()?.expect("two visits")[0].page, b'b');
+//! assert_eq!(sorted.next_record()?.expect("two visits").page, b'b');
 //! # Ok::<(), outcore_sort::io::Error>(())
 //! ```
 
 mod cost;
 mod directory;
+mod field;
 mod form;
 mod key;
 mod merge;
@@ -60,12 +43,14 @@ mod record;
 mod resume;
 mod run;
 mod shape;
+mod sorted;
 #[cfg(test)]
 mod tests;
 
 pub use cost::merge_disk_bytes;
 pub use cost::{Records, Sorting};
 use directory::RunDirectory;
+pub use field::{Field, get_varint, put_varint};
 use form::Former;
 pub use key::{RadixKey, U96};
 use merge::{Merge, Width};
@@ -81,11 +66,14 @@ pub use resume::SortState;
 use run::{Run, RunWriter, cut, encode_block};
 use shape::{FIXED_BYTES, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 pub use shape::{FIXED_BYTES as SORT_FIXED_BYTES, SORT_BYTES_MIN};
+pub use sorted::Sorted;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Number of records that callers collect before they pass them to a sort.
 pub const PUSHED: usize = 4096;
+/// Number of records for which [`Sorter::add`] makes room at a time.
+const ADDED_RECORDS: usize = 4096;
 /// Number of records returned at a time.
 const OUT_RECORDS: usize = 16 << 10;
 /// Minimum number of records in an ordered piece, if they are not added by several threads.
@@ -119,6 +107,8 @@ pub struct Sorter<R: Record> {
     threads: usize,
     records: Vec<R>,
     filled: usize,
+    /// End of the room made for single records.
+    room: usize,
     /// Ordered pieces of the records; some of the last ones are not in any yet.
     pieces: Vec<Piece>,
     in_pieces: usize,
@@ -159,6 +149,7 @@ impl<R: Record> Sorter<R> {
             threads,
             records: Vec::new(),
             filled: 0,
+            room: 0,
             pieces: Vec::new(),
             in_pieces: 0,
             spaces: Spaces(Mutex::default()),
@@ -192,6 +183,7 @@ impl<R: Record> Sorter<R> {
         let saved = self.saved_block_records;
         self.shape = Shape::new::<R>(budget_bytes, self.threads, &self.files, saved);
         let capacity = self.shape.capacity;
+        self.room = 0;
         if self.filled > capacity {
             self.write_run()?;
         }
@@ -288,6 +280,30 @@ impl<R: Record> Sorter<R> {
         self.shape.capacity
     }
 
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// Errors of writing a run.
+    #[inline]
+    pub fn add(&mut self, record: R) -> Result<()> {
+        if self.filled >= self.room {
+            self.make_room()?;
+        }
+        self.records[self.filled] = record;
+        self.filled += 1;
+        self.summary.record_count += 1;
+        Ok(())
+    }
+
+    /// Makes room for some records that are added one by one.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        self.commit(0);
+        let count = self.space(ADDED_RECORDS.min(self.shape.capacity))?.len();
+        self.room = self.filled + count;
+        Ok(())
+    }
+
     /// Adds records.
     ///
     /// # Errors
@@ -344,6 +360,7 @@ impl<R: Record> Sorter<R> {
 
     /// Starts forming the collected records into a run, once there is room for it.
     fn write_run(&mut self) -> Result<()> {
+        self.room = 0;
         if self.filled == 0 {
             return Ok(());
         }
@@ -407,10 +424,7 @@ impl<R: Record> Sorter<R> {
             let mut scratch = reserve_large_pages(records.len());
             scratch.resize(records.len(), R::default());
             radix::sort(&mut records, &mut scratch);
-            return Ok(Sorted {
-                source: SortedSource::Memory { records, at: 0 },
-                summary: self.summary,
-            });
+            return Ok(Sorted::new(records, None, self.summary));
         }
         self.write_run()?;
         self.end_formation()?;
@@ -422,8 +436,7 @@ impl<R: Record> Sorter<R> {
         }
         self.summary.fan_in = self.summary.fan_in.max(self.runs.len() as u64);
         let runs = std::mem::take(&mut self.runs);
-        let merge = self.merge(runs)?;
-        Ok(Sorted { source: SortedSource::Merge { merge, out: Vec::new() }, summary: self.summary })
+        Ok(Sorted::new(Vec::new(), Some(self.merge(runs)?), self.summary))
     }
 
     /// Starts a merge.
@@ -505,40 +518,4 @@ fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> u
         begin += len;
     }
     filled
-}
-
-enum SortedSource<R: Record> {
-    Memory { records: Vec<R>, at: usize },
-    Merge { merge: Merge<R>, out: Vec<R> },
-}
-
-/// Iterator over the sorted records.
-pub struct Sorted<R: Record> {
-    source: SortedSource<R>,
-    summary: SortSummary,
-}
-
-impl<R: Record> Sorted<R> {
-    /// Returns the summary so far.
-    pub fn summary(&self) -> SortSummary {
-        self.summary
-    }
-
-    /// Returns the next records in order; `None` after the last.
-    ///
-    /// # Errors
-    /// `CorruptFile` if a run was damaged; `Io`.
-    pub fn next_block(&mut self) -> Result<Option<&[R]>> {
-        match &mut self.source {
-            SortedSource::Memory { records, at } => {
-                let begin = *at;
-                *at = (begin + OUT_RECORDS).min(records.len());
-                Ok((begin < *at).then(|| &records[begin..*at]))
-            }
-            SortedSource::Merge { merge, out } => {
-                *out = merge.next_chunk(std::mem::take(out))?;
-                Ok((!out.is_empty()).then_some(out.as_slice()))
-            }
-        }
-    }
 }

@@ -311,7 +311,7 @@ fn gather<R: Record>(
         let wanted = run.blocks_between(keys.from, keys.below);
         let blocks = wanted.start.max(loaded.blocks.start)..wanted.end.min(loaded.blocks.end);
         for number in blocks {
-            run.read(number, (loaded, buffer), keys, out)?;
+            run.read(number, loaded, buffer, keys, out)?;
         }
     }
     Ok(())

@@ -48,7 +48,7 @@ impl Piece {
             return None;
         }
         let bounds = bounds(from, 0);
-        let split = Split::new(bounds, 0, PIECE_BUCKETS, (BUCKET_BITS_MAX, 0));
+        let split = Split::new(bounds.0, bounds.1, 0, PIECE_BUCKETS, BUCKET_BITS_MAX, 0);
         let ends = split.spread(from, to);
         Some(Self { bounds, split, ends })
     }
@@ -89,10 +89,10 @@ impl Division {
         let bounds = bounds.fold((u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let count = pieces.iter().map(Piece::count).sum::<usize>();
         let wanted = count.div_ceil(most.div_ceil(3));
-        let cells = Split::new(bounds, 0, wanted, (CELL_BITS_MAX, R::UNORDERED_BITS));
+        let cells = Split::new(bounds.0, bounds.1, 0, wanted, CELL_BITS_MAX, R::UNORDERED_BITS);
         let wanted = (count * size_of::<R>()).div_ceil(ARRANGED_BYTES);
         let coarsest = pieces.iter().map(|piece| piece.split.shift).fold(cells.shift, u32::max);
-        let buckets = Split::new(bounds, 0, wanted, (BUCKET_BITS_MAX, coarsest));
+        let buckets = Split::new(bounds.0, bounds.1, 0, wanted, BUCKET_BITS_MAX, coarsest);
         Self { buckets, cells, most }
     }
 
@@ -109,10 +109,12 @@ impl Division {
     pub(crate) fn gather<R: Record>(
         &self,
         bucket: usize,
-        (mut rest, pieces): (&[R], &[Piece]),
+        records: &[R],
+        pieces: &[Piece],
         out: &mut Vec<R>,
     ) {
         out.clear();
+        let mut rest = records;
         for piece in pieces {
             let (records, others) = rest.split_at(piece.count());
             rest = others;
@@ -167,7 +169,8 @@ fn distribute<R: Record>(
     let pieces = || records.chunks(piece).collect();
     let bounds = parallel::map(None, pieces(), |part| bounds(part, 0)).into_iter();
     let bounds = bounds.fold((u64::MAX, 0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let split = Split::new(bounds, 0, records.len().div_ceil(wanted), (BUCKET_BITS_MAX, 0));
+    let split =
+        Split::new(bounds.0, bounds.1, 0, records.len().div_ceil(wanted), BUCKET_BITS_MAX, 0);
     let histograms = parallel::map(None, pieces(), |part| split.histogram(part));
     let lens = scatter(records, scratch, piece, &histograms, &split);
     let mut buckets = Vec::with_capacity(lens.len());
@@ -231,12 +234,7 @@ struct Split {
 impl Split {
     /// Divides keys between two bounds into about `wanted` buckets, at most 2 to the power of `most`, by other than the
     /// last `ignored` bits of the word.
-    fn new(
-        (min, max): (u64, u64),
-        word: usize,
-        wanted: usize,
-        (most, ignored): (u32, u32),
-    ) -> Self {
+    fn new(min: u64, max: u64, word: usize, wanted: usize, most: u32, ignored: u32) -> Self {
         let range_bits = 64 - (max - min).leading_zeros();
         let bits = (wanted.max(1).ilog2() + 1).min(most).min(range_bits);
         let shift = (range_bits - bits).max(ignored).min(63);
@@ -307,7 +305,7 @@ fn sort_bucket<R: Record>(source: &mut [R], other: &mut [R], stay: bool, word: u
         return;
     }
     let wanted = source.len() / RECORDS_A_BUCKET;
-    let split = Split::new((min, max), word, wanted, (BUCKET_BITS_MAX, 0));
+    let split = Split::new(min, max, word, wanted, BUCKET_BITS_MAX, 0);
     let ends = split.spread(source, other);
     // Small buckets are sorted together with their neighbors: records never cross a bucket's bounds.
     let (mut begin, mut end_of_sorted) = (0, 0);

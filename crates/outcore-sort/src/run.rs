@@ -299,7 +299,8 @@ impl<R: Record> Run<R> {
     pub(crate) fn read(
         &self,
         number: usize,
-        (loaded, buffer): (&Loaded, &[u8]),
+        loaded: &Loaded,
+        buffer: &[u8],
         keys: &Keys<R::Key>,
         out: &mut Vec<R>,
     ) -> Result<()> {

@@ -68,8 +68,15 @@ fn sorter<R: Record>(sim: &Sim, capacity: usize, fan_in: usize, block_records: u
     sorter
 }
 
+/// Reads records one by one, then in blocks.
 fn drain<R: Record>(mut sorted: Sorted<R>) -> Result<Vec<R>> {
     let mut out = Vec::new();
+    for _ in 0..sorted.summary().record_count / 2 {
+        let next = sorted.peek()?.map(|record| record.key());
+        assert!(sorted.next_if(|_| false)?.is_none());
+        out.extend(sorted.next_record()?);
+        assert!(out.last().map(Record::key) == next);
+    }
     while let Some(block) = sorted.next_block()? {
         out.extend_from_slice(block);
     }
@@ -78,7 +85,10 @@ fn drain<R: Record>(mut sorted: Sorted<R>) -> Result<Vec<R>> {
 
 fn sort_all<R: Record>(sim: &Sim, records: &[R], shape: (usize, usize, usize)) -> Result<Vec<R>> {
     let mut sorter = sorter(sim, shape.0, shape.1, shape.2);
-    sorter.push(records)?;
+    // Some one by one, and the rest together.
+    let (first, rest) = records.split_at(records.len() / 3);
+    first.iter().try_for_each(|record| sorter.add(*record))?;
+    sorter.push(rest)?;
     drain(sorter.finish()?)
 }
 

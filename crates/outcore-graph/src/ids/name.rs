@@ -2,6 +2,7 @@
 //!
 //! A name is identified by 16 bytes, which are the name itself if it is short: no two short names collide.
 
+use outcore_sort::Field;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -114,13 +115,44 @@ impl Fingerprint {
 
     /// Returns the name, if the fingerprint is the name.
     pub fn short_bytes(self) -> Option<Vec<u8>> {
-        let whole = u128::from(self.high) << 64 | u128::from(self.low);
-        self.short_len().map(|len| whole.to_le_bytes()[..len].to_vec())
+        self.short_len().map(|len| u128::from(self).to_le_bytes()[..len].to_vec())
     }
 
     /// Returns the length of the name, if the fingerprint is the name.
     pub fn short_len(self) -> Option<usize> {
         self.is_exact().then_some((self.high >> 56) as usize)
+    }
+}
+
+/// Fingerprint as one number, a key for sorting.
+impl From<Fingerprint> for u128 {
+    #[inline]
+    fn from(name: Fingerprint) -> Self {
+        Self::from(name.high) << 64 | Self::from(name.low)
+    }
+}
+
+/// Takes the length of the name plus one byte, or 16 bytes for a long name.
+impl Field for Fingerprint {
+    fn put(self, _: Self, out: &mut Vec<u8>) {
+        let bytes = u128::from(self).to_le_bytes();
+        out.push(bytes[15]);
+        out.extend_from_slice(&bytes[..self.short_len().unwrap_or(SHORT_NAME_BYTES)]);
+    }
+
+    fn get(_: Self, bytes: &[u8], at: &mut usize) -> Option<Self> {
+        let mark = *bytes.get(*at)?;
+        let len = match mark {
+            u8::MAX => SHORT_NAME_BYTES,
+            len if usize::from(len) <= SHORT_NAME_BYTES => usize::from(len),
+            _ => return None,
+        };
+        let mut all = [0; 16];
+        all[..len].copy_from_slice(bytes.get(*at + 1..*at + 1 + len)?);
+        all[15] = mark;
+        *at += 1 + len;
+        let whole = u128::from_le_bytes(all);
+        Some(Self { low: whole as u64, high: (whole >> 64) as u64 })
     }
 }
 
@@ -219,6 +251,7 @@ impl EdgeChunk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outcore_sort::Record;
     use proptest::prelude::*;
 
     #[test]
@@ -253,7 +286,29 @@ mod tests {
         assert!(!Fingerprint::of(&[b'x'; 16]).is_exact());
     }
 
+    outcore_sort::records! {
+        struct Named {
+            name: Fingerprint,
+            place: u64,
+        } by u128 = |named| named.name.into();
+    }
+
     proptest! {
+        #[test]
+        fn fingerprints_in_records_survive_a_round_trip(
+            names in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..40),
+            cut: proptest::sample::Index,
+        ) {
+            let name = |(name, place): (&Vec<u8>, u64)| Named { name: Fingerprint::of(name), place };
+            let records: Vec<Named> = names.iter().zip(0..).map(name).collect();
+            let (mut bytes, mut back) = (Vec::new(), Vec::new());
+            Named::encode(&records, &mut bytes);
+            prop_assert_eq!(Named::decode(&bytes, records.len(), &mut back), Some(()));
+            prop_assert_eq!(&back, &records);
+            let cut = cut.index(bytes.len() + 1);
+            prop_assert!(cut == bytes.len() || Named::decode(&bytes[..cut], records.len(), &mut back).is_none());
+        }
+
         #[test]
         fn fingerprints_by_words_and_by_bytes_agree(name in proptest::collection::vec(any::<u8>(), 1..=15), junk: [u8; 16]) {
             let mut bytes = junk;

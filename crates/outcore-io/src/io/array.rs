@@ -221,6 +221,15 @@ impl<T: Number> ArrayWriter<T> {
         self.0.write(number.to_bytes().as_ref())
     }
 
+    /// Appends the numbers of a row.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`.
+    #[inline]
+    pub fn push_row<const N: usize>(&mut self, row: [T; N]) -> Result<()> {
+        row.into_iter().try_for_each(|number| self.push(number))
+    }
+
     /// Appends numbers, given as bytes.
     ///
     /// # Errors
@@ -283,6 +292,18 @@ impl<T: Number> ArrayReader<T> {
     pub fn number(&mut self) -> Result<T> {
         let number = self.next_number()?;
         number.ok_or_else(|| Error::corrupt_of(self.bytes.path(), "it ends early", SCRATCH_HINT))
+    }
+
+    /// Returns the next row of numbers, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`; `CorruptFile`, also within a row.
+    #[inline]
+    pub fn next_row<const N: usize>(&mut self) -> Result<Option<[T; N]>> {
+        let Some(first) = self.next_number()? else { return Ok(None) };
+        let mut row = [first; N];
+        row.iter_mut().skip(1).try_for_each(|number| self.number().map(|next| *number = next))?;
+        Ok(Some(row))
     }
 
     /// Discards the file.
