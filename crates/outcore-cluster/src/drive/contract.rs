@@ -453,30 +453,20 @@ fn records_within<S: Sum>(
 
 /// Passes arcs between each group and the sink group, in both directions, to the sorter.
 fn push_outside(outside: &[f64], rest: u32, sorter: &mut Sorter<ArcRecord>) -> Result<()> {
-    let mut records = Vec::with_capacity(4096);
     for (group, &weight) in (0..).zip(outside).filter(|&(_, &weight)| weight > 0.0) {
         let weight = Weight::new(weight.min(f64::MAX)).code();
-        records.push(ArcRecord { source: group, target: rest, weight });
-        records.push(ArcRecord { source: rest, target: group, weight });
-        if records.len() == records.capacity() {
-            sorter.push(&records)?;
-            records.clear();
-        }
+        sorter.add(ArcRecord { source: group, target: rest, weight })?;
+        sorter.add(ArcRecord { source: rest, target: group, weight })?;
     }
-    sorter.push(&records)
+    Ok(())
 }
 
 fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
-    let mut records = Vec::with_capacity(4096);
-    for (group, &weight) in loops.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
-        let (source, weight) = (group as u32, Weight::new(weight.min(f64::MAX)).code());
-        records.push(ArcRecord { source, target: source, weight });
-        if records.len() == records.capacity() {
-            sorter.push(&records)?;
-            records.clear();
-        }
+    for (source, &weight) in (0..).zip(loops).filter(|&(_, &weight)| weight > 0.0) {
+        let weight = Weight::new(weight.min(f64::MAX)).code();
+        sorter.add(ArcRecord { source, target: source, weight })?;
     }
-    sorter.push(&records)
+    Ok(())
 }
 
 /// Merge of sorted records into the next level, and into the sums of its classes.

@@ -116,7 +116,7 @@ pub(crate) fn write(
         }
         Ok(())
     })?;
-    let mut others = Leaving { sorted: sorter.finish()?, records: Vec::new(), at: 0 };
+    let mut others = sorter.finish()?;
     let options = GraphOptions {
         node_count: source.graph().node_count(),
         directed: false,
@@ -133,34 +133,13 @@ pub(crate) fn write(
     Ok((Graph::open(place.files, place.directory)?, holdings))
 }
 
-/// Arcs in the order of the nodes that they leave.
-struct Leaving {
-    sorted: Sorted<ArcRecord>,
-    records: Vec<ArcRecord>,
-    at: usize,
-}
-
-impl Leaving {
-    /// Returns the next arc.
-    #[inline]
-    fn peek(&mut self) -> Result<Option<ArcRecord>> {
-        if self.at == self.records.len() {
-            self.at = 0;
-            self.records.clear();
-            if let Some(records) = self.sorted.next_block()? {
-                self.records.extend_from_slice(records);
-            }
-        }
-        Ok(self.records.get(self.at).copied())
-    }
-}
-
 /// Rows of the network, on their way to the writer.
 struct NetworkRows<'a> {
     node: u32,
     /// Code of the node's loop, until it is written.
     own: Option<u32>,
-    others: &'a mut Leaving,
+    /// Arcs in the order of the nodes that they leave.
+    others: &'a mut Sorted<ArcRecord>,
     writer: &'a mut GraphWriter,
     out: Vec<ArcRecord>,
 }
@@ -174,11 +153,10 @@ impl NetworkRows<'_> {
             self.add_below(u64::from(self.node))?;
             self.add(self.node, weight)?;
         }
-        while let Some(record) = self.others.peek()? {
-            if record.source != self.node || u64::from(record.target) >= bound {
-                break;
-            }
-            self.others.at += 1;
+        let node = self.node;
+        let is_below =
+            |record: &ArcRecord| record.source == node && u64::from(record.target) < bound;
+        while let Some(record) = self.others.next_if(is_below)? {
             self.add(record.target, record.weight)?;
         }
         Ok(())
@@ -200,7 +178,7 @@ impl NetworkRows<'_> {
 fn merge_rows(
     flow: &ArcFlow<'_>,
     block: &Block,
-    others: &mut Leaving,
+    others: &mut Sorted<ArcRecord>,
     rows: &mut RowsAhead,
     writer: &mut GraphWriter,
 ) -> Result<()> {

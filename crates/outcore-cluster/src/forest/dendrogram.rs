@@ -14,7 +14,8 @@
 use super::{AnyLinks, Forest};
 use outcore_graph::ArcRecord;
 use outcore_io::error::Result;
-use outcore_sort::{PUSHED, Sorted, Sorter};
+use outcore_io::progress::REPORT_NODES;
+use outcore_sort::{Sorted, Sorter};
 
 /// Mark of the end of a list.
 const NONE: u32 = u32::MAX;
@@ -53,16 +54,12 @@ impl Forest {
     ) -> Result<Option<Dendrogram>> {
         let AnyLinks::Heights(links) = self.links else { return Ok(None) };
         let count = links.end() as usize;
-        let mut records = Vec::with_capacity(PUSHED);
-        for (node, parent, rank) in links.iter() {
-            records.push(ArcRecord { source: rank, target: node, weight: parent });
-            if records.len() == PUSHED {
-                sorter.push(&records)?;
-                records.clear();
+        for (at, (node, parent, rank)) in (0u64..).zip(links.iter()) {
+            sorter.add(ArcRecord { source: rank, target: node, weight: parent })?;
+            if at.is_multiple_of(REPORT_NODES) {
                 tick()?;
             }
         }
-        sorter.push(&records)?;
         drop(links);
         let mut lists = Lists::new(count);
         lists.join_all(sorter.finish()?, tick)?;
@@ -78,22 +75,20 @@ impl Lists {
 
     fn join_all(
         &mut self,
-        mut sorted: Sorted<ArcRecord>,
-        mut tick: impl FnMut() -> Result<()>,
+        sorted: Sorted<ArcRecord>,
+        tick: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let (mut rank, mut joined) = (NONE, Vec::new());
-        while let Some(block) = sorted.next_block()? {
-            for link in block {
-                if link.source != rank {
-                    self.append(&mut joined, rank);
-                    rank = link.source;
-                }
-                let (a, b) = (self.first(link.target), self.first(link.weight));
-                self.parents[a.max(b) as usize] = a.min(b);
-                joined.push(a.max(b));
+        sorted.for_each(tick, |link| {
+            if link.source != rank {
+                self.append(&mut joined, rank);
+                rank = link.source;
             }
-            tick()?;
-        }
+            let (a, b) = (self.first(link.target), self.first(link.weight));
+            self.parents[a.max(b) as usize] = a.min(b);
+            joined.push(a.max(b));
+            Ok(())
+        })?;
         self.append(&mut joined, rank);
         Ok(())
     }

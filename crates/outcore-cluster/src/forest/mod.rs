@@ -178,15 +178,16 @@ impl Forest {
     pub fn join(&mut self, edges: &[ArcRecord]) -> Result<()> {
         if self.is_divided() {
             let end = self.linked_count();
-            let higher = |edge: &ArcRecord| edge.source.max(edge.target);
-            let is_linked = |edge: &ArcRecord| u64::from(higher(edge)) < end;
-            let (linked, beyond): (Vec<_>, Vec<_>) = edges.iter().copied().partition(is_linked);
-            let from_higher = |edge: &ArcRecord| {
-                let target = edge.source.min(edge.target);
-                ArcRecord { source: !higher(edge), target, weight: edge.weight }
-            };
-            let beyond: Vec<_> = beyond.iter().map(from_higher).collect();
-            self.beyond.iter_mut().try_for_each(|sorter| sorter.push(&beyond))?;
+            let mut linked = Vec::new();
+            for &edge in edges {
+                let (lower, higher) = (edge.source.min(edge.target), edge.source.max(edge.target));
+                match &mut self.beyond {
+                    Some(sorter) if u64::from(higher) >= end => {
+                        sorter.add(ArcRecord { source: !higher, target: lower, ..edge })?;
+                    }
+                    _ => linked.push(edge),
+                }
+            }
             return self.join_linked(&linked);
         }
         self.join_linked(edges)

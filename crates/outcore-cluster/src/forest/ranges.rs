@@ -92,14 +92,16 @@ impl Forest {
         let held_bytes = self.memory_bytes();
         let Self { ladder, links, node_count, beyond, .. } = self;
         let beyond = beyond.expect("a forest without a sort has room for all nodes");
-        let of = (&ladder, held_bytes);
-        for_links!(links, links => Ranges::new(of, links, node_count, place)?.find(*beyond, codes))
+        for_links!(links, links => {
+            Ranges::new(&ladder, held_bytes, links, node_count, place)?.find(*beyond, codes)
+        })
     }
 }
 
 impl<'a, R: Rank> Ranges<'a, R> {
     fn new(
-        (ladder, held_bytes): (&'a Ladder, u64),
+        ladder: &'a Ladder,
+        held_bytes: u64,
         links: Links<R>,
         node_count: u64,
         place: ForestPlace<'a>,

@@ -1,9 +1,8 @@
-//! Links inside communities, with their weights: sorted by community, and passed on in batches of whole communities.
+//! Links inside communities, with their weights, sorted by community.
 
 use outcore_graph::ArcRecord;
 use outcore_graph::weight::Weight;
-use outcore_io::error::Result;
-use outcore_sort::{Record, Sorted, U96};
+use outcore_sort::{Record, U96};
 
 const ONE: u32 = Weight::ONE.code();
 
@@ -50,43 +49,6 @@ impl Record for InsideLink {
         }));
         Some(())
     }
-}
-
-/// Passes sorted links on in batches of whole communities, of at most `most` links; returns the number of communities
-/// with more, which are skipped.
-///
-/// # Errors
-/// Those of reading and of `visit`.
-pub(super) fn for_batches(
-    mut sorted: Sorted<InsideLink>,
-    most: usize,
-    mut visit: impl FnMut(&[InsideLink]) -> Result<()>,
-) -> Result<u64> {
-    let mut batch: Vec<InsideLink> = Vec::new();
-    let (mut skipped, mut count) = (None, 0);
-    while let Some(block) = sorted.next_block()? {
-        for links in block.chunk_by(|a, b| a.community == b.community) {
-            let community = links[0].community;
-            if skipped == Some(community) {
-                continue;
-            }
-            if batch.len() + links.len() > most {
-                let start = batch.partition_point(|link| link.community < community);
-                if start > 0 {
-                    visit(&batch[..start])?;
-                    batch.drain(..start);
-                }
-                if batch.len() + links.len() > most {
-                    batch.clear();
-                    (skipped, count) = (Some(community), count + 1);
-                    continue;
-                }
-            }
-            batch.extend_from_slice(links);
-        }
-    }
-    visit(&batch)?;
-    Ok(count)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tree of a large graph: modules of communities above, and the modules inside each community below.
 
-use super::links::{InsideLink, for_batches};
+use super::links::InsideLink;
 use super::read::read_links;
 use crate::base::logarithm::plogp;
 use crate::base::parallel::PerThread;
@@ -9,6 +9,7 @@ use crate::base::table::Sum;
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
 use crate::drive::job::ClusterJob;
 use crate::finish::connect::{Closing, Pieces, scan_communities};
+use crate::finish::cuts::edges::{Batch, for_batches};
 use crate::finish::portions::push_arcs;
 use crate::finish::tree::{Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
@@ -260,20 +261,28 @@ impl ClusterJob<'_> {
         deep: &mut Deep,
     ) -> Result<()> {
         let most = (self.limits.part_size / 2) as usize;
-        let skipped = for_batches(links, most, |links| {
-            self.tick()?;
-            let communities = links.chunk_by(|a, b| a.community == b.community);
-            // Nothing divides a pair of nodes.
-            let communities: Vec<_> = communities.filter(|links| links.len() > 1).collect();
-            let divided = communities.into_par_iter().map(|links| {
-                let nodes = members.of(links[0].community);
-                self.divide(nodes, links, parts).map(|found| (nodes, found))
-            });
-            for (nodes, found) in divided.collect::<Vec<_>>().into_iter().flatten() {
-                deep.hang(nodes, &found);
-            }
-            Ok(())
-        })?;
+        let mut skipped = 0;
+        for_batches(
+            links,
+            most,
+            |link| link.community,
+            |batch| {
+                skipped += u64::from(matches!(batch, Batch::Begin(_)));
+                let Batch::Whole(links) = batch else { return Ok(()) };
+                self.tick()?;
+                let communities = links.chunk_by(|a, b| a.community == b.community);
+                // Nothing divides a pair of nodes.
+                let communities: Vec<_> = communities.filter(|links| links.len() > 1).collect();
+                let divided = communities.into_par_iter().map(|links| {
+                    let nodes = members.of(links[0].community);
+                    self.divide(nodes, links, parts).map(|found| (nodes, found))
+                });
+                for (nodes, found) in divided.collect::<Vec<_>>().into_iter().flatten() {
+                    deep.hang(nodes, &found);
+                }
+                Ok(())
+            },
+        )?;
         self.report_undivided(skipped)
     }
 

@@ -7,56 +7,78 @@
 //!
 //! Cost: a scan, and 12 bytes per edge through the external sort (about 5 on disk). Memory: the budgets.
 
+use super::large::Large;
+use super::separate::CutRound;
+use super::split::CommunityPiece;
 use crate::base::parallel::PerThread;
 use crate::base::rows::RowsAhead;
 use crate::finish::portions::push_arcs;
 use crate::kernel::cache::BlockSource;
+use crate::store::ranked::Ranked;
 use outcore_graph::ArcRecord;
 use outcore_io::error::Result;
 use outcore_io::prefetch;
-use outcore_sort::{Record, Sorted, Sorter, U96};
+use outcore_sort::{Record, Sorted, Sorter};
 
-/// Edge inside a community, once per pair of nodes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(super) struct InsideEdge {
-    pub(super) community: u32,
-    pub(super) low: u32,
-    pub(super) high: u32,
+/// Edge inside a community, once per pair of nodes: an arc from the community to the node with the lower number, whose
+/// weight is the other node.
+pub(super) type InsideEdge = ArcRecord;
+
+/// Returns the nodes of an edge, the lower number first.
+pub(super) fn ends(edge: &InsideEdge) -> [u32; 2] {
+    [edge.target, edge.weight]
 }
 
-/// Ordered by community and nodes; encoded like arcs.
-impl Record for InsideEdge {
-    type Key = U96;
+/// Communities with all of their edges, or one that is too large to come with others.
+pub(super) enum Examined<'a> {
+    Together(&'a [InsideEdge]),
+    Alone(CommunityPiece),
+}
 
-    #[inline]
-    fn key(&self) -> U96 {
-        U96::new(u64::from(self.community) << 32 | u64::from(self.low), self.high)
-    }
-
-    fn encode(records: &[Self], out: &mut Vec<u8>) {
-        let arcs: Vec<ArcRecord> = records
-            .iter()
-            .map(|edge| ArcRecord { source: edge.community, target: edge.low, weight: edge.high })
-            .collect();
-        ArcRecord::encode(&arcs, out);
-    }
-
-    fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()> {
-        let mut arcs = Vec::with_capacity(count);
-        ArcRecord::decode(bytes, count, &mut arcs)?;
-        let edge =
-            |arc: ArcRecord| Self { community: arc.source, low: arc.target, high: arc.weight };
-        out.extend(arcs.into_iter().map(edge));
-        Some(())
-    }
+/// Passes the edges inside the `wanted` communities to `visit`, sorted; directions do not count. `floor` is that of a
+/// community.
+///
+/// # Errors
+/// `MemoryTooSmall` for a large community; those of reading and writing, and of `visit`.
+pub(super) fn examine_inside(
+    round: CutRound<'_, '_>,
+    labels: &[u32],
+    wanted: impl Fn(u32) -> bool + Sync,
+    floor: impl Fn(u32) -> u64,
+    mut visit: impl FnMut(Examined<'_>) -> Result<()>,
+) -> Result<()> {
+    let CutRound { source, directory, rule, room, tick, .. } = round;
+    let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
+    let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
+    push_inside(source, labels, wanted, &mut sorter, tick)?;
+    let (at_once, max_edges) = (room.edges_at_once(&files), files.cramped().community_edges);
+    let (mut members, mut large) = (Ranked::new(0), None);
+    let community = |edge: &InsideEdge| edge.source;
+    for_batches(sorter.finish()?, at_once, community, |batch| {
+        tick()?;
+        match batch {
+            Batch::Whole(edges) => visit(Examined::Together(edges))?,
+            Batch::Begin(community) => {
+                if members.count() == 0 {
+                    members = Ranked::new(labels.len());
+                }
+                let (floor, room) = (floor(community), room.examined_bytes);
+                let members = &mut members;
+                large =
+                    Some(Large::begin(community, labels, members, rule, floor, room, max_edges)?);
+            }
+            Batch::More(edges) => large.iter_mut().for_each(|large| large.add(edges, &members)),
+            Batch::End => {
+                let piece = large.take().map(Large::into_piece);
+                piece.map_or(Ok(()), |piece| visit(Examined::Alone(piece)))?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Passes the edges inside the `wanted` labels to the sorter. Directions do not count.
-///
-/// # Errors
-/// Those of reading and writing, and of `tick`, which is called for each block.
-pub(super) fn push_inside(
+fn push_inside(
     source: &mut BlockSource<'_>,
     labels: &[u32],
     wanted: impl Fn(u32) -> bool + Sync,
@@ -74,7 +96,7 @@ pub(super) fn push_inside(
         let mut filled = 0;
         for &target in &targets[..end] {
             let (low, high) = (node.min(target), node.max(target));
-            out[filled] = InsideEdge { community, low, high };
+            out[filled] = InsideEdge { source: community, target: low, weight: high };
             filled += usize::from(labels[target as usize] == community && target != node);
         }
         filled
@@ -87,60 +109,62 @@ pub(super) fn push_inside(
     })
 }
 
-/// Edges in the order of their communities.
-pub(super) enum EdgeBatch<'a> {
-    /// All edges of some communities.
-    Whole(&'a [InsideEdge]),
-    /// Edges of a community too large for one batch follow, until its end.
+/// Records in the order of their communities.
+pub(crate) enum Batch<'a, R> {
+    /// All records of some communities.
+    Whole(&'a [R]),
+    /// Records of a community too large for one batch follow, until its end.
     Begin(u32),
-    More(&'a [InsideEdge]),
+    More(&'a [R]),
     End,
 }
 
-/// Passes sorted edges on in batches of at most `most` edges, each once.
+/// Passes sorted records, each once, on in batches of at most `most` records, by the communities that `of` tells.
 ///
 /// # Errors
 /// Those of reading and of `visit`.
-pub(super) fn for_batches(
-    mut sorted: Sorted<InsideEdge>,
+pub(crate) fn for_batches<R: Record + PartialEq>(
+    mut sorted: Sorted<R>,
     most: usize,
-    mut visit: impl FnMut(EdgeBatch<'_>) -> Result<()>,
+    of: impl Fn(&R) -> u32,
+    mut visit: impl FnMut(Batch<'_, R>) -> Result<()>,
 ) -> Result<()> {
-    let mut batch: Vec<InsideEdge> = Vec::new();
+    let mut batch: Vec<R> = Vec::new();
     let mut last = None;
     let mut large = None;
     while let Some(block) = sorted.next_block()? {
-        for edges in block.chunk_by(|a, b| a.community == b.community) {
-            let community = edges[0].community;
+        for records in block.chunk_by(|a, b| of(a) == of(b)) {
+            let community = of(&records[0]);
             if large.is_some_and(|large| large != community) {
-                visit(EdgeBatch::End)?;
+                visit(Batch::End)?;
                 large = None;
             }
-            if large.is_none() && batch.len() + edges.len() > most {
-                let start = batch.partition_point(|edge| edge.community < community);
+            if large.is_none() && batch.len() + records.len() > most {
+                let start = batch.partition_point(|record| of(record) < community);
                 if start > 0 {
-                    visit(EdgeBatch::Whole(&batch[..start]))?;
+                    visit(Batch::Whole(&batch[..start]))?;
                     batch.drain(..start);
                 }
-                if batch.len() + edges.len() > most {
-                    visit(EdgeBatch::Begin(community))?;
-                    visit(EdgeBatch::More(&batch))?;
+                if batch.len() + records.len() > most {
+                    visit(Batch::Begin(community))?;
+                    visit(Batch::More(&batch))?;
                     batch.clear();
                     large = Some(community);
                 }
             }
             let start = batch.len();
-            for &edge in edges.iter().filter(|edge| last.replace(**edge) != Some(**edge)) {
-                batch.push(edge);
+            for &record in records.iter().filter(|record| last.replace(**record) != Some(**record))
+            {
+                batch.push(record);
             }
             if large.is_some() {
-                visit(EdgeBatch::More(&batch[start..]))?;
+                visit(Batch::More(&batch[start..]))?;
                 batch.clear();
             }
         }
     }
     if large.is_some() {
-        return visit(EdgeBatch::End);
+        return visit(Batch::End);
     }
-    visit(EdgeBatch::Whole(&batch))
+    visit(Batch::Whole(&batch))
 }

@@ -8,7 +8,7 @@
 //!
 //! Memory, including the search for cuts: 112 bytes per node, and 68 per edge or, with forests, per node and forest.
 
-use super::edges::InsideEdge;
+use super::edges::{InsideEdge, ends};
 use super::sets::Sets;
 use super::split::CommunityPiece;
 use crate::methods::connected::WellConnected;
@@ -37,9 +37,12 @@ impl Large {
     /// Those of `members`.
     pub(super) fn begin(
         community: u32,
-        (labels, members): (&[u32], &mut Ranked),
-        (rule, floor): (WellConnected, u64),
-        (room, max_edges): (u64, usize),
+        labels: &[u32],
+        members: &mut Ranked,
+        rule: WellConnected,
+        floor: u64,
+        room: u64,
+        max_edges: usize,
     ) -> Result<Self> {
         members.refill(|members| {
             let own = (0..).zip(labels).filter(|(_, label)| **label == community);
@@ -64,7 +67,7 @@ impl Large {
     /// Adds edges of the community.
     pub(super) fn add(&mut self, edges: &[InsideEdge], members: &Ranked) {
         for edge in edges {
-            let ends = [edge.low, edge.high].map(|node| members.rank(node) as u32);
+            let ends = ends(edge).map(|node| members.rank(node) as u32);
             if self.piece.known < u64::MAX {
                 self.add_to_forests(ends);
                 continue;

@@ -25,7 +25,7 @@ pub(crate) mod separate;
 mod sets;
 mod split;
 
-use edges::InsideEdge;
+use edges::{InsideEdge, ends};
 use outcore_io::Files;
 use outcore_io::units::MIB;
 use outcore_sort::SORT_BYTES_MIN;
@@ -79,7 +79,7 @@ impl CutMemory {
 impl CommunityPiece {
     /// Creates the piece of a community's edges, which are sorted.
     fn new(edges: &[InsideEdge], floor: u64) -> Self {
-        let mut nodes: Vec<u32> = edges.iter().flat_map(|edge| [edge.low, edge.high]).collect();
+        let mut nodes: Vec<u32> = edges.iter().flat_map(ends).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
@@ -88,13 +88,10 @@ impl CommunityPiece {
             let mut places = vec![0; span];
             (0..).zip(&nodes).for_each(|(place, &node)| places[(node - first) as usize] = place);
             let place = |node: u32| places[(node - first) as usize];
-            edges.iter().map(|edge| [place(edge.low), place(edge.high)]).collect()
+            edges.iter().map(|edge| ends(edge).map(place)).collect()
         } else {
-            let place = |node: &u32| nodes.binary_search(node).expect("it is an end of an edge");
-            edges
-                .iter()
-                .map(|edge| [place(&edge.low), place(&edge.high)].map(|at| at as u32))
-                .collect()
+            let place = |node: u32| nodes.binary_search(&node).expect("it is an end of an edge");
+            edges.iter().map(|edge| ends(edge).map(|node| place(node) as u32)).collect()
         };
         Self { nodes, edges, floor, known: u64::MAX }
     }

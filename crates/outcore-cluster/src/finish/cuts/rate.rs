@@ -1,15 +1,13 @@
 //! Counts well-connected communities, and those that one edge holds together.
 
 use super::bridges::is_bridged;
-use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
+use super::edges::{Examined, InsideEdge, examine_inside};
 use super::large::Large;
 use super::network::Network;
 use super::separate::CutRound;
 use super::split::{CommunityPiece, min_cut};
 use crate::methods::connected::WellConnected;
-use crate::store::ranked::Ranked;
 use outcore_io::error::Result;
-use outcore_sort::Sorter;
 use rayon::prelude::*;
 
 /// Counts of examined communities.
@@ -62,42 +60,35 @@ pub(crate) fn rate(
     sizes: &[u32],
     round: CutRound<'_, '_>,
 ) -> Result<ConnectedCount> {
-    let CutRound { source, directory, rule, room, tick, too_little } = round;
-    let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
-    let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
-    push_inside(source, labels, |_| true, &mut sorter, tick)?;
+    let (rule, too_little) = (round.rule, round.too_little);
     let mut found = ConnectedCount::default();
-    let (mut members, mut large) = (Ranked::new(labels.len()), None);
-    for_batches(sorter.finish()?, room.edges_at_once(&files), |batch| {
-        tick()?;
-        match batch {
-            EdgeBatch::Whole(edges) => found = found.plus(count_all(edges, sizes, rule)),
-            EdgeBatch::Begin(community) => {
-                let nodes = (labels, &mut members);
-                let room = (room.examined_bytes, files.cramped().community_edges);
-                let begun = Large::begin(community, nodes, (rule, 0), room)?;
-                large = Some(begun);
-            }
-            EdgeBatch::More(edges) => large.iter_mut().for_each(|large| large.add(edges, &members)),
-            EdgeBatch::End => {
-                let Some(piece) = large.take().map(Large::into_piece) else { return Ok(()) };
-                let needed = || Large::bytes(piece.nodes.len() as u64, enough(&piece, rule));
-                let one = ConnectedCount::of(&piece, rule).ok_or_else(|| too_little(needed()))?;
-                found = found.plus(one);
-            }
-        }
-        Ok(())
-    })?;
+    examine_inside(
+        round,
+        labels,
+        |_| true,
+        |_| 0,
+        |communities| {
+            let counted = match communities {
+                Examined::Together(edges) => count_all(edges, sizes, rule),
+                Examined::Alone(piece) => {
+                    let needed = || Large::bytes(piece.nodes.len() as u64, enough(&piece, rule));
+                    ConnectedCount::of(&piece, rule).ok_or_else(|| too_little(needed()))?
+                }
+            };
+            found = found.plus(counted);
+            Ok(())
+        },
+    )?;
     Ok(found)
 }
 
 /// Counts communities with all of their edges.
 fn count_all(edges: &[InsideEdge], sizes: &[u32], rule: WellConnected) -> ConnectedCount {
-    let communities: Vec<_> = edges.chunk_by(|a, b| a.community == b.community).collect();
+    let communities: Vec<_> = edges.chunk_by(|a, b| a.source == b.source).collect();
     let each = communities.into_par_iter().filter_map(|edges| {
         let piece = CommunityPiece::new(edges, 0);
         // Missing nodes have no edge inside the community.
-        let is_whole = piece.nodes.len() as u32 == sizes[edges[0].community as usize];
+        let is_whole = piece.nodes.len() as u32 == sizes[edges[0].source as usize];
         is_whole.then(|| ConnectedCount::of(&piece, rule)).flatten()
     });
     each.reduce(ConnectedCount::default, ConnectedCount::plus)

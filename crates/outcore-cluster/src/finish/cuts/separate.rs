@@ -5,7 +5,7 @@
 //! for the next labels, the parts that wait and the nodes of a large community.
 
 use super::CutMemory;
-use super::edges::{EdgeBatch, InsideEdge, for_batches, push_inside};
+use super::edges::{Examined, InsideEdge, examine_inside};
 use super::large::Large;
 use super::split::{CommunityPiece, CutParts, Verdict, settle};
 use crate::base::bits::Bits;
@@ -15,7 +15,6 @@ use crate::methods::connected::WellConnected;
 use crate::store::ranked::Ranked;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::{Error, Result};
-use outcore_sort::Sorter;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -101,26 +100,22 @@ impl Separation {
         let mut next: Vec<AtomicU32> = Vec::with_capacity(labels.len());
         let own = |(node, &label): (u32, &u32)| if is_waiting(label) { node } else { label };
         next.extend((0..).zip(&*labels).map(own).map(AtomicU32::new));
-        let CutRound { source, directory, rule, room, tick, too_little } = round;
-        let (files, threads) = (source.graph().files().clone(), rayon::current_num_threads());
-        let mut sorter = Sorter::new(&files, directory, room.sort_bytes(), threads)?;
-        push_inside(source, labels, is_waiting, &mut sorter, tick)?;
-        let mut examiner = Examiner {
+        let (rule, too_little) = (round.rule, round.too_little);
+        let floors = &self.waiting;
+        let mut examiner = Examiner { next: &next, floors, rule, too_little, waiting: Vec::new() };
+        examine_inside(
+            round,
             labels,
-            next: &next,
-            floors: &self.waiting,
-            rule,
-            room,
-            max_edges: files.cramped().community_edges,
-            too_little,
-            members: Ranked::new(0),
-            large: None,
-            waiting: Vec::new(),
-        };
-        for_batches(sorter.finish()?, room.edges_at_once(&files), |batch| {
-            tick()?;
-            examiner.take(batch)
-        })?;
+            is_waiting,
+            |label| floor(floors, label),
+            |communities| match communities {
+                Examined::Together(edges) => {
+                    examiner.settle_all(edges);
+                    Ok(())
+                }
+                Examined::Alone(piece) => examiner.divide(piece),
+            },
+        )?;
         let mut waiting = examiner.waiting;
         waiting.sort_unstable();
         let next: Vec<u32> = next.into_iter().map(AtomicU32::into_inner).collect();
@@ -153,54 +148,23 @@ fn label(next: &[AtomicU32], nodes: &[u32]) {
     nodes.iter().for_each(|&node| next[node as usize].store(nodes[0], Relaxed));
 }
 
-/// Examination of communities, batch by batch.
+/// Examination of communities.
 struct Examiner<'a> {
-    labels: &'a [u32],
     next: &'a [AtomicU32],
     floors: &'a [WaitingPart],
     rule: WellConnected,
-    room: CutMemory,
-    max_edges: usize,
     too_little: &'a dyn Fn(u64) -> Error,
-    /// Nodes of the large community.
-    members: Ranked,
-    large: Option<Large>,
     /// Parts for the next round.
     waiting: Vec<WaitingPart>,
 }
 
 impl Examiner<'_> {
-    fn take(&mut self, batch: EdgeBatch<'_>) -> Result<()> {
-        match batch {
-            EdgeBatch::Whole(edges) => self.settle_all(edges),
-            EdgeBatch::Begin(community) => {
-                if self.members.count() == 0 {
-                    self.members = Ranked::new(self.labels.len());
-                }
-                let room = (self.room.examined_bytes, self.max_edges);
-                let rule = (self.rule, floor(self.floors, community));
-                let nodes = (self.labels, &mut self.members);
-                self.large = Some(Large::begin(community, nodes, rule, room)?);
-            }
-            EdgeBatch::More(edges) => {
-                let large = self.large.iter_mut();
-                large.for_each(|large| large.add(edges, &self.members));
-            }
-            EdgeBatch::End => {
-                if let Some(large) = self.large.take() {
-                    self.divide(large.into_piece())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Applies the rule to whole communities.
     fn settle_all(&self, edges: &[InsideEdge]) {
-        let communities: Vec<_> = edges.chunk_by(|a, b| a.community == b.community).collect();
+        let communities: Vec<_> = edges.chunk_by(|a, b| a.source == b.source).collect();
         let &Self { next, floors, rule, .. } = self;
         communities.into_par_iter().for_each(|edges| {
-            let piece = CommunityPiece::new(edges, floor(floors, edges[0].community));
+            let piece = CommunityPiece::new(edges, floor(floors, edges[0].source));
             settle(piece, rule, |nodes| label(next, nodes));
         });
     }

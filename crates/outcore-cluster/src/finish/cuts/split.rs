@@ -164,7 +164,7 @@ fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
         }
         let mut sets = Sets::new(net.count());
         if join_by_order(&net, least, &gone, &mut sets) < (net.count() - taken).div_ceil(FEW) {
-            divide_by_flows(net, (least, known), &mut gone, &mut members);
+            divide_by_flows(net, least, known, &mut gone, &mut members);
             break;
         }
         net = net.contracted(&mut sets, &gone, Some(&mut members));
@@ -176,7 +176,8 @@ fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
 /// Like [`divide`], for nodes that are not `gone`; joins the nodes of each part in `members`.
 fn divide_by_flows(
     mut net: Network,
-    (least, known): (u64, u64),
+    least: u64,
+    known: u64,
     gone: &mut [bool],
     members: &mut Sets,
 ) {

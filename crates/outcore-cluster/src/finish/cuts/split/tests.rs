@@ -131,11 +131,10 @@ fn found_by_forests(
         let mut members = Ranked::new(count as usize);
         let room = Large::bytes(nodes.len() as u64, known);
         let mut large =
-            Large::begin(0, (&labels, &mut members), (rule, floor), (room, edges.len() / 3))
-                .unwrap();
+            Large::begin(0, &labels, &mut members, rule, floor, room, edges.len() / 3).unwrap();
         for &[low, high] in edges.iter().filter(|edge| edge.iter().all(|node| nodes.contains(node)))
         {
-            large.add(&[InsideEdge { community: 0, low, high }], &members);
+            large.add(&[InsideEdge { source: 0, target: low, weight: high }], &members);
         }
         let piece = large.into_piece();
         let (kept, inside) = (piece.edges.len() as u64, known * nodes.len() as u64);
@@ -173,7 +172,7 @@ proptest! {
         prop_assert_eq!(least_by_flows(net(), 100), least);
         let mut members = Sets::new(count as usize);
         let mut gone = vec![false; count as usize];
-        divide_by_flows(net(), (least + more, u64::MAX), &mut gone, &mut members);
+        divide_by_flows(net(), least + more, u64::MAX, &mut gone, &mut members);
         let root = members.find(0);
         let side: Vec<u32> = nodes.iter().copied().filter(|&node| members.find(node) == root).collect();
         prop_assert!(side.len() < nodes.len());
