@@ -8,7 +8,7 @@
 //! integers; 0.541 takes 10 bits. Other blocks store the codes.
 
 use crate::weight::Weight;
-pub use outcore_sort::{get_varint, put_varint};
+pub(crate) use outcore_sort::{get_varint, put_varint};
 
 /// Bytes that must follow packed values in memory.
 pub(crate) const PADDING: usize = 8;

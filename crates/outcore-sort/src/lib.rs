@@ -70,8 +70,6 @@ pub use sorted::Sorted;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Number of records that callers collect before they pass them to a sort.
-pub const PUSHED: usize = 4096;
 /// Number of records for which [`Sorter::add`] makes room at a time.
 const ADDED_RECORDS: usize = 4096;
 /// Number of records returned at a time.

@@ -51,7 +51,7 @@ pub mod present;
 pub use job::Job;
 pub use outcore_cluster::{self as cluster, score};
 pub use outcore_graph::{self as graph, weight};
-use outcore_graph::{ids, pack};
+use outcore_graph::ids;
 pub use outcore_input as input;
 use outcore_io::checkpoint;
 pub use outcore_io::{self as io, budget, error, progress, units};

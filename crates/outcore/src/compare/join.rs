@@ -3,10 +3,8 @@
 use super::record::{Row, Shared};
 use super::{NONE, SORTS};
 use crate::error::Result;
-use crate::membership::whole;
-use crate::present::Workbench;
-use crate::progress::{Event, notify};
-use crate::sort::{PUSHED, Sorted};
+use crate::present::{Records, Workbench};
+use crate::sort::Sorted;
 
 /// Nodes of both files, by pair of communities.
 pub(super) struct Joined {
@@ -25,43 +23,35 @@ pub(super) struct NodeCounts {
 }
 
 /// Two rows with the same name and different communities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Conflict {
     pub(super) first: Row,
     pub(super) second: Row,
 }
 
+impl NodeCounts {
+    /// Counts a node by its communities, of which one may be [`NONE`].
+    pub(super) fn add(&mut self, a: u64, b: u64) {
+        *match (a, b) {
+            (_, NONE) => &mut self.only_a,
+            (NONE, _) => &mut self.only_b,
+            _ => &mut self.both,
+        } += 1;
+    }
+}
+
 /// Reader of nodes, each once.
-struct Nodes {
-    sorted: Sorted<Row>,
-    block: Vec<Row>,
-    at: usize,
+struct Nodes<'a> {
+    rows: Records<'a, Row>,
     conflict: Option<Conflict>,
 }
 
-impl Nodes {
-    fn new(sorted: Sorted<Row>) -> Self {
-        Self { sorted, block: Vec::new(), at: 0, conflict: None }
-    }
-
-    fn peek(&mut self) -> Result<Option<Row>> {
-        if self.at == self.block.len() {
-            self.block.clear();
-            self.at = 0;
-            if let Some(block) = self.sorted.next_block()? {
-                self.block.extend_from_slice(block);
-            }
-        }
-        Ok(self.block.get(self.at).copied())
-    }
-
+impl Nodes<'_> {
     /// Returns the next node, with the first row that names it.
     fn next(&mut self) -> Result<Option<Row>> {
-        let Some(mut first) = self.peek()? else { return Ok(None) };
-        self.at += 1;
-        let mut second: Option<Row> = None;
-        while let Some(row) = self.peek()?.filter(|row| row.name == first.name) {
-            self.at += 1;
+        let Some(mut first) = self.rows.next()? else { return Ok(None) };
+        let (name, mut second) = (first.name, None::<Row>);
+        while let Some(row) = self.rows.next_if(|row| row.name == name)? {
             if row.label == first.label {
                 first.row = first.row.min(row.row);
             } else if row.row < first.row {
@@ -89,50 +79,31 @@ pub(super) fn join(
     b: Sorted<Row>,
     names_by_b: bool,
 ) -> Result<Joined> {
-    let mut sorter = bench.sorter::<Shared>(SORTS)?;
+    let mut sorter = bench.sorter(SORTS)?;
     let mut counts = NodeCounts::default();
-    let (mut all_a, mut all_b) = (Nodes::new(a), Nodes::new(b));
+    let [mut all_a, mut all_b] =
+        [a, b].map(|rows| Nodes { rows: bench.read(rows), conflict: None });
     let (mut next_a, mut next_b) = (all_a.next()?, all_b.next()?);
-    let mut nodes = Vec::with_capacity(PUSHED);
-    let mut done = 0;
     loop {
         let (from_a, from_b) = match (next_a, next_b) {
             (None, None) => break,
             (Some(a), Some(b)) => {
-                let (name_a, name_b) = (whole(a.name), whole(b.name));
+                let (name_a, name_b) = (u128::from(a.name), u128::from(b.name));
                 (next_a.filter(|_| name_a <= name_b), next_b.filter(|_| name_b <= name_a))
             }
             one => one,
         };
-        match (from_a, from_b) {
-            (Some(a), Some(b)) => {
-                counts.both += 1;
-                let row = if names_by_b { b.row } else { a.row };
-                nodes.push(Shared { a: a.label, b: b.label, row });
-            }
-            (Some(a), None) => {
-                counts.only_a += 1;
-                nodes.push(Shared { a: a.label, b: NONE, row: 0 });
-            }
-            (None, b) => {
-                counts.only_b += 1;
-                nodes.extend(b.map(|b| Shared { a: NONE, b: b.label, row: 0 }));
-            }
-        }
+        let [a, b] = [from_a, from_b].map(|node| node.map_or(NONE, |node| node.label));
+        let named_by = if names_by_b { from_b } else { from_a };
+        counts.add(a, b);
+        sorter.add(Shared { a, b, row: named_by.map_or(0, |node| node.row) })?;
         if from_a.is_some() {
             next_a = all_a.next()?;
         }
         if from_b.is_some() {
             next_b = all_b.next()?;
         }
-        if nodes.len() == PUSHED {
-            sorter.push(&nodes)?;
-            done += nodes.len() as u64;
-            nodes.clear();
-            notify(bench.observer, Event::Advance { done })?;
-        }
     }
-    sorter.push(&nodes)?;
     let conflicts = [all_a.conflict, all_b.conflict];
     drop((all_a, all_b));
     Ok(Joined { shared: sorter.finish()?, counts, conflicts })

@@ -2,24 +2,23 @@
 
 use super::join::{Conflict, Joined, NodeCounts, join};
 use super::names::Names;
-use super::overlaps::{Compared, DRAWN, Kept, SideFacts, Top, compare};
+use super::overlaps::{Compared, DRAWN, Kept, SideFacts, compare};
 use super::record::Shared;
 use super::report::{
     Change, CommunityName, CompareReport, Drawn, DrawnFlow, DrawnSide, Fate, Part, SideReport,
     summary,
 };
-use super::side::{Side, Source, pairs, read};
+use super::side::{Side, Source, for_each_row, read};
 use super::write::{OverlapWriter, write_moved};
 use super::{CompareOptions, NONE, SORTS, budget};
 use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::{Batch, EdgeReader, batch_chunks};
+use crate::input::{EdgeReader, batch_chunks};
 use crate::io::{Files, peak_memory_bytes};
 use crate::membership;
 use crate::present::{Earlier, Presented, Workbench};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, agreement_of};
-use crate::sort::PUSHED;
 use crate::units::{format_count, format_counted};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -134,8 +133,8 @@ impl<'a> Comparison<'a> {
         notify(self.bench.observer, begin)?;
         let Some(kept) = &found.kept else { return Ok(String::new()) };
         let named_by = self.sources[usize::from(self.sources[0].is_stream())];
-        let shape = (output, self.options.output_header);
-        let bytes = write_moved(&self.bench, kept, named_by, &self.names, shape)?;
+        let has_header = self.options.output_header;
+        let bytes = write_moved(&self.bench, kept, named_by, &self.names, output, has_header)?;
         let nodes = format_counted(total, "node", "nodes");
         Ok(format!("{nodes}, {}", crate::units::format_bytes(bytes)))
     }
@@ -188,23 +187,18 @@ impl<'a> Comparison<'a> {
         if source.is_stream() {
             return Ok(None);
         }
-        let mut reader = source.open(self.bench.files)?;
-        let (mut batch, mut row, mut first) = (Batch::default(), 0, 0);
-        while reader.next_batch(&mut batch)? {
-            for chunk in &batch.chunks {
-                for ([name, _], line) in pairs(chunk).zip(chunk.edge_lines()) {
-                    if row == rows[0] {
-                        first = line;
-                    }
-                    if row == rows[1] {
-                        return Ok(Some((chunk.name(name).to_vec(), [first, line])));
-                    }
-                    row += 1;
-                }
+        let (mut first, mut found) = (0, None);
+        let reader = source.open(self.bench.files)?;
+        for_each_row(&self.bench, reader, |chunk, [name, _], row, line| {
+            if row == rows[0] {
+                first = line;
             }
-            notify(self.bench.observer, Event::Advance { done: row })?;
-        }
-        Ok(None)
+            if row == rows[1] {
+                found = Some((chunk.name(name).to_vec(), [first, line]));
+            }
+            Ok(row != rows[1])
+        })?;
+        Ok(found)
     }
 
     /// Returns the report.
@@ -219,13 +213,13 @@ impl<'a> Comparison<'a> {
     /// Finds the names of all communities in the report.
     fn resolve(&self, compared: &Compared) -> Result<[Known; 2]> {
         let parts = |facts: &SideFacts| -> Vec<u64> {
-            let groups = facts.changes.all.iter().flat_map(|(_, (group, _))| &group.parts);
-            groups.map(|part| part.label).collect()
+            let groups = facts.changes.iter().flat_map(|(_, (group, _))| &group.parts);
+            groups.map(|(_, part)| part.label).collect()
         };
         let known = |at: usize, own: &SideFacts, other: &SideFacts| {
             let mut labels = parts(other);
-            labels.extend(own.changes.all.iter().map(|(_, (group, _))| group.label));
-            labels.extend(own.largest.all.iter().map(|&(_, label)| label));
+            labels.extend(own.changes.iter().map(|(_, (group, _))| group.label));
+            labels.extend(own.largest.iter().map(|&(_, label)| label));
             let names = match &self.names[at] {
                 Names::Numbers => None,
                 text => Some(text.of(self.bench.files, &labels)?),
@@ -248,29 +242,20 @@ pub(crate) fn compare_with(
     paths: [&Path; 2],
 ) -> Result<Option<CompareReport>> {
     let numbers = earlier.numbers()?;
-    let mut sorter = bench.sorter::<Shared>(SORTS)?;
+    let mut sorter = bench.sorter(SORTS)?;
     let mut counts = NodeCounts::default();
-    let mut nodes = Vec::with_capacity(PUSHED);
-    let mut node = 0;
+    let (mut node, mut read) = (0, 0);
     earlier.for_each_label(|old| {
         let a = numbers.get(old as usize).copied().unwrap_or(NONE);
         let b = presented.number(node).unwrap_or(NONE);
         node += 1;
-        *match (a, b) {
-            (NONE, NONE) => return Ok(()),
-            (_, NONE) => &mut counts.only_a,
-            (NONE, _) => &mut counts.only_b,
-            _ => &mut counts.both,
-        } += 1;
-        nodes.push(Shared { a, b, row: 0 });
-        if nodes.len() == PUSHED {
-            sorter.push(&nodes)?;
-            nodes.clear();
-            notify(bench.observer, Event::Advance { done: node as u64 })?;
+        if (a, b) == (NONE, NONE) {
+            return Ok(());
         }
-        Ok(())
+        counts.add(a, b);
+        sorter.add(Shared { a, b, row: 0 })?;
+        bench.count(&mut read)
     })?;
-    sorter.push(&nodes)?;
     if counts.both == 0 {
         return Ok(None);
     }
@@ -324,8 +309,9 @@ impl Known {
 }
 
 fn changes(facts: &SideFacts, own: &Known, other: &Known) -> Vec<Change> {
-    let Top { all, .. } = &facts.changes;
-    all.iter()
+    facts
+        .changes
+        .iter()
         .map(|(moved, (group, fate))| Change {
             community: own.name(group.label),
             size: group.size,
@@ -335,7 +321,10 @@ fn changes(facts: &SideFacts, own: &Known, other: &Known) -> Vec<Change> {
             parts: group
                 .parts
                 .iter()
-                .map(|part| Part { community: other.name(part.label), shared_count: part.shared })
+                .map(|&(shared_count, part)| Part {
+                    community: other.name(part.label),
+                    shared_count,
+                })
                 .collect(),
             part_count: group.part_count,
         })
@@ -345,7 +334,7 @@ fn changes(facts: &SideFacts, own: &Known, other: &Known) -> Vec<Change> {
 fn drawn(compared: &Compared, names_a: &Known, names_b: &Known) -> Drawn {
     let nodes = compared.counts.both;
     let side = |facts: &SideFacts, names: &Known, only: u64| {
-        let largest = facts.largest.all.iter().map(|&(size, label)| DrawnSide {
+        let largest = facts.largest.iter().map(|&(size, label)| DrawnSide {
             community: Some(names.name(label)),
             community_count: 1,
             size,

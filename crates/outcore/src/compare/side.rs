@@ -3,6 +3,7 @@
 //! If all communities are numbers, these are the labels. Otherwise the label of a community is the first row in which it
 //! occurs: that takes one more sort, by community. Labels thus order the communities as a reader would.
 
+use super::SORTS;
 use super::names::{NameWriter, Names};
 use super::record::{Line, Row};
 use crate::error::Result;
@@ -57,106 +58,87 @@ pub(super) fn read(
     reader: EdgeReader,
     kept: &str,
 ) -> Result<Side> {
-    let reading = Reading { bench };
     let kept = bench.scratch.join(kept);
     if source.is_stream() {
-        return reading.text(reader, &kept);
+        return read_text(bench, reader, &kept);
     }
-    match reading.numbers(reader)? {
+    match read_numbers(bench, reader)? {
         Some(side) => Ok(side),
-        None => reading.text(source.open(bench.files)?, &kept),
+        None => read_text(bench, source.open(bench.files)?, &kept),
     }
 }
 
-struct Reading<'a> {
-    bench: &'a Workbench<'a>,
+/// Reads a file whose communities are all numbers; returns `None` if one is not.
+fn read_numbers(bench: &Workbench<'_>, reader: EdgeReader) -> Result<Option<Side>> {
+    let mut sorter = bench.sorter(SORTS)?;
+    let mut is_text = false;
+    let row_count = for_each_row(bench, reader, |_, [name, community], row, _| {
+        let Some(label) = number(community.fingerprint) else {
+            is_text = true;
+            return Ok(false);
+        };
+        sorter.add(Row { name: name.fingerprint, label, row })?;
+        Ok(true)
+    })?;
+    if is_text {
+        return Ok(None);
+    }
+    Ok(Some(Side { rows: sorter.finish()?, names: Names::Numbers, row_count }))
 }
 
-impl Reading<'_> {
-    /// Reads a file whose communities are all numbers; returns `None` if one is not.
-    fn numbers(&self, reader: EdgeReader) -> Result<Option<Side>> {
-        let mut sorter = self.bench.sorter::<Row>(super::SORTS)?;
-        let (mut rows, mut is_text) = (Vec::new(), false);
-        let row_count = self.for_each_chunk(reader, |chunk, mut row| {
-            for [name, community] in pairs(chunk) {
-                let Some(label) = number(community.fingerprint) else {
-                    is_text = true;
-                    return Ok(false);
-                };
-                rows.push(Row { name: name.fingerprint, label, row });
-                row += 1;
-            }
-            sorter.push(&rows)?;
-            rows.clear();
-            Ok(true)
-        })?;
-        if is_text {
-            return Ok(None);
-        }
-        Ok(Some(Side { rows: sorter.finish()?, names: Names::Numbers, row_count }))
-    }
+fn read_text(bench: &Workbench<'_>, reader: EdgeReader, kept: &Path) -> Result<Side> {
+    let mut sorter = bench.sorter(SORTS)?;
+    let mut names = NameWriter::create(bench.files, kept)?;
+    let mut are_numbers = true;
+    let row_count = for_each_row(bench, reader, |chunk, [name, community], row, _| {
+        are_numbers = are_numbers && number(community.fingerprint).is_some();
+        names.add(row, community.fingerprint, chunk.name(community))?;
+        let (community, name) = (community.fingerprint, name.fingerprint);
+        sorter.add(Line { community, name, row })?;
+        Ok(true)
+    })?;
+    let written = names.finish()?;
+    let names = if are_numbers { Names::Numbers } else { written };
+    let rows = label(bench, sorter.finish()?, are_numbers)?;
+    Ok(Side { rows: rows.finish()?, names, row_count })
+}
 
-    fn text(&self, reader: EdgeReader, kept: &Path) -> Result<Side> {
-        let mut sorter = self.bench.sorter::<Line>(super::SORTS)?;
-        let mut names = NameWriter::create(self.bench.files, kept)?;
-        let (mut lines, mut are_numbers) = (Vec::new(), true);
-        let row_count = self.for_each_chunk(reader, |chunk, mut row| {
-            for [name, community] in pairs(chunk) {
-                are_numbers = are_numbers && number(community.fingerprint).is_some();
-                names.add(row, community.fingerprint, chunk.name(community))?;
-                lines.push(Line { community: community.fingerprint, name: name.fingerprint, row });
-                row += 1;
-            }
-            sorter.push(&lines)?;
-            lines.clear();
-            Ok(true)
-        })?;
-        let written = names.finish()?;
-        let names = if are_numbers { Names::Numbers } else { written };
-        let rows = self.label(sorter.finish()?, are_numbers)?;
-        Ok(Side { rows: rows.finish()?, names, row_count })
-    }
+/// Gives each community its label. The sort is stable, so the first line of a community is that with the first row.
+fn label(bench: &Workbench<'_>, sorted: Sorted<Line>, are_numbers: bool) -> Result<Sorter<Row>> {
+    let mut sorter = bench.sorter(SORTS)?;
+    let mut current = None;
+    bench.for_each(sorted, |line| {
+        let label = match current {
+            Some((community, label)) if community == line.community => label,
+            _ if are_numbers => number(line.community).unwrap_or_default(),
+            _ => line.row,
+        };
+        current = Some((line.community, label));
+        sorter.add(Row { name: line.name, label, row: line.row })
+    })?;
+    Ok(sorter)
+}
 
-    /// Gives each community its label. The sort is stable, so the first line of a community is that with the first row.
-    fn label(&self, mut sorted: Sorted<Line>, are_numbers: bool) -> Result<Sorter<Row>> {
-        let mut sorter = self.bench.sorter::<Row>(super::SORTS)?;
-        let mut current = None;
-        let mut rows = Vec::new();
-        while let Some(block) = sorted.next_block()? {
-            for line in block {
-                let label = match current {
-                    Some((community, label)) if community == line.community => label,
-                    _ if are_numbers => number(line.community).unwrap_or_default(),
-                    _ => line.row,
-                };
-                current = Some((line.community, label));
-                rows.push(Row { name: line.name, label, row: line.row });
-            }
-            sorter.push(&rows)?;
-            rows.clear();
-            notify(self.bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
-        }
-        Ok(sorter)
-    }
-
-    /// Calls `take` with each chunk and the index of its first row, while it returns true; returns the number of rows.
-    fn for_each_chunk(
-        &self,
-        mut reader: EdgeReader,
-        mut take: impl FnMut(&EdgeChunk, u64) -> Result<bool>,
-    ) -> Result<u64> {
-        let (mut batch, mut done) = (Batch::default(), 0);
-        while reader.next_batch(&mut batch)? {
-            for chunk in &batch.chunks {
-                if !take(chunk, done)? {
-                    return Ok(done);
+/// Passes the rows of a file to `take` while it returns true: their names and communities in a chunk, their indexes and
+/// their lines. Returns the number of those passed before.
+pub(super) fn for_each_row(
+    bench: &Workbench<'_>,
+    mut reader: EdgeReader,
+    mut take: impl FnMut(&EdgeChunk, &[NameRef; 2], u64, u64) -> Result<bool>,
+) -> Result<u64> {
+    let (mut batch, mut row) = (Batch::default(), 0);
+    while reader.next_batch(&mut batch)? {
+        for chunk in &batch.chunks {
+            for (pair, line) in pairs(chunk).zip(chunk.edge_lines()) {
+                if !take(chunk, pair, row, line)? {
+                    return Ok(row);
                 }
-                done += chunk.edge_count() as u64;
+                row += 1;
             }
-            notify(self.bench.observer, Event::Advance { done })?;
         }
-        Ok(done)
+        notify(bench.observer, Event::Advance { done: row })?;
     }
+    Ok(row)
 }
 
 /// Returns the names of nodes and of their communities.

@@ -4,18 +4,18 @@
 //! names, and the names, in pieces, sorted back into the order of the rows. So rows may be in any order, and names of any length.
 
 use super::names::{NameReader, Names};
-use super::overlaps::Kept;
-use super::record::{Overlap, Shared};
+use super::overlaps::{Kept, array};
+use super::record::Overlap;
 use super::side::{Source, pairs};
 use super::{CompareOptions, SORTS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Batch;
-use crate::io::{Array, ArrayReader, ArrayWriter};
+use crate::io::{Array, ArrayWriter};
 use crate::output::{OutputColumn, PlainWriter, Value, ValueKind};
-use crate::present::record::NamePiece;
-use crate::present::{Workbench, put_name};
+use crate::present::Workbench;
+use crate::present::record::{NamePiece, SortedNames};
 use crate::progress::{Event, REPORT_NODES, notify};
-use crate::sort::{PUSHED, Pair, Sorted, Sorter};
+use crate::sort::{Pair, Sorter};
 use std::path::Path;
 
 /// Names of communities in the order of the rows of a table.
@@ -24,15 +24,8 @@ enum Cells {
     Numbers,
     /// Rows have ascending labels.
     Ascending(NameReader),
-    Placed(PlacedNames),
-}
-
-/// Names that were sorted into the order of rows.
-struct PlacedNames {
-    sorted: Sorted<NamePiece>,
-    block: Vec<NamePiece>,
-    at: usize,
-    name: Vec<u8>,
+    /// Names were sorted into the order of rows.
+    Placed(SortedNames),
 }
 
 impl Cells {
@@ -48,29 +41,7 @@ impl Cells {
         match self {
             Self::Numbers => Ok(Value::Number(label)),
             Self::Ascending(names) => names.name(label).map(Value::Name),
-            Self::Placed(names) => names.next().map(Value::Name),
-        }
-    }
-}
-
-impl PlacedNames {
-    fn next(&mut self) -> Result<&[u8]> {
-        self.name.clear();
-        loop {
-            if self.at == self.block.len() {
-                self.block.clear();
-                self.at = 0;
-                match self.sorted.next_block()? {
-                    Some(block) => self.block.extend_from_slice(block),
-                    None => return Ok(&self.name),
-                }
-            }
-            let piece = &self.block[self.at];
-            self.at += 1;
-            self.name.extend_from_slice(&piece.bytes[..usize::from(piece.len)]);
-            if piece.is_last {
-                return Ok(&self.name);
-            }
+            Self::Placed(names) => Ok(Value::Name(names.next()?.map_or(&[], |(_, name)| name))),
         }
     }
 }
@@ -78,44 +49,32 @@ impl PlacedNames {
 /// Labels of rows whose names are looked up.
 struct Wanted {
     sorter: Sorter<Pair>,
-    labels: Vec<Pair>,
     count: u64,
 }
 
 impl Wanted {
-    fn new(bench: &Workbench<'_>) -> Result<Self> {
-        Ok(Self { sorter: bench.sorter(SORTS)?, labels: Vec::with_capacity(PUSHED), count: 0 })
+    /// Starts with no rows; `None` if labels are the names themselves.
+    fn new(bench: &Workbench<'_>, names: &Names) -> Result<Option<Self>> {
+        match names {
+            Names::Numbers => Ok(None),
+            Names::Text { .. } => Ok(Some(Self { sorter: bench.sorter(SORTS)?, count: 0 })),
+        }
     }
 
     /// Adds the label of the next row.
     fn push(&mut self, label: u64) -> Result<()> {
-        self.labels.push(Pair { key: label, value: self.count });
+        self.sorter.add(Pair { key: label, value: self.count })?;
         self.count += 1;
-        if self.labels.len() == PUSHED {
-            self.sorter.push(&self.labels)?;
-            self.labels.clear();
-        }
         Ok(())
     }
 
-    fn resolve(mut self, bench: &Workbench<'_>, names: &Names) -> Result<Cells> {
-        self.sorter.push(&self.labels)?;
-        let mut sorted = self.sorter.finish()?;
+    fn resolve(self, bench: &Workbench<'_>, names: &Names) -> Result<Cells> {
         let mut names = names.read(bench.files)?;
-        let mut sorter = bench.sorter::<NamePiece>(SORTS)?;
-        let mut pieces = Vec::new();
-        while let Some(block) = sorted.next_block()? {
-            for pair in block {
-                let of = NamePiece { number: pair.value, ..NamePiece::default() };
-                put_name(of, names.name(pair.key)?, &mut pieces);
-                sorter.push(&pieces)?;
-                pieces.clear();
-            }
-            notify(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
-        }
-        drop(sorted);
-        let (sorted, block, at, name) = (sorter.finish()?, Vec::new(), 0, Vec::new());
-        Ok(Cells::Placed(PlacedNames { sorted, block, at, name }))
+        let mut sorter = bench.sorter(SORTS)?;
+        bench.for_each(self.sorter.finish()?, |row| {
+            NamePiece::at(row.value, 0, 0.0).add(names.name(row.key)?, &mut sorter)
+        })?;
+        SortedNames::new(sorter).map(Cells::Placed)
     }
 }
 
@@ -126,9 +85,6 @@ pub(super) struct OverlapWriter {
     /// Rows that wait for the names of communities of B, if these are text.
     waiting: Option<(ArrayWriter<u64>, Wanted)>,
 }
-
-/// Numbers of an overlap in a temporary file.
-const WORDS: u64 = 5;
 
 impl OverlapWriter {
     /// Starts the table, if it is requested.
@@ -151,12 +107,9 @@ impl OverlapWriter {
         ]
         .map(|(name, kind)| OutputColumn::new(name, kind));
         let table = PlainWriter::create(bench.files, output, &columns, options.output_header)?;
-        let waiting = match b {
-            Names::Numbers => None,
-            Names::Text { .. } => {
-                let path = bench.scratch.join("overlaps");
-                Some((ArrayWriter::create(bench.files, &path, u64::MAX)?, Wanted::new(bench)?))
-            }
+        let waiting = match Wanted::new(bench, b)? {
+            None => None,
+            Some(wanted) => Some((array(bench, "overlaps")?, wanted)),
         };
         let a = match a {
             Names::Numbers => Cells::Numbers,
@@ -170,35 +123,22 @@ impl OverlapWriter {
         let Some((waiting, wanted)) = &mut self.waiting else {
             return put(&mut self.table, self.a.next(pair.a)?, Value::Number(pair.b), pair);
         };
-        for number in [pair.a, pair.b, pair.shared, pair.size_a, pair.size_b] {
-            waiting.push(number)?;
-        }
-        wanted.push(pair.b)
+        let &Overlap { a, b, shared, size_a, size_b, .. } = pair;
+        waiting.push_row([a, b, shared, size_a, size_b])?;
+        wanted.push(b)
     }
 
     pub(super) fn finish(mut self, bench: &Workbench<'_>, names: &[Names; 2]) -> Result<u64> {
         if let Some((waiting, wanted)) = self.waiting {
-            let pairs = waiting.finish()?;
-            let mut b = wanted.resolve(bench, &names[1])?;
-            let mut reader = pairs.read(bench.files, u64::MAX)?;
-            for _ in 0..pairs.count / WORDS {
-                let pair = overlap(&mut reader)?;
-                put(&mut self.table, self.a.next(pair.a)?, b.next(pair.b)?, &pair)?;
+            let mut names = wanted.resolve(bench, &names[1])?;
+            let mut pairs = waiting.finish()?.read(bench.files, u64::MAX)?;
+            while let Some([a, b, shared, size_a, size_b]) = pairs.next_row()? {
+                let pair = Overlap { a, b, shared, size_a, size_b, is_best_of_b: false };
+                put(&mut self.table, self.a.next(a)?, names.next(b)?, &pair)?;
             }
         }
         self.table.finish()
     }
-}
-
-fn overlap(reader: &mut ArrayReader<u64>) -> Result<Overlap> {
-    Ok(Overlap {
-        a: reader.number()?,
-        b: reader.number()?,
-        shared: reader.number()?,
-        size_a: reader.number()?,
-        size_b: reader.number()?,
-        is_best_of_b: false,
-    })
 }
 
 fn put(table: &mut PlainWriter, a: Value<'_>, b: Value<'_>, pair: &Overlap) -> Result<()> {
@@ -217,25 +157,24 @@ pub(super) fn write_moved(
     kept: &Kept,
     named_by: Source<'_>,
     names: &[Names; 2],
-    (output, has_header): (&Path, bool),
+    output: &Path,
+    has_header: bool,
 ) -> Result<u64> {
-    let (nodes, mut cells) = place(bench, kept, names)?;
+    let (nodes, [mut of_a, mut of_b]) = place(bench, kept, names)?;
     let columns =
         [("node", ValueKind::Text), ("a", Cells::kind(&names[0])), ("b", Cells::kind(&names[1]))];
     let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
     let mut table = PlainWriter::create(bench.files, output, &columns, has_header)?;
     let mut moved = nodes.read(bench.files, u64::MAX)?;
-    let mut next = moved.next_number()?;
+    let mut next = moved.next_row()?;
     let mut reader = named_by.open(bench.files)?;
     let (mut batch, mut row, mut done) = (Batch::default(), 0u64, 0u64);
     while next.is_some() && reader.next_batch(&mut batch)? {
         for chunk in &batch.chunks {
             for [name, _] in pairs(chunk) {
-                if next == Some(row) {
-                    let (a, b) = (moved.number()?, moved.number()?);
-                    let [of_a, of_b] = &mut cells;
+                if let Some([_, a, b]) = next.filter(|node| node[0] == row) {
                     table.push([Value::Name(chunk.name(name)), of_a.next(a)?, of_b.next(b)?])?;
-                    next = moved.next_number()?;
+                    next = moved.next_row()?;
                     done += 1;
                     if done.is_multiple_of(REPORT_NODES) {
                         notify(bench.observer, Event::Advance { done })?;
@@ -259,25 +198,13 @@ fn place(
     kept: &Kept,
     names: &[Names; 2],
 ) -> Result<(Array<u64>, [Cells; 2])> {
-    let mut sorted = kept.moved(bench)?;
-    let mut nodes = ArrayWriter::create(bench.files, &bench.scratch.join("moved"), u64::MAX)?;
-    let wanted = |names: &Names| match names {
-        Names::Numbers => Ok(None),
-        Names::Text { .. } => Wanted::new(bench).map(Some),
-    };
-    let [mut a, mut b] = [wanted(&names[0])?, wanted(&names[1])?];
-    while let Some(block) = sorted.next_block()? {
-        for node in block {
-            let Shared { a: label_a, b: label_b, row } = node.0;
-            for number in [row, label_a, label_b] {
-                nodes.push(number)?;
-            }
-            a.as_mut().map_or(Ok(()), |wanted| wanted.push(label_a))?;
-            b.as_mut().map_or(Ok(()), |wanted| wanted.push(label_b))?;
-        }
-        notify(bench.observer, Event::Advance { done: 0 })?;
-    }
-    drop(sorted);
+    let mut nodes = array(bench, "moved")?;
+    let [mut a, mut b] = [Wanted::new(bench, &names[0])?, Wanted::new(bench, &names[1])?];
+    bench.for_each(kept.moved(bench)?, |node| {
+        nodes.push_row([node.row, node.a, node.b])?;
+        a.as_mut().map_or(Ok(()), |wanted| wanted.push(node.a))?;
+        b.as_mut().map_or(Ok(()), |wanted| wanted.push(node.b))
+    })?;
     let resolve = |wanted: Option<Wanted>, names| match wanted {
         None => Ok(Cells::Numbers),
         Some(wanted) => wanted.resolve(bench, names),

@@ -14,12 +14,11 @@ use crate::error::Result;
 use crate::graph::{
     ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
 };
-use crate::io::Files;
 use crate::membership::Membership;
-use crate::progress::{Event, Observer, notify};
-use crate::sort::{PUSHED, Sorter};
+use crate::present::Workbench;
+use crate::progress::{Event, notify};
+use crate::sort::Sorter;
 use crate::weight::Weight;
-use std::path::Path;
 
 const READ_AHEAD: usize = 2;
 /// Memory per community.
@@ -32,27 +31,25 @@ pub(crate) struct Quotient {
     pub(crate) sizes: Vec<u64>,
 }
 
-/// Writes the network of the communities of `labels` to `directory`, which exists; nodes without a label, and labels
+/// Writes the network of the communities of `labels` to the scratch directory; nodes without a label, and labels
 /// without a node, are left out. `numbers` are those of the labels.
 ///
 /// # Errors
 /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
 pub(crate) fn write_quotient(
-    files: &Files,
-    directory: &Path,
+    bench: &Workbench<'_>,
     graph: &Graph,
-    (mut labels, numbers): (Vec<u32>, &[u64]),
-    (sort_bytes, threads): (u64, usize),
-    observer: &dyn Observer,
+    mut labels: Vec<u32>,
+    numbers: &[u64],
 ) -> Result<Quotient> {
     let (numbers, sizes) = rank(&mut labels, numbers);
-    let network = directory.join("network");
+    let (files, network) = (bench.files, bench.scratch.join("network"));
     let mut names = NamesWriter::create(files, &network)?;
     let mut digits = itoa::Buffer::new();
     numbers.iter().try_for_each(|&number| names.push(digits.format(number).as_bytes()))?;
     names.finish()?;
-    let mut sorter = Sorter::new(files, directory, sort_bytes, threads)?;
-    emit(graph, &labels, sizes.len(), &mut sorter, observer)?;
+    let mut sorter = bench.sorter(1)?;
+    emit(bench, graph, &labels, sizes.len(), &mut sorter)?;
     drop(labels);
     let options = GraphOptions {
         node_count: sizes.len() as u64,
@@ -64,7 +61,7 @@ pub(crate) fn write_quotient(
     let mut sorted = sorter.finish()?;
     while let Some(records) = sorted.next_block()? {
         writer.push(records)?;
-        notify(observer, Event::Advance { done: graph.arc_count() })?;
+        notify(bench.observer, Event::Advance { done: graph.arc_count() })?;
     }
     writer.finish()?;
     Ok(Quotient { graph: Graph::open(files, &network)?, sizes })
@@ -89,40 +86,31 @@ fn rank(labels: &mut [u32], numbers: &[u64]) -> (Vec<u64>, Vec<u64>) {
 
 /// Passes the arcs between communities, and the weight inside each, to the sorter.
 fn emit(
+    bench: &Workbench<'_>,
     graph: &Graph,
     ranks: &[u32],
     count: usize,
     sorter: &mut Sorter<ArcRecord>,
-    observer: &dyn Observer,
 ) -> Result<()> {
     let mut inside = vec![0.0; count];
-    let mut records = Vec::with_capacity(PUSHED);
-    let mut push = |record| {
-        records.push(record);
-        if records.len() == PUSHED {
-            sorter.push(&records)?;
-            records.clear();
-        }
-        Ok(())
-    };
     let (mut scratch, mut done) = (ArcScratch::default(), 0);
     let mut scan = graph.scan(0..graph.blocks().len(), READ_AHEAD);
     while let Some(block) = scan.next()? {
         for local in 0..block.node_count() {
             let is_directed = graph.is_directed();
-            put_row(&block, local, is_directed, ranks, &mut scratch, &mut inside, &mut push)?;
+            put_row(&block, local, is_directed, ranks, &mut scratch, &mut inside, sorter)?;
         }
         done += block.arc_count();
-        notify(observer, Event::Advance { done })?;
+        notify(bench.observer, Event::Advance { done })?;
     }
     for (source, &weight) in (0..).zip(&inside).filter(|&(_, &weight)| weight > 0.0) {
         let weight = Weight::new(weight.min(f64::MAX)).code();
-        push(ArcRecord { source, target: source, weight })?;
+        sorter.add(ArcRecord { source, target: source, weight })?;
     }
-    sorter.push(&records)
+    Ok(())
 }
 
-/// Passes the arcs of a row to other communities to `put`, and adds the weight of those inside its own.
+/// Passes the arcs of a row to other communities to the sorter, and adds the weight of those inside its own.
 fn put_row(
     block: &Block,
     local: usize,
@@ -130,7 +118,7 @@ fn put_row(
     ranks: &[u32],
     scratch: &mut ArcScratch,
     inside: &mut [f64],
-    put: &mut impl FnMut(ArcRecord) -> Result<()>,
+    sorter: &mut Sorter<ArcRecord>,
 ) -> Result<()> {
     let node = block.first_node() + local as u32;
     let source = ranks[node as usize];
@@ -145,7 +133,7 @@ fn put_row(
             if target == source && (is_directed || other < node) {
                 own += Weight::from_code(weight).value();
             } else if target != source && target != Membership::NONE && result.is_ok() {
-                result = put(ArcRecord { source, target, weight });
+                result = sorter.add(ArcRecord { source, target, weight });
             }
         }
     })?;

@@ -18,6 +18,7 @@ use crate::io::{Files, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::output::{self, Written};
 use crate::plan;
+use crate::present::Workbench;
 use crate::progress::{Observer, Stage};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -335,17 +336,11 @@ impl ExportJob<'_> {
             let budget = left.saturating_sub(scan + of_communities).max(SORT_BYTES_MIN);
             context.stage(Stage::Merge, |context| {
                 context.begin(Stage::Merge, Some(self.graph.arc_count()), "arcs")?;
-                let (files, directory) = (context.files, context.work.path());
-                let labels = (labels, &numbers[..]);
-                let resources = (budget, context.limits.threads);
-                let made = export::write_quotient(
-                    files,
-                    directory,
-                    self.graph,
-                    labels,
-                    resources,
-                    context.observer,
-                )?;
+                let (files, scratch, observer) =
+                    (context.files, context.work.path(), context.observer);
+                let threads = context.limits.threads;
+                let bench = Workbench { files, scratch, budget, threads, observer };
+                let made = export::write_quotient(&bench, self.graph, labels, &numbers)?;
                 let count = made.graph.node_count();
                 let summary =
                     format!("network of {}", format_counted(count, "community", "communities"));

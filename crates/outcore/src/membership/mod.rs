@@ -36,11 +36,10 @@ use crate::input::{
     InputOptions, NameRef,
 };
 use crate::io::{Files, reserve_large_pages};
-use crate::progress::{Event, Observer, Stage, notify};
-use crate::sort::{PUSHED, Record, Sorted, Sorter};
+use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
+use crate::sort::{Record, Sorted, Sorter};
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
 use record::{Member, Named};
-pub(crate) use record::{get_fingerprint, put_fingerprint, whole};
 use std::path::{Path, PathBuf};
 
 /// Options for reading a file of communities.
@@ -132,21 +131,13 @@ pub fn read(
     let community = |_: &EdgeChunk, community: &NameRef, _| Ok(community.fingerprint);
     let sorted = job.collect(reader, budget, community)?;
     let mut sorter = job.sorter::<Member>(budget)?;
-    let mut members = Vec::with_capacity(PUSHED);
-    let joined = job.join(sorted, |line, node| {
-        members.push(Member::new(line.community, node));
-        if members.len() == PUSHED {
-            sorter.push(&members)?;
-            members.clear();
-        }
-        Ok(())
-    })?;
-    sorter.push(&members)?;
-    let mut members = sorter.finish()?;
+    let joined =
+        job.join(sorted, |line, node| sorter.add(Member { community: line.community, node }))?;
+    let members = sorter.finish()?;
     if joined.named == 0 {
         return Err(nothing_known(path, joined.unknown));
     }
-    Ok(Membership { has_paths, ..job.label(&mut members, &joined)? })
+    Ok(Membership { has_paths, ..job.label(members, &joined)? })
 }
 
 /// Reads the modules of all levels of a tree, from the top: the label of each node at each level, those of a level
@@ -313,15 +304,12 @@ impl MembershipJob<'_> {
         value: impl Fn(&EdgeChunk, &NameRef, u64) -> Result<Fingerprint>,
     ) -> Result<Sorted<Named>> {
         let mut sorter = self.sorter(budget)?;
-        let mut records = Vec::with_capacity(PUSHED);
-        let mut done = 0;
+        let mut done = 0u64;
         let mut names = self.graph.names()?;
         while let Some(name) = names.next_name()? {
-            records.push(Named::node(Fingerprint::of(name), done));
+            sorter.add(Named::node(Fingerprint::of(name), done))?;
             done += 1;
-            if records.len() == PUSHED {
-                sorter.push(&records)?;
-                records.clear();
+            if done.is_multiple_of(REPORT_NODES) {
                 notify(self.observer, Event::Advance { done })?;
             }
         }
@@ -331,77 +319,80 @@ impl MembershipJob<'_> {
                 let (pairs, _) = chunk.names.as_chunks::<2>();
                 for ([name, second], place) in pairs.iter().zip(chunk.edge_lines()) {
                     let community = value(chunk, second, place)?;
-                    records.push(Named { name: name.fingerprint, community, place });
+                    sorter.add(Named { name: name.fingerprint, community, place })?;
                 }
                 done += chunk.edge_count() as u64;
-                sorter.push(&records)?;
-                records.clear();
             }
             notify(self.observer, Event::Advance { done })?;
         }
-        sorter.push(&records)?;
         sorter.finish()
     }
 
     /// Finds the node of each line, and passes both to `each`, in the order of names.
     fn join(
         &self,
-        mut sorted: Sorted<Named>,
+        sorted: Sorted<Named>,
         mut each: impl FnMut(&Named, u32) -> Result<()>,
     ) -> Result<Joined> {
         let mut joined = Joined::default();
         // A node of the graph, or the first line with an unknown name.
         let mut current = Named::default();
         let mut known: Option<Named> = None;
-        while let Some(block) = sorted.next_block()? {
-            for record in block {
-                if self.options.numbered && !record.is_node() {
-                    joined.largest_number = joined.largest_number.max(number(record.community));
-                }
-                if record.is_node() {
-                    (current, known) = (*record, None);
-                } else if record.name != current.name {
-                    joined.unknown += 1;
-                    (current, known) = (*record, None);
-                } else if !current.is_node() {
-                    // Another line with the same unknown name.
-                } else if let Some(first) = known {
-                    joined.compare(current.place as u32, &first, record);
-                } else {
-                    known = Some(*record);
-                    joined.named += 1;
-                    each(record, current.place as u32)?;
-                }
+        self.for_each(sorted, |record| {
+            if self.options.numbered && !record.is_node() {
+                joined.largest_number = joined.largest_number.max(number(record.community));
             }
-            notify(self.observer, Event::Advance { done: self.graph.node_count() })?;
-        }
+            if record.is_node() {
+                (current, known) = (*record, None);
+            } else if record.name != current.name {
+                joined.unknown += 1;
+                (current, known) = (*record, None);
+            } else if !current.is_node() {
+                // Another line with the same unknown name.
+            } else if let Some(first) = known {
+                joined.compare(current.place as u32, &first, record);
+            } else {
+                known = Some(*record);
+                joined.named += 1;
+                each(record, current.place as u32)?;
+            }
+            Ok(())
+        })?;
         match joined.conflict {
             Some(conflict) => Err(self.contradiction(conflict)?),
             None => Ok(joined),
         }
     }
 
+    /// Passes sorted records to `each`; nobody knows how many there are.
+    fn for_each<R: Record>(
+        &self,
+        sorted: Sorted<R>,
+        each: impl FnMut(&R) -> Result<()>,
+    ) -> Result<()> {
+        let done = self.graph.node_count();
+        sorted.for_each(|| notify(self.observer, Event::Advance { done }), each)
+    }
+
     /// Numbers the communities, and assigns the labels to nodes.
-    fn label(&self, sorted: &mut Sorted<Member>, joined: &Joined) -> Result<Membership> {
+    fn label(&self, sorted: Sorted<Member>, joined: &Joined) -> Result<Membership> {
         let count = self.graph.node_count() as usize;
         let mut labels = reserve_large_pages(count);
         labels.resize(count, Membership::NONE);
         let mut numbers = Vec::new();
         let mut last = Fingerprint::default();
         let mut communities = 0u32;
-        while let Some(block) = sorted.next_block()? {
-            for member in block {
-                if member.community != last {
-                    last = member.community;
-                    communities += 1;
-                    if self.options.numbered {
-                        numbers.push(number(last).expect("lines without a number are bad"));
-                    }
+        self.for_each(sorted, |member| {
+            if member.community != last {
+                last = member.community;
+                communities += 1;
+                if self.options.numbered {
+                    numbers.push(number(last).expect("lines without a number are bad"));
                 }
-                labels[member.node as usize] = communities - 1;
             }
-            notify(self.observer, Event::Advance { done: self.graph.node_count() })?;
-        }
+            labels[member.node as usize] = communities - 1;
+            Ok(())
+        })?;
         let order = renumber(&mut labels, communities as usize);
         let mut ordered = vec![0; numbers.len()];
         order.iter().zip(&numbers).for_each(|(&new, &number)| ordered[new as usize] = number);

@@ -9,7 +9,7 @@ use crate::graph::{ArcRecord, Graph};
 use crate::input::{EdgeChunk, Fingerprint, NameRef};
 use crate::io::{Array, ArrayWriter, Files};
 use crate::progress::{Event, Observer, Stage, notify};
-use crate::sort::{PUSHED, Sorter};
+use crate::sort::Sorter;
 use crate::units::format_count;
 use std::path::Path;
 
@@ -39,31 +39,21 @@ pub(crate) fn read_numbers(
     };
     let sorted = job.collect(reader, budget, value)?;
     let mut sorter: Sorter<ArcRecord> = job.sorter(budget)?;
-    let mut records = Vec::with_capacity(PUSHED);
     let joined = job.join(sorted, |line, node| {
         let code = line.community.low;
         let (high, low) = ((code >> 32) as u32, code as u32);
-        records.push(ArcRecord { source: node, target: high, weight: low });
-        if records.len() == PUSHED {
-            sorter.push(&records)?;
-            records.clear();
-        }
-        Ok(())
+        sorter.add(ArcRecord { source: node, target: high, weight: low })
     })?;
-    sorter.push(&records)?;
     if joined.named == 0 {
         return Err(super::nothing_known(path, joined.unknown));
     }
     let mut writer = ArrayWriter::create(files, to, graph.node_count())?;
-    let (mut sorted, mut next) = (sorter.finish()?, 0);
-    while let Some(block) = sorted.next_block()? {
-        for record in block {
-            (next..record.source).try_for_each(|_| writer.push(0))?;
-            writer.push(u64::from(record.target) << 32 | u64::from(record.weight))?;
-            next = record.source + 1;
-        }
-        notify(observer, Event::Advance { done: u64::from(next) })?;
-    }
+    let mut next = 0;
+    job.for_each(sorter.finish()?, |record| {
+        (next..record.source).try_for_each(|_| writer.push(0))?;
+        next = record.source + 1;
+        writer.push(u64::from(record.target) << 32 | u64::from(record.weight))
+    })?;
     (u64::from(next)..graph.node_count()).try_for_each(|_| writer.push(0))?;
     Ok((writer.finish()?, joined.named))
 }

@@ -76,7 +76,8 @@ pub(super) fn write_links(
     bench: &Workbench<'_>,
     graph: &Graph,
     flow: &Flow,
-    (ranked, places): (Vec<Ranked>, Vec<NodePlace>),
+    ranked: Vec<Ranked>,
+    places: Vec<NodePlace>,
     lines: &mut LineWriter,
 ) -> Result<()> {
     let total = graph.arc_count();
@@ -85,12 +86,12 @@ pub(super) fn write_links(
     let tick = || notify(bench.observer, Event::Advance { done: total });
     let tree = Tree::new(ranked, &places);
     let (sorted, crossing) = scan(bench, graph, flow, &tree, &places)?;
-    let crossing = with_teleports(bench.files, flow, (&tree, &places), crossing, tick)?;
+    let crossing = with_teleports(bench.files, flow, &tree, &places, crossing, tick)?;
     drop(places);
     let scale = flow.per_visit() * if graph.is_directed() { 1.0 } else { 2.0 };
-    let links = Links::sum(bench, sorted, tree.section_count(), tick)?;
+    let links = Links::sum(bench, sorted, tree.section_count())?;
     put_title(graph.is_directed(), lines)?;
-    put_sections(bench.files, &tree, &crossing, (links, scale), lines, tick)
+    put_sections(bench.files, &tree, &crossing, links, scale, lines, tick)
 }
 
 /// Modules by level and place, with their sections.
@@ -315,7 +316,8 @@ impl ArcRows<'_> {
 fn with_teleports(
     files: &Files,
     flow: &Flow,
-    (tree, places): (&Tree, &[NodePlace]),
+    tree: &Tree,
+    places: &[NodePlace],
     crossing: Crossing,
     tick: impl Fn() -> Result<()>,
 ) -> Result<Vec<[f64; 2]>> {
@@ -354,67 +356,23 @@ struct Links {
 
 impl Links {
     /// Adds up links between the same children.
-    fn sum(
-        bench: &Workbench<'_>,
-        mut sorted: Sorted<Link>,
-        section_count: u64,
-        tick: impl Fn() -> Result<()>,
-    ) -> Result<Self> {
+    fn sum(bench: &Workbench<'_>, sorted: Sorted<Link>, section_count: u64) -> Result<Self> {
         let create = |name| ArrayWriter::create(bench.files, &bench.scratch.join(name), u64::MAX);
-        let mut rows = LinkRows {
-            rows: create("links")?,
-            counts: create("link-counts")?,
-            count: 0,
-            section: 0,
-        };
-        let mut current: Option<Link> = None;
-        while let Some(block) = sorted.next_block()? {
-            for link in block {
-                match &mut current {
-                    Some(sum) if sum.key() == link.key() => sum.visits += link.visits,
-                    _ => {
-                        if let Some(sum) = current.replace(*link) {
-                            rows.push(sum)?;
-                        }
-                    }
+        let (mut rows, mut counts) = (create("links")?, create("link-counts")?);
+        let mut links = bench.read(sorted);
+        for section in 0..section_count {
+            let mut count = 0;
+            while let Some(mut sum) = links.next_if(|link| link.section == section)? {
+                while let Some(link) = links.next_if(|link| link.key() == sum.key())? {
+                    sum.visits += link.visits;
                 }
+                let [from, to] = sum.ends.map(u64::from);
+                rows.push_row([from << 32 | to, sum.visits.to_bits()])?;
+                count += 1;
             }
-            tick()?;
+            counts.push(count)?;
         }
-        current.map_or(Ok(()), |sum| rows.push(sum))?;
-        rows.finish(section_count)
-    }
-}
-
-/// Writer of links.
-struct LinkRows {
-    rows: ArrayWriter<u64>,
-    counts: ArrayWriter<u64>,
-    /// Section of the last link, and the number of its links so far.
-    section: u64,
-    count: u64,
-}
-
-impl LinkRows {
-    fn push(&mut self, Link { section, ends: [from, to], visits }: Link) -> Result<()> {
-        self.begin(section)?;
-        self.count += 1;
-        self.rows.push(u64::from(from) << 32 | u64::from(to))?;
-        self.rows.push(visits.to_bits())
-    }
-
-    /// Ends the sections before this one.
-    fn begin(&mut self, section: u64) -> Result<()> {
-        while self.section < section {
-            self.counts.push(std::mem::take(&mut self.count))?;
-            self.section += 1;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, section_count: u64) -> Result<Links> {
-        self.begin(section_count)?;
-        Ok(Links { rows: self.rows.finish()?, counts: self.counts.finish()? })
+        Ok(Links { rows: rows.finish()?, counts: counts.finish()? })
     }
 }
 
@@ -433,7 +391,8 @@ fn put_sections(
     files: &Files,
     tree: &Tree,
     crossing: &[[f64; 2]],
-    (links, scale): (Links, f64),
+    links: Links,
+    scale: f64,
     lines: &mut LineWriter,
     tick: impl Fn() -> Result<()>,
 ) -> Result<()> {

@@ -14,12 +14,14 @@ use super::record::{Overlap, SharedNode};
 use super::{Earlier, Presented};
 use crate::error::Result;
 use crate::io::Files;
-use crate::progress::{Event, Observer, notify};
-use crate::sort::{PUSHED, Sorted, Sorter};
+use crate::progress::{Event, Observer, REPORT_NODES, notify};
+use crate::sort::{Record, SORT_BYTES_MIN, Sorted, Sorter};
 use std::path::Path;
 
 /// No number assigned; valid numbers have at most 15 digits.
 const FREE: u64 = u64::MAX;
+/// Number of records between two reports of progress.
+const REPORTED: u64 = 1 << 14;
 
 /// Returns the memory that grows with the number of earlier communities.
 pub(super) fn earlier_bytes(count: u64) -> u64 {
@@ -64,75 +66,60 @@ fn sort_nodes(
     presented: &Presented,
     earlier: &Earlier,
 ) -> Result<Sorted<SharedNode>> {
-    let mut sorter = bench.sorter::<SharedNode>(2)?;
-    let mut nodes = Vec::with_capacity(PUSHED);
+    let mut sorter = bench.sorter(2)?;
     let mut labels = presented.labels().iter();
-    let mut done = 0;
+    let mut done = 0u64;
     earlier.for_each_label(|old| {
         let new = labels.next().copied().unwrap_or(Presented::NONE);
-        done += 1;
         if new != Presented::NONE && old != Presented::NONE {
-            nodes.push(SharedNode { new, old });
+            sorter.add(SharedNode { pair: u64::from(new) << 32 | u64::from(old) })?;
         }
-        if nodes.len() == PUSHED {
-            sorter.push(&nodes)?;
-            nodes.clear();
+        if done.is_multiple_of(REPORT_NODES) {
             notify(bench.observer, Event::Advance { done })?;
         }
+        done += 1;
         Ok(())
     })?;
-    sorter.push(&nodes)?;
     sorter.finish()
 }
 
 /// Sorts pairs of communities by the number of nodes they share.
 fn sort_overlaps(
     bench: &Workbench<'_>,
-    mut nodes: Sorted<SharedNode>,
+    nodes: Sorted<SharedNode>,
     numbers: &[u64],
 ) -> Result<Sorted<Overlap>> {
-    let mut sorter = bench.sorter::<Overlap>(2)?;
-    let mut overlaps: Vec<Overlap> = Vec::with_capacity(PUSHED);
-    let mut current: Option<Overlap> = None;
-    while let Some(block) = nodes.next_block()? {
-        for &SharedNode { new, old } in block {
-            match &mut current {
-                Some(overlap) if (overlap.new, overlap.old) == (new, old) => overlap.shared += 1,
-                _ => {
-                    overlaps.extend(current);
-                    current = Some(Overlap { shared: 1, number: numbers[old as usize], new, old });
-                }
-            }
+    let mut sorter = bench.sorter(2)?;
+    let mut nodes = bench.read(nodes);
+    while let Some(SharedNode { pair }) = nodes.next()? {
+        let (mut shared, new, old) = (1, (pair >> 32) as u32, pair as u32);
+        while nodes.next_if(|node| node.pair == pair)?.is_some() {
+            shared += 1;
         }
-        sorter.push(&overlaps)?;
-        overlaps.clear();
-        notify(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
+        sorter.add(Overlap { shared, number: numbers[old as usize], new, old })?;
     }
-    sorter.push(current.as_slice())?;
     sorter.finish()
 }
 
 /// Assigns numbers pair by pair. Returns the number of matches.
 fn give(
     bench: &Workbench<'_>,
-    mut overlaps: Sorted<Overlap>,
+    overlaps: Sorted<Overlap>,
     earlier_count: u64,
     found: &mut [u64],
 ) -> Result<u64> {
     let mut is_taken = vec![false; earlier_count as usize];
     let mut kept = 0;
-    while let Some(block) = overlaps.next_block()? {
-        for overlap in block {
-            let (number, is_taken) =
-                (&mut found[overlap.new as usize], &mut is_taken[overlap.old as usize]);
-            if *number == FREE && !*is_taken {
-                *number = overlap.number;
-                *is_taken = true;
-                kept += 1;
-            }
+    bench.for_each(overlaps, |overlap| {
+        let (number, is_taken) =
+            (&mut found[overlap.new as usize], &mut is_taken[overlap.old as usize]);
+        if *number == FREE && !*is_taken {
+            *number = overlap.number;
+            *is_taken = true;
+            kept += 1;
         }
-        notify(bench.observer, Event::Advance { done: u64::from(u32::MAX) })?;
-    }
+        Ok(())
+    })?;
     Ok(kept)
 }
 
@@ -140,7 +127,7 @@ impl Workbench<'_> {
     /// Number of sorts that exist at the same time, at most, while results are compared.
     pub(crate) const SORTS: u64 = 3;
     /// Minimum budget of one sort.
-    pub(crate) const BUDGET_MIN: u64 = Sorter::<SharedNode>::BUDGET_MIN;
+    pub(crate) const BUDGET_MIN: u64 = SORT_BYTES_MIN;
 
     /// Returns the memory of [`match_numbers`] in addition to the budget and the labels.
     pub(crate) fn matching_bytes(presented: &Presented, earlier: &Earlier) -> u64 {
@@ -154,7 +141,58 @@ impl Workbench<'_> {
     }
 
     /// Creates a sorter with an equal share of the budget, for `sorts` concurrent sorters.
-    pub(crate) fn sorter<R: crate::sort::Record>(&self, sorts: u64) -> Result<Sorter<R>> {
+    pub(crate) fn sorter<R: Record>(&self, sorts: u64) -> Result<Sorter<R>> {
         Sorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
+    }
+
+    /// Reports progress where there is no measure of the work.
+    pub(crate) fn tick(&self) -> Result<()> {
+        notify(self.observer, Event::Advance { done: u64::from(u32::MAX) })
+    }
+
+    /// Counts a record, and reports progress from time to time.
+    #[inline]
+    pub(crate) fn count(&self, read: &mut u64) -> Result<()> {
+        if read.is_multiple_of(REPORTED) {
+            self.tick()?;
+        }
+        *read += 1;
+        Ok(())
+    }
+
+    /// Passes sorted records to `each`, and reports progress from time to time.
+    pub(crate) fn for_each<R: Record>(
+        &self,
+        sorted: Sorted<R>,
+        each: impl FnMut(&R) -> Result<()>,
+    ) -> Result<()> {
+        sorted.for_each(|| self.tick(), each)
+    }
+
+    /// Reads sorted records one by one, and reports progress from time to time.
+    pub(crate) fn read<R: Record>(&self, sorted: Sorted<R>) -> Records<'_, R> {
+        Records { sorted, bench: self, read: 0 }
+    }
+}
+
+/// Reader of sorted records.
+pub(crate) struct Records<'a, R: Record> {
+    sorted: Sorted<R>,
+    bench: &'a Workbench<'a>,
+    read: u64,
+}
+
+impl<R: Record> Records<'_, R> {
+    /// Returns the next record; `None` after the last.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<R>> {
+        self.next_if(|_| true)
+    }
+
+    /// Returns the next record if it is as wanted, such as one of the same group.
+    #[inline]
+    pub(crate) fn next_if(&mut self, wanted: impl FnOnce(&R) -> bool) -> Result<Option<R>> {
+        self.bench.count(&mut self.read)?;
+        self.sorted.next_if(wanted)
     }
 }

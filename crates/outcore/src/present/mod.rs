@@ -32,13 +32,13 @@ mod tree;
 pub use earlier::Earlier;
 pub(crate) use flow::{Flow, FlowPurpose, FlowScan};
 pub(crate) use levels::{Levels, divide};
-pub(crate) use matching::{Workbench, match_numbers};
+pub(crate) use matching::{Records, Workbench, match_numbers};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub use preferred::Preference;
 pub(crate) use preferred::Priorities;
 pub(crate) use representatives::{
-    Inside, put_name, write_chosen, write_heights, write_members, write_representatives,
+    Inside, write_chosen, write_heights, write_members, write_representatives,
 };
 pub(crate) use summary::Sums;
 pub(crate) use tree::{ModuleRows, check_module_names, module_bytes, write_modules};

@@ -8,7 +8,7 @@
 //! directed graphs 8 per node and 8 more if weights are written, and the budget of the sort.
 
 use super::matching::Workbench;
-use super::record::{NAME_PIECE_BYTES, NamePiece};
+use super::record::{NamePiece, for_each_name, sort_names};
 use super::summary::Sums;
 use super::{Presented, RowForm};
 use crate::cluster::base::table::Sum;
@@ -18,7 +18,6 @@ use crate::graph::{ArcScratch, Block, Graph};
 use crate::input::CLUSTERS_MARK;
 use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
-use crate::sort::Sorted;
 use crate::weight::Weight;
 use std::cell::RefCell;
 use std::path::Path;
@@ -150,14 +149,15 @@ pub(crate) fn write_representatives(
         [("community", ValueKind::Number), ("node", ValueKind::Text), ("size", ValueKind::Number)]
             .map(|(name, kind)| OutputColumn::new(name, kind));
     let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
-    let numbers = presented.labels().iter().zip(0..).map(|(&label, node)| {
+    let places = presented.labels().iter().zip(0..).map(|(&label, node)| {
         let stands = label != Presented::NONE && inside.stands(node, label);
-        Ok(stands.then(|| (presented.number_of(label), 0, u64::from(sizes.of(label)))))
+        let number = || presented.number_of(label);
+        Ok(stands.then(|| NamePiece::at(number(), 0, sizes.of(label).into())))
     });
     let done = graph.arc_count();
-    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
+    let sorted = sort_names(bench, graph, places, done, 1)?;
     for_each_name(bench, sorted, done, |piece, name| {
-        let size = Value::Number(piece.value);
+        let size = Value::Number(piece.value as u64);
         writer.push([Value::Number(piece.number), Value::Name(name), size])
     })?;
     writer.finish()
@@ -206,15 +206,14 @@ pub(crate) fn write_heights(
     let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
     let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
     let nodes = dendrogram.positions.iter().zip(&dendrogram.codes);
-    let numbers = nodes.map(|(&at, &code)| Ok(Some((u64::from(at), 0, u64::from(code)))));
+    let places = nodes.map(|(&at, &code)| {
+        let weight = if code == 0 { 0.0 } else { Weight::from_code(code).value() };
+        Ok(Some(NamePiece::at(at.into(), 0, weight)))
+    });
     let done = graph.node_count();
-    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
+    let sorted = sort_names(bench, graph, places, done, 1)?;
     for_each_name(bench, sorted, done, |piece, name| {
-        let weight = match piece.value as u32 {
-            0 => 0.0,
-            code => Weight::from_code(code).value(),
-        };
-        writer.push([Value::Name(name), Value::Weight(weight)])
+        writer.push([Value::Name(name), Value::Weight(piece.value)])
     })?;
     writer.finish()
 }
@@ -233,15 +232,16 @@ pub(crate) fn write_members(
     (output, has_header): (&Path, bool),
 ) -> Result<u64> {
     let mut scan = presented.scan(bench.files)?;
-    let numbers = (0..graph.node_count() as u32).map(|node| {
+    let places = (0..graph.node_count() as u32).map(|node| {
         let Some(number) = scan.next_number()? else { return Ok(None) };
         let is_first =
             rows == RowForm::Pairs && inside.stands(node, presented.labels()[node as usize]);
         let weight = inside.weights.get(node as usize).copied().unwrap_or(0.0);
-        Ok(Some((number, if is_first { 0 } else { node + 1 }, weight.to_bits())))
+        let order = if is_first { 0 } else { u64::from(node) + 1 };
+        Ok(Some(NamePiece::at(number, order, weight)))
     });
     let done = graph.node_count();
-    let sorted = sort_names(bench, graph, numbers, (done, 1))?;
+    let sorted = sort_names(bench, graph, places, done, 1)?;
     let has_weights = !inside.weights.is_empty();
     let is_pairs = rows == RowForm::Pairs;
     let header: &[&str] = match is_pairs {
@@ -252,69 +252,10 @@ pub(crate) fn write_members(
     };
     let mut writer = MemberWriter::create(bench.files, output, is_pairs, header)?;
     for_each_name(bench, sorted, done, |piece, name| {
-        let weight = has_weights.then(|| f64::from_bits(piece.value));
+        let weight = has_weights.then_some(piece.value);
         writer.push(piece.number, name, weight)
     })?;
     writer.finish()
-}
-
-/// Sorts the names of nodes in pieces by their entries in `numbers`: community number, position in the community, and a
-/// value, in a share of the budget for one of `sorts` sorts. Progress is always reported as `done`, as there is no measure
-/// of it.
-pub(super) fn sort_names(
-    bench: &Workbench<'_>,
-    graph: &Graph,
-    numbers: impl Iterator<Item = Result<Option<(u64, u32, u64)>>>,
-    (done, sorts): (u64, u64),
-) -> Result<Sorted<NamePiece>> {
-    let mut sorter = bench.sorter::<NamePiece>(sorts)?;
-    let mut names = graph.names()?;
-    let mut pieces = Vec::new();
-    for (node, found) in (0u64..).zip(numbers) {
-        let found = found?;
-        let Some(name) = names.next_name()? else { break };
-        if let Some((number, order, value)) = found {
-            put_name(NamePiece { number, order, value, ..NamePiece::default() }, name, &mut pieces);
-            sorter.push(&pieces)?;
-            pieces.clear();
-        }
-        if node.is_multiple_of(REPORT_NODES) {
-            notify(bench.observer, Event::Advance { done })?;
-        }
-    }
-    sorter.finish()
-}
-
-/// Appends the pieces of a name, each a record like `of`.
-pub(crate) fn put_name(of: NamePiece, name: &[u8], pieces: &mut Vec<NamePiece>) {
-    let count = name.len().div_ceil(NAME_PIECE_BYTES);
-    pieces.extend(name.chunks(NAME_PIECE_BYTES).enumerate().map(|(part, chunk)| {
-        let mut bytes = [0; NAME_PIECE_BYTES];
-        bytes[..chunk.len()].copy_from_slice(chunk);
-        let (part, len, is_last) = (part as u16, chunk.len() as u8, part + 1 == count);
-        NamePiece { part, len, is_last, bytes, ..of }
-    }));
-}
-
-/// Reassembles the names and passes them to `take`.
-pub(super) fn for_each_name(
-    bench: &Workbench<'_>,
-    mut sorted: Sorted<NamePiece>,
-    done: u64,
-    mut take: impl FnMut(&NamePiece, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut name = Vec::new();
-    while let Some(block) = sorted.next_block()? {
-        for piece in block {
-            name.extend_from_slice(&piece.bytes[..usize::from(piece.len)]);
-            if piece.is_last {
-                take(piece, &name)?;
-                name.clear();
-            }
-        }
-        notify(bench.observer, Event::Advance { done })?;
-    }
-    Ok(())
 }
 
 /// Community sizes by label, largest first: the end of each range of labels and its size.

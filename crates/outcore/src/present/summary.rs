@@ -13,7 +13,8 @@
 
 use super::Presented;
 use super::matching::Workbench;
-use super::representatives::{BySize, Inside, for_each_name, sort_names};
+use super::record::{NamePiece, for_each_name, sort_names};
+use super::representatives::{BySize, Inside};
 use super::{LargestReport, Outline};
 use crate::cluster::StabilityScan;
 use crate::cluster::base::parallel::PerThread;
@@ -138,12 +139,12 @@ impl<'a> Sums<'a> {
     ) -> Result<Option<LargestReport>> {
         let sizes = BySize::new(presented);
         let stability = stability.map(|scan| self.stability(scan)).transpose()?;
-        let numbers = self.labels.iter().zip(0..).map(|(&label, node)| {
+        let places = self.labels.iter().zip(0..).map(|(&label, node)| {
             let stands = label < self.listed && inside.stands(node, label);
-            Ok(stands.then_some((u64::from(label), 0, 0)))
+            Ok(stands.then(|| NamePiece::at(label.into(), 0, 0.0)))
         });
         let done = graph.arc_count();
-        let names = sort_names(bench, graph, numbers, (done, 2))?;
+        let names = sort_names(bench, graph, places, done, 2)?;
         let ends = if self.is_directed { 1.0 } else { 2.0 };
         let total = self.total * if self.is_directed { 2.0 } else { 1.0 };
         let mut outline = self.outline.take();
@@ -196,9 +197,6 @@ impl<'a> Sums<'a> {
 /// Arcs between communities, sorted by pair.
 struct Between {
     sorted: Sorted<ArcRecord>,
-    /// Records not yet passed on, from `at` on.
-    records: Vec<ArcRecord>,
-    at: usize,
     /// Weights from the last community to those with labels below `linked`.
     links: Vec<(u32, f64)>,
     linked: u32,
@@ -206,48 +204,30 @@ struct Between {
 
 impl Between {
     fn new(sorted: Sorted<ArcRecord>, linked: u32) -> Self {
-        Self { sorted, records: Vec::new(), at: 0, links: Vec::new(), linked }
-    }
-
-    fn peek(&mut self) -> Result<Option<ArcRecord>> {
-        if self.at == self.records.len() {
-            let Some(block) = self.sorted.next_block()? else { return Ok(None) };
-            self.records.clear();
-            self.records.extend_from_slice(block);
-            self.at = 0;
-        }
-        Ok(self.records.get(self.at).copied())
+        Self { sorted, links: Vec::new(), linked }
     }
 
     /// Returns the weight from a community to others, and the one to which most of it leads: the first of them if several
     /// do. Communities are asked for in order of their labels.
     fn next_of(&mut self, label: u32) -> Result<(f64, Option<(u32, f64)>)> {
-        let (mut outer, mut largest) = (0.0, None);
-        let mut current: Option<(u32, f64)> = None;
-        let mut links = std::mem::take(&mut self.links);
-        links.clear();
-        let linked = self.linked;
-        let mut close = |pair: Option<(u32, f64)>| {
-            let Some((target, weight)) = pair else { return };
+        let (mut outer, mut largest) = (0.0, None::<(u32, f64)>);
+        let value = |arc: ArcRecord| Weight::from_code(arc.weight).value();
+        self.links.clear();
+        while let Some(first) = self.sorted.next_if(|arc| arc.source <= label)? {
+            let (target, mut weight) = (first.target, value(first));
+            let is_same = |arc: &ArcRecord| arc.source <= label && arc.target == target;
+            while let Some(arc) = self.sorted.next_if(is_same)? {
+                weight += value(arc);
+            }
             outer += weight;
-            if target < linked {
-                links.push((target, weight));
+            if target < self.linked {
+                self.links.push((target, weight));
             }
             let is_larger = largest.is_none_or(|(_, most)| weight > most);
             if target != Presented::NONE && is_larger {
                 largest = Some((target, weight));
             }
-        };
-        while let Some(record) = self.peek()?.filter(|record| record.source <= label) {
-            self.at += 1;
-            let weight = Weight::from_code(record.weight).value();
-            match &mut current {
-                Some((target, sum)) if *target == record.target => *sum += weight,
-                _ => close(current.replace((record.target, weight))),
-            }
         }
-        close(current);
-        self.links = links;
         Ok((outer, largest))
     }
 }

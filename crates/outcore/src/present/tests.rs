@@ -1,6 +1,6 @@
 //! Compares presented communities with definitions in memory, on generated labels and graphs.
 
-use super::record::{NAME_PIECE_BYTES, NamePiece, Overlap, SharedNode};
+use super::record::{NamePiece, Overlap, SortedNames};
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
 use crate::io::Files;
@@ -298,27 +298,33 @@ proptest! {
     }
 
     #[test]
-    fn records_round_trip(
-        numbers in prop::collection::vec((any::<u32>(), 0u64..1_000_000_000_000_000, any::<u32>(), any::<u32>()), 0..60),
-        cut in any::<prop::sample::Index>(),
+    fn names_of_any_length_are_put_in_the_order_of_their_places(
+        names in prop::collection::vec((0u64..5, 0u64..3, -1e9..1e9, prop::collection::vec(any::<u8>(), 0..70)), 0..60),
     ) {
-        let overlap = |&(shared, number, new, old): &(u32, u64, u32, u32)| Overlap { shared, number, new, old };
+        let files = files();
+        let bench = bench(&files, Workbench::BUDGET_MIN);
+        let mut sorter = bench.sorter::<NamePiece>(1).unwrap();
+        for (number, order, value, name) in &names {
+            NamePiece::at(*number, *order, *value).add(name, &mut sorter).unwrap();
+        }
+        // A run holds pieces as they are encoded.
+        sorter.set_aside().unwrap();
+        let mut sorted = SortedNames::new(sorter).unwrap();
+        let mut expected = names;
+        expected.sort_by_key(|&(number, order, ..)| (number, order));
+        for (number, order, value, name) in expected {
+            let (place, found) = sorted.next().unwrap().unwrap();
+            prop_assert_eq!((place.number, place.order, place.value, found), (number, order, value, &name[..]));
+        }
+        prop_assert!(sorted.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn overlaps_are_in_the_order_of_matching(
+        numbers in prop::collection::vec((any::<u32>(), 0u64..1_000_000_000_000_000, any::<u32>()), 0..60),
+    ) {
+        let overlap = |&(shared, number, new): &(u32, u64, u32)| Overlap { shared, number, new, old: 0 };
         let overlaps: Vec<Overlap> = numbers.iter().map(overlap).collect();
-        let mut shared: Vec<SharedNode> =
-            numbers.iter().map(|&(_, _, new, old)| SharedNode { new, old }).collect();
-        shared.sort_by_key(Record::key);
-        let piece = |&(size, number, part, len): &(u32, u64, u32, u32)| {
-            let len = (len % 17) as u8;
-            let mut bytes = [0; NAME_PIECE_BYTES];
-            bytes[..usize::from(len)].fill(size as u8);
-            let value = u64::from(size) << 32 | number & 7;
-            let (order, is_last) = (part / 3, part % 2 == 0);
-            NamePiece { number, order, value, part: part as u16, len, is_last, bytes }
-        };
-        let pieces: Vec<NamePiece> = numbers.iter().map(piece).collect();
-        returns(&overlaps, cut)?;
-        returns(&shared, cut)?;
-        returns(&pieces, cut)?;
         let order = |a: &Overlap, b: &Overlap| {
             (b.shared, a.number, a.new).cmp(&(a.shared, b.number, b.new))
         };
@@ -326,19 +332,4 @@ proptest! {
             prop_assert_eq!(pair[0].key().cmp(&pair[1].key()), order(&pair[0], &pair[1]));
         }
     }
-}
-
-fn returns<R: Record + PartialEq + std::fmt::Debug>(
-    records: &[R],
-    cut: prop::sample::Index,
-) -> std::result::Result<(), TestCaseError> {
-    let (mut bytes, mut back) = (Vec::new(), Vec::new());
-    R::encode(records, &mut bytes);
-    prop_assert_eq!(R::decode(&bytes, records.len(), &mut back), Some(()));
-    prop_assert_eq!(back.as_slice(), records);
-    // A truncation is detected.
-    let cut = cut.index(bytes.len() + 1);
-    let found = R::decode(&bytes[..cut], records.len(), &mut Vec::new());
-    prop_assert!(cut == bytes.len() || found.is_none());
-    Ok(())
 }

@@ -15,15 +15,13 @@ use super::flow::Flow;
 use super::levels::LevelColumns;
 use super::links::{NodePlace, links_bytes, write_links};
 use super::matching::Workbench;
-use super::record::FlowPiece;
-use super::representatives::put_name;
-use super::{Levels, Presented, record::NamePiece};
+use super::record::{NamePiece, SortedNames, for_each_name, sort_names};
+use super::{Levels, Presented};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::{Fingerprint, number};
 use crate::output::{LineWriter, ModuleForm};
 use crate::progress::{Event, REPORT_NODES, notify};
-use crate::sort::Sorted;
 use std::path::Path;
 
 /// Bytes of memory per module, while they are ordered.
@@ -198,15 +196,17 @@ pub(crate) fn write_modules(
     let node_count = rows.presented.node_count();
     let count = if form == ModuleForm::FlowTree { node_count as usize } else { 0 };
     let mut places = vec![NodePlace::NONE; count];
-    for_each_node(bench, sorted, node_count, |piece, name| {
-        line.put(&mut lines, piece, name)?;
-        if let Some(place) = places.get_mut(piece.order as usize) {
-            *place = NodePlace { module: piece.number as u32, number: line.node as u32 };
+    for_each_name(bench, sorted, node_count, |piece, name| {
+        let (module, node) = ((piece.number >> 32) as u32, piece.order as u32);
+        let flow = f64::from_bits(!(piece.number << 32 | piece.order >> 32));
+        line.put(&mut lines, module, node, flow, name)?;
+        if let Some(place) = places.get_mut(node as usize) {
+            *place = NodePlace { module, number: line.node as u32 };
         }
         Ok(())
     })?;
     if form == ModuleForm::FlowTree {
-        write_links(bench, graph, rows.flow, (line.ranked, places), &mut lines)?;
+        write_links(bench, graph, rows.flow, line.ranked, places, &mut lines)?;
     }
     lines.finish()
 }
@@ -241,60 +241,26 @@ fn put_header(
     }
 }
 
-/// Sorts the nodes by module and flow, with their names in pieces.
+/// Sorts the names of nodes by module and flow: the node with the most flow comes first.
 fn sort_nodes(
     bench: &Workbench<'_>,
     graph: &Graph,
     rows: &ModuleRows<'_>,
     places: &[u32],
-) -> Result<Sorted<FlowPiece>> {
-    let mut sorter = bench.sorter::<FlowPiece>(1)?;
-    let mut names = graph.names()?;
+) -> Result<SortedNames> {
     let (mut scan, mut flow) = (rows.scan(bench)?, rows.flow.scan(bench.files)?);
-    let (mut modules, mut named, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
-    let mut node = 0;
-    while let Some(name) = names.next_name()? {
+    let (mut modules, done) = (Vec::new(), rows.presented.node_count());
+    let names = (0..done).map(|node| {
         let flow = flow.next()?;
-        if scan.next(&mut modules)? {
-            let leaf = modules.last().copied().unwrap_or(NONE);
-            let place = u64::from(places[leaf as usize]);
-            let piece = NamePiece {
-                number: place,
-                order: node,
-                value: flow.to_bits(),
-                ..NamePiece::default()
-            };
-            put_name(piece, name, &mut named);
-            pieces.extend(named.drain(..).map(FlowPiece));
-            sorter.push(&pieces)?;
-            pieces.clear();
+        if !scan.next(&mut modules)? {
+            return Ok(None);
         }
-        node += 1;
-        if u64::from(node).is_multiple_of(REPORT_NODES) {
-            notify(bench.observer, Event::Advance { done: node.into() })?;
-        }
-    }
-    sorter.finish()
-}
-
-fn for_each_node(
-    bench: &Workbench<'_>,
-    mut sorted: Sorted<FlowPiece>,
-    done: u64,
-    mut take: impl FnMut(&NamePiece, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut name = Vec::new();
-    while let Some(block) = sorted.next_block()? {
-        for FlowPiece(piece) in block {
-            name.extend_from_slice(&piece.bytes[..usize::from(piece.len)]);
-            if piece.is_last {
-                take(piece, &name)?;
-                name.clear();
-            }
-        }
-        notify(bench.observer, Event::Advance { done })?;
-    }
-    Ok(())
+        let leaf = modules.last().copied().unwrap_or(NONE);
+        // Flow is not negative, so the order of the bits is that of the numbers.
+        let (module, falling) = (u64::from(places[leaf as usize]), !flow.to_bits());
+        Ok(Some(NamePiece::at(module << 32 | falling >> 32, falling << 32 | node, 0.0)))
+    });
+    sort_names(bench, graph, names, done, 1)
 }
 
 /// Numbers by which Infomap knows nodes.
@@ -370,7 +336,7 @@ struct ModuleLines {
     form: ModuleForm,
     ids: NodeIds,
     /// Place of the module of the last line.
-    current: Option<u64>,
+    current: Option<u32>,
     /// Numbers of its ancestors and its own, and the place of the top one.
     path: Vec<u32>,
     top: u32,
@@ -379,13 +345,19 @@ struct ModuleLines {
 }
 
 impl ModuleLines {
-    fn put(&mut self, lines: &mut LineWriter, piece: &NamePiece, name: &[u8]) -> Result<()> {
-        if self.current.replace(piece.number) != Some(piece.number) {
-            self.top = path_of(&self.ranked, piece.number as u32, &mut self.path);
+    fn put(
+        &mut self,
+        lines: &mut LineWriter,
+        module: u32,
+        node: u32,
+        flow: f64,
+        name: &[u8],
+    ) -> Result<()> {
+        if self.current.replace(module) != Some(module) {
+            self.top = path_of(&self.ranked, module, &mut self.path);
             self.node = 0;
         }
         self.node += 1;
-        let flow = f64::from_bits(piece.value);
         match self.form {
             ModuleForm::Tree | ModuleForm::FlowTree => {
                 for &rank in &self.path {
@@ -395,7 +367,7 @@ impl ModuleLines {
                 lines.bytes(b" \"").bytes(name).bytes(b"\" ");
                 match self.ids {
                     NodeIds::Names => lines.bytes(name),
-                    NodeIds::Places => lines.number(u64::from(piece.order) + 1),
+                    NodeIds::Places => lines.number(u64::from(node) + 1),
                 };
             }
             ModuleForm::Clu => {
@@ -405,12 +377,6 @@ impl ModuleLines {
         }
         lines.end()
     }
-}
-
-/// Order of nodes with more flow first.
-pub(super) fn falling(flow: u64) -> u64 {
-    // Flow is not negative, so the order of the bits is that of the numbers.
-    u64::MAX - flow
 }
 
 #[cfg(test)]

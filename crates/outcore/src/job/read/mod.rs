@@ -128,12 +128,11 @@ fn merge_all<R: Record + Into<ArcRecord>>(
         let room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
-        let read = read.read;
-        let writer = graph_writer(context, edges, read.node_count, read.kinds)?;
-        let arcs = SortedArcs { sorted, scores: read.scores, reads_ahead, room };
+        let Read { node_count, scores, kinds, input, warnings, .. } = read.read;
+        let writer = graph_writer(context, edges, node_count, kinds)?;
+        let arcs = SortedArcs { sorted, scores, reads_ahead, room };
         let graph = merge(context, journal, edges, writer, arcs)?;
         let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
-        let (input, warnings) = (read.input, read.warnings);
         let state = GraphState { checksum, input: input.clone(), warnings };
         journal.save(|to| {
             to.need(edges.directory, 0);
