@@ -53,7 +53,7 @@ pub(crate) struct Export {
 /// Returns the help of `--output`, with the usual ending of each format.
 fn output_help() -> String {
     let mut endings: Vec<String> =
-        ExportFormat::all().map(|format| format!(".{}", format.endings()[0])).collect();
+        ExportFormat::all().map(|format| format!(".{}", format.ending())).collect();
     let last = endings.pop().unwrap_or_default();
     format!(
         "Where to write the graph; `-` for standard output. Its name selects the format: {} or {last}",

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::{EdgeReader, batch_chunks};
 use crate::io::{Files, peak_memory_bytes};
 use crate::membership;
+use crate::output::RowFile;
 use crate::present::{Earlier, Presented, Workbench};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::score::{Agreement, agreement_of};
@@ -133,8 +134,8 @@ impl<'a> Comparison<'a> {
         notify(self.bench.observer, begin)?;
         let Some(kept) = &found.kept else { return Ok(String::new()) };
         let named_by = self.sources[usize::from(self.sources[0].is_stream())];
-        let has_header = self.options.output_header;
-        let bytes = write_moved(&self.bench, kept, named_by, &self.names, output, has_header)?;
+        let file = RowFile::new(output, self.options.output_header);
+        let bytes = write_moved(&self.bench, kept, named_by, &self.names, file)?;
         let nodes = format_counted(total, "node", "nodes");
         Ok(format!("{nodes}, {}", crate::units::format_bytes(bytes)))
     }

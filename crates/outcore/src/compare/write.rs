@@ -11,12 +11,11 @@ use super::{CompareOptions, SORTS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Batch;
 use crate::io::{Array, ArrayWriter};
-use crate::output::{OutputColumn, PlainWriter, Value, ValueKind};
+use crate::output::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::present::Workbench;
 use crate::present::record::{NamePiece, SortedNames};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::{Pair, Sorter};
-use std::path::Path;
 
 /// Names of communities in the order of the rows of a table.
 enum Cells {
@@ -29,11 +28,12 @@ enum Cells {
 }
 
 impl Cells {
-    fn kind(names: &Names) -> ValueKind {
-        match names {
+    fn column(name: &str, names: &Names) -> OutputColumn {
+        let kind = match names {
             Names::Numbers => ValueKind::Number,
             Names::Text { .. } => ValueKind::Text,
-        }
+        };
+        OutputColumn::new(name, kind)
     }
 
     /// Returns the cell of the next row.
@@ -80,7 +80,7 @@ impl Wanted {
 
 /// Writer of all overlaps.
 pub(super) struct OverlapWriter {
-    table: PlainWriter,
+    table: RowWriter,
     a: Cells,
     /// Rows that wait for the names of communities of B, if these are text.
     waiting: Option<(ArrayWriter<u64>, Wanted)>,
@@ -98,15 +98,15 @@ impl OverlapWriter {
     ) -> Result<Option<Self>> {
         let Some(output) = &options.output else { return Ok(None) };
         let columns = [
-            ("a", Cells::kind(a)),
-            ("b", Cells::kind(b)),
-            ("shared", ValueKind::Number),
-            ("size_a", ValueKind::Number),
-            ("size_b", ValueKind::Number),
-            ("jaccard", ValueKind::Real),
-        ]
-        .map(|(name, kind)| OutputColumn::new(name, kind));
-        let table = PlainWriter::create(bench.files, output, &columns, options.output_header)?;
+            Cells::column("a", a),
+            Cells::column("b", b),
+            OutputColumn::new("shared", ValueKind::Number),
+            OutputColumn::new("size_a", ValueKind::Number),
+            OutputColumn::new("size_b", ValueKind::Number),
+            OutputColumn::new("jaccard", ValueKind::Real),
+        ];
+        let file = RowFile::new(output, options.output_header);
+        let table = RowWriter::create(bench.files, file, &columns)?;
         let waiting = match Wanted::new(bench, b)? {
             None => None,
             Some(wanted) => Some((array(bench, "overlaps")?, wanted)),
@@ -141,7 +141,7 @@ impl OverlapWriter {
     }
 }
 
-fn put(table: &mut PlainWriter, a: Value<'_>, b: Value<'_>, pair: &Overlap) -> Result<()> {
+fn put(table: &mut RowWriter, a: Value<'_>, b: Value<'_>, pair: &Overlap) -> Result<()> {
     let numbers = [pair.shared, pair.size_a, pair.size_b].map(Value::Number);
     let jaccard = Value::Weight(pair.jaccard());
     table.push([a, b].into_iter().chain(numbers).chain([jaccard]))
@@ -157,14 +157,15 @@ pub(super) fn write_moved(
     kept: &Kept,
     named_by: Source<'_>,
     names: &[Names; 2],
-    output: &Path,
-    has_header: bool,
+    file: RowFile<'_>,
 ) -> Result<u64> {
     let (nodes, [mut of_a, mut of_b]) = place(bench, kept, names)?;
-    let columns =
-        [("node", ValueKind::Text), ("a", Cells::kind(&names[0])), ("b", Cells::kind(&names[1]))];
-    let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
-    let mut table = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let columns = [
+        OutputColumn::new("node", ValueKind::Text),
+        Cells::column("a", &names[0]),
+        Cells::column("b", &names[1]),
+    ];
+    let mut table = RowWriter::create(bench.files, file, &columns)?;
     let mut moved = nodes.read(bench.files, u64::MAX)?;
     let mut next = moved.next_row()?;
     let mut reader = named_by.open(bench.files)?;

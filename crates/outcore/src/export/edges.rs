@@ -6,27 +6,23 @@
 //! ```
 
 use super::TakeEdge;
-use super::encode::Encoding;
-use super::format::ExportFormat;
 use super::lines::{LineText, Tools};
-use super::names::NameTable;
+use super::names::{NameForm, NameTable};
 use super::ordered::{EndsOnPanic, Ordered, PIECE_BYTES};
 use super::piece::{Piece, Position, Segment, Side, cut, for_each_segment, lone_count};
 use super::weight::shortest_weight;
 use crate::error::Result;
-use crate::graph::{ArcScratch, Graph};
+use crate::graph::{ArcScratch, Block, Graph};
+use crate::io::Files;
+use crate::output::{ExportFormat, OutputColumn, RowFile, RowFormat, RowWriter, Value, ValueKind};
 use crate::progress::{Event, Observer, notify};
 use crate::weight::Weight;
-#[cfg(feature = "tables")]
-use crate::{
-    io::Files,
-    output::{OutputColumn, TableWriter, Value, ValueKind},
-};
 use crossbeam_channel::bounded;
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Number of blocks read ahead.
 const READ_AHEAD: usize = 2;
@@ -49,6 +45,15 @@ pub(super) struct Edges<'a> {
     pub(super) lone_count: Cell<u64>,
 }
 
+/// Edges that are written.
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    /// Arcs of a row that make one.
+    side: Side,
+    /// Whether a node without an arc in its row is one, too.
+    keeps_lone: bool,
+}
+
 /// Edges between two positions, and the names of their nodes.
 struct Portion {
     within: Range<Position>,
@@ -63,7 +68,8 @@ impl Edges<'_> {
     pub(super) fn write(&self, ordered: &Ordered) -> Result<()> {
         let text = LineText::of(self.format, self.graph);
         let mut number = 0;
-        self.for_each_portion(text.side(), false, |portion| {
+        let chosen = Chosen { side: text.side, keeps_lone: false };
+        self.for_each_portion(chosen, |portion| {
             self.write_portion(&text, portion, &mut number, ordered)
         })
     }
@@ -72,20 +78,20 @@ impl Edges<'_> {
     ///
     /// # Errors
     /// Like [`Edges::write`].
-    #[cfg(feature = "tables")]
-    pub(super) fn write_table(&self, files: &Files) -> Result<u64> {
+    pub(super) fn write_rows(&self, files: &Files, format: RowFormat) -> Result<u64> {
         let has_weights = self.graph.is_weighted();
-        let column = |(name, kind)| OutputColumn::new(name, kind);
-        let mut columns =
-            vec![column(("source", ValueKind::Text)), column(("target", ValueKind::Name))];
-        columns.extend(has_weights.then(|| column(("weight", ValueKind::Real))));
-        let is_parquet = self.format == ExportFormat::Parquet;
-        let mut writer = TableWriter::create_columns(files, self.output, is_parquet, &columns)?;
+        let mut columns = vec![
+            OutputColumn::new("source", ValueKind::Text),
+            OutputColumn::new("target", ValueKind::Name),
+        ];
+        columns.extend(has_weights.then(|| OutputColumn::new("weight", ValueKind::Real)));
+        let file = RowFile { path: self.output, format, has_header: true };
+        let mut rows = RowWriter::create(files, file, &columns)?;
         self.for_each_edge(false, &mut |[source, target], weight| {
             let ends = [Value::Name(source), Value::Name(target)];
-            writer.push(ends.into_iter().chain(has_weights.then_some(Value::Exact(weight))))
+            rows.push(ends.into_iter().chain(has_weights.then_some(Value::Exact(weight))))
         })?;
-        writer.finish()
+        rows.finish()
     }
 
     /// Calls `take` with the names and the weight of each edge, on this thread. If `keeps_lone`, a node without an arc
@@ -97,7 +103,7 @@ impl Edges<'_> {
         let is_directed = self.graph.is_directed();
         let side = if is_directed { Side::All } else { Side::Above };
         let (mut scratch, mut texts) = (ArcScratch::default(), [Vec::new(), Vec::new()]);
-        self.for_each_portion(side, keeps_lone, |portion| {
+        self.for_each_portion(Chosen { side, keeps_lone }, |portion| {
             self.for_each_segment(&portion.within, side, &mut scratch, |segment| {
                 let lone = keeps_lone && segment.is_lone();
                 let own = segment.own.map(shortest_weight).or(lone.then_some(0.0));
@@ -124,16 +130,17 @@ impl Edges<'_> {
     /// Calls `write` with the edges in portions whose names are in memory: one portion, if all are.
     fn for_each_portion(
         &self,
-        side: Side,
-        keeps_lone: bool,
+        chosen: Chosen,
         mut write: impl FnMut(&Portion) -> Result<()>,
     ) -> Result<()> {
+        let text = self.format.text();
         let all = Position::START..Position::after(self.graph.node_count());
         let read = |some| {
-            let encoding = (encoding(self.format), self.output);
-            NameTable::read(self.graph, some, encoding, self.name_bytes)
+            let form = NameForm { encoding: text.encoding, output: self.output };
+            NameTable::read(self.graph, some, form, self.name_bytes)
         };
-        let all_names = match self.first_number() {
+        let without_names = (!self.graph.has_names()).then_some(0);
+        let all_names = match text.first_number.or(without_names) {
             Some(first) => Some(NameTable::numbers(first)),
             None => read(None)?,
         };
@@ -144,7 +151,7 @@ impl Edges<'_> {
         let most = (self.name_bytes / NODE_BYTES).min(names).max(NODES_LEAST) as usize;
         let (mut begin, mut count) = (Position::START, most);
         loop {
-            let (nodes, end) = self.gather(begin..all.end, (side, keeps_lone), count)?;
+            let (nodes, end) = self.gather(begin..all.end, chosen, count)?;
             if nodes.is_empty() {
                 return Ok(());
             }
@@ -159,23 +166,15 @@ impl Edges<'_> {
         }
     }
 
-    /// Returns the number of the first node, if nodes are written as numbers.
-    fn first_number(&self) -> Option<u64> {
-        match self.format {
-            ExportFormat::MatrixMarket | ExportFormat::Metis | ExportFormat::Pajek => Some(1),
-            ExportFormat::Mcl => Some(0),
-            _ => (!self.graph.has_names()).then_some(0),
-        }
-    }
-
     /// Returns the nodes of the first edges between two positions, in ascending order and once each, and where those
     /// edges end. At most `most` nodes are collected: one for each row, and one for each arc.
     fn gather(
         &self,
         within: Range<Position>,
-        (side, keeps_lone): (Side, bool),
+        chosen: Chosen,
         most: usize,
     ) -> Result<(Vec<u32>, Position)> {
+        let Chosen { side, keeps_lone } = chosen;
         let (mut nodes, mut end) = (Vec::with_capacity(most), within.end);
         let mut scratch = ArcScratch::default();
         let (mut left, mut is_full) = (most, false);
@@ -219,6 +218,27 @@ impl Edges<'_> {
         first..end.max(first)
     }
 
+    /// Calls `take` with the blocks that have arcs between two positions, until it returns `false`.
+    fn for_each_block(
+        &self,
+        within: &Range<Position>,
+        mut take: impl FnMut(&Arc<Block>) -> Result<bool>,
+    ) -> Result<()> {
+        let blocks = self.blocks(within);
+        let before = &self.graph.blocks()[..blocks.start];
+        let mut done = before.iter().map(|entry| entry.arc_count).sum();
+        let mut scan = self.graph.scan(blocks, READ_AHEAD);
+        while let Some(block) = scan.next()? {
+            if !take(&block)? {
+                return Ok(());
+            }
+            self.lone_count.set(self.lone_count.get() + lone_count(&block, within));
+            done += block.arc_count();
+            notify(self.observer, Event::Advance { done })?;
+        }
+        Ok(())
+    }
+
     /// Calls `take` with the arcs between two positions, on this thread.
     fn for_each_segment(
         &self,
@@ -227,25 +247,15 @@ impl Edges<'_> {
         scratch: &mut ArcScratch,
         mut take: impl FnMut(&Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut scan = self.graph.scan(self.blocks(within), READ_AHEAD);
-        let mut done = self.arcs_before(self.blocks(within).start);
-        while let Some(block) = scan.next()? {
+        self.for_each_block(within, |block| {
             let mut result = Ok(());
-            for_each_segment(&block, 0..block.node_count(), within, side, scratch, |segment| {
+            for_each_segment(block, 0..block.node_count(), within, side, scratch, |segment| {
                 if result.is_ok() {
                     result = take(segment);
                 }
             })?;
-            result?;
-            self.lone_count.set(self.lone_count.get() + lone_count(&block, within));
-            done += block.arc_count();
-            notify(self.observer, Event::Advance { done })?;
-        }
-        Ok(())
-    }
-
-    fn arcs_before(&self, block: usize) -> u64 {
-        self.graph.blocks()[..block].iter().map(|entry| entry.arc_count).sum()
+            result.map(|()| true)
+        })
     }
 
     /// Formats a portion on all threads; `number` counts the pieces of all portions.
@@ -272,57 +282,24 @@ impl Edges<'_> {
                 });
             }
             drop(pieces);
-            let sent = self.send_pieces(portion, number, &to_threads);
+            let sent = self.for_each_block(&portion.within, |block| {
+                let mut is_read = true;
+                cut(block, |rows| {
+                    let (block, within) = (block.clone(), portion.within.clone());
+                    let piece = Piece { number: *number, block, rows, within };
+                    *number += 1;
+                    // The threads have ended after an error.
+                    is_read &= to_threads.send(piece).is_ok();
+                    Ok(())
+                })?;
+                Ok(is_read)
+            });
             if let Err(error) = sent {
                 ordered.fail(Some(error));
             }
             drop(to_threads);
         });
         ordered.take_failure()
-    }
-
-    fn send_pieces(
-        &self,
-        portion: &Portion,
-        number: &mut u64,
-        to_threads: &crossbeam_channel::Sender<Piece>,
-    ) -> Result<()> {
-        let blocks = self.blocks(&portion.within);
-        let mut done = self.arcs_before(blocks.start);
-        let mut scan = self.graph.scan(blocks, READ_AHEAD);
-        while let Some(block) = scan.next()? {
-            let mut is_read = true;
-            cut(&block, |rows| {
-                let within = portion.within.clone();
-                let piece = Piece { number: *number, block: block.clone(), rows, within };
-                *number += 1;
-                // The threads have ended after an error.
-                is_read &= to_threads.send(piece).is_ok();
-                Ok(())
-            })?;
-            if !is_read {
-                return Ok(());
-            }
-            self.lone_count.set(self.lone_count.get() + lone_count(&block, &portion.within));
-            done += block.arc_count();
-            notify(self.observer, Event::Advance { done })?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns how names are written between the other parts of an edge.
-pub(super) fn encoding(format: ExportFormat) -> Encoding {
-    match format {
-        ExportFormat::Csv => Encoding::Csv,
-        ExportFormat::JsonLines => Encoding::Json,
-        ExportFormat::Pajek => Encoding::Pajek,
-        ExportFormat::Graphml | ExportFormat::Gexf => Encoding::Xml,
-        ExportFormat::Parquet | ExportFormat::Arrow => Encoding::Utf8,
-        ExportFormat::Text
-        | ExportFormat::MatrixMarket
-        | ExportFormat::Metis
-        | ExportFormat::Mcl => Encoding::Text,
     }
 }
 
@@ -351,7 +328,7 @@ fn format(
     let mut flush =
         |out: &mut Vec<u8>| out.len() < PIECE_BYTES || ordered.write(piece.number, out, false);
     let Piece { block, rows, within, .. } = piece;
-    let read = for_each_segment(block, rows.clone(), within, text.side(), scratch, |segment| {
+    let read = for_each_segment(block, rows.clone(), within, text.side, scratch, |segment| {
         if goes_on && result.is_ok() {
             result = tools.put(text, segment, names, &mut flush);
             goes_on = flush(&mut tools.out);

@@ -1,172 +1,210 @@
-//! Formats of exported graphs: the endings that select them, and what each can hold.
+//! How each format writes a graph: its head, and templates for its nodes and edges.
 
-use crate::error::opt::{FORMAT, OUTPUT};
-use crate::error::{Error, Result};
-use crate::output::packed_by;
-use std::path::Path;
+use super::piece::Side;
+use crate::graph::Graph;
+use crate::output::{Encoding, ExportFormat};
+use crate::present::NodeColumn;
 
-/// Format of an exported graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum ExportFormat {
-    /// An edge per line: source, target and weight, separated by tabs.
-    Text,
-    /// The same as CSV, with the names of the columns.
-    Csv,
-    /// An edge per line as a JSON object.
-    JsonLines,
-    /// Table of edges as Parquet.
-    Parquet,
-    /// Table of edges as Arrow IPC.
-    Arrow,
-    /// Coordinates of a sparse matrix; symmetric for undirected graphs.
-    MatrixMarket,
-    /// The neighbors of a node per line, for graph partitioners.
-    Metis,
-    /// Matrix of mcl.
-    Mcl,
-    /// Network of Pajek, which Infomap reads too.
-    Pajek,
-    /// GraphML.
-    Graphml,
-    /// GEXF of Gephi.
-    Gexf,
+/// How a format writes a graph.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GraphText {
+    /// How names are written between the other parts of a line.
+    pub(crate) encoding: Encoding,
+    /// Number of the first node, if nodes are numbers even where they have names.
+    pub(super) first_number: Option<u64>,
+    /// Nodes before the edges, if they are listed.
+    pub(super) nodes: Option<NodeText>,
+    /// Text of an edge: before the source, before the target, before the weight and after it, and after an edge that has
+    /// none.
+    pub(super) edge: [&'static str; 5],
+    /// Whether an identifier of the edge, and this text, come before the source.
+    pub(super) identified: Option<&'static str>,
+    /// Text of the neighbors of a node, if they are on one line.
+    pub(super) row: Option<RowText>,
+    /// Arcs of the rows of an undirected graph that are written.
+    pub(super) side: Side,
+    /// Text after the edges.
+    pub(super) end: &'static str,
+    pub(crate) has_directions: bool,
+    pub(crate) has_loops: bool,
 }
-use ExportFormat::{
-    Arrow, Csv, Gexf, Graphml, JsonLines, MatrixMarket, Mcl, Metis, Pajek, Parquet, Text,
+
+/// Text of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodeText {
+    /// Whether the number of the node comes first, counted from 1.
+    pub(super) is_numbered: bool,
+    /// Text before the name, and after the name of a node without attributes.
+    pub(super) around: [&'static str; 2],
+    /// Text between the name and the same as a label, if there is one.
+    pub(super) label: Option<&'static str>,
+    /// Text before all attributes, before the name of one, before its value and after it, and after all; if they are in
+    /// the file.
+    pub(super) attributes: Option<[&'static str; 5]>,
+    /// Text after all nodes of a graph without directions, and of one with them.
+    pub(super) end: [&'static str; 2],
+}
+
+/// Text of the neighbors of a node, which are numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowText {
+    pub(super) begins_with_node: bool,
+    /// What stands before a weight, and after the last neighbor.
+    pub(super) weight: &'static str,
+    pub(super) end: &'static str,
+    /// Maximum of weights, if they must be whole numbers.
+    pub(super) whole_up_to: Option<f64>,
+}
+
+/// Columns between tabs.
+const LINES: GraphText = GraphText {
+    encoding: Encoding::Text,
+    first_number: None,
+    nodes: None,
+    edge: ["", "\t", "\t", "\n", "\n"],
+    identified: None,
+    row: None,
+    side: Side::Above,
+    end: "",
+    has_directions: true,
+    has_loops: true,
+};
+/// Columns of numbers between spaces.
+const NUMBERS: GraphText =
+    GraphText { first_number: Some(1), edge: ["", " ", " ", "\n", "\n"], ..LINES };
+/// Elements of XML.
+const ELEMENTS: GraphText = GraphText { encoding: Encoding::Xml, nodes: Some(NODE), ..LINES };
+const NODE: NodeText = NodeText {
+    is_numbered: false,
+    around: ["<node id=\"", "\"/>\n"],
+    label: None,
+    attributes: Some(["\">", "<data key=\"", "\">", "</data>", "</node>\n"]),
+    end: [""; 2],
 };
 
-/// Row of the table of formats.
-struct FormatSpec {
-    format: ExportFormat,
-    /// Value of the option.
-    option: &'static str,
-    /// Name in messages.
-    name: &'static str,
-    /// Endings, the usual one first.
-    endings: &'static [&'static str],
-}
-
-#[rustfmt::skip]
-const FORMATS: [FormatSpec; 11] = [
-    FormatSpec { format: Text, option: "text", name: "tab-separated text", endings: &["tsv", "tab", "txt", "abc", "edges", "edgelist"] },
-    FormatSpec { format: Csv, option: "csv", name: "CSV", endings: &["csv"] },
-    FormatSpec { format: JsonLines, option: "json-lines", name: "JSON Lines", endings: &["jsonl", "ndjson"] },
-    FormatSpec { format: Parquet, option: "parquet", name: "Parquet", endings: &["parquet"] },
-    FormatSpec { format: Arrow, option: "arrow", name: "Arrow", endings: &["arrow", "feather", "ipc"] },
-    FormatSpec { format: MatrixMarket, option: "matrix-market", name: "Matrix Market", endings: &["mtx"] },
-    FormatSpec { format: Metis, option: "metis", name: "METIS", endings: &["metis", "graph"] },
-    FormatSpec { format: Mcl, option: "mcl", name: "an mcl matrix", endings: &["mci"] },
-    FormatSpec { format: Pajek, option: "pajek", name: "Pajek", endings: &["net"] },
-    FormatSpec { format: Graphml, option: "graphml", name: "GraphML", endings: &["graphml"] },
-    FormatSpec { format: Gexf, option: "gexf", name: "GEXF", endings: &["gexf"] },
-];
-
 impl ExportFormat {
-    /// Returns the format that the ending of `path` selects; text for `-` and for a name without an ending.
-    ///
-    /// # Errors
-    /// `Usage` for another ending.
-    pub fn of(path: &Path) -> Result<Self> {
-        let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
-            return Ok(Text);
-        };
-        let ending = ending.to_string_lossy().to_ascii_lowercase();
-        if let Some(spec) = FORMATS.iter().find(|spec| spec.endings.contains(&ending.as_str())) {
-            return Ok(spec.format);
+    /// Returns how it writes a graph.
+    #[rustfmt::skip]
+    pub(crate) fn text(self) -> GraphText {
+        match self {
+            Self::Text => LINES,
+            Self::Csv => GraphText { encoding: Encoding::Csv, edge: ["", ",", ",", "\n", "\n"], ..LINES },
+            Self::JsonLines => GraphText {
+                encoding: Encoding::Json,
+                edge: ["{\"source\":", ",\"target\":", ",\"weight\":", "}\n", "}\n"],
+                ..LINES
+            },
+            Self::Parquet | Self::Arrow => GraphText { encoding: Encoding::Utf8, ..LINES },
+            // The entries of a symmetric matrix are on and below its diagonal.
+            Self::MatrixMarket => GraphText { side: Side::Below, ..NUMBERS },
+            Self::Metis => GraphText {
+                // Integers of its readers may have 32 bits.
+                row: Some(RowText { begins_with_node: false, weight: " ", end: "\n", whole_up_to: Some(2_147_483_647.0) }),
+                side: Side::All,
+                has_directions: false,
+                has_loops: false,
+                ..NUMBERS
+            },
+            Self::Mcl => GraphText {
+                first_number: Some(0),
+                row: Some(RowText { begins_with_node: true, weight: ":", end: " $\n", whole_up_to: None }),
+                side: Side::All,
+                end: ")\n",
+                has_directions: false,
+                ..NUMBERS
+            },
+            Self::Pajek => GraphText {
+                encoding: Encoding::Pajek,
+                nodes: Some(NodeText {
+                    is_numbered: true, around: ["", "\n"], label: None, attributes: None, end: ["*Edges\n", "*Arcs\n"],
+                }),
+                ..NUMBERS
+            },
+            Self::Graphml => GraphText {
+                edge: [
+                    "<edge source=\"", "\" target=\"", "\"><data key=\"weight\">", "</data></edge>\n", "\"/>\n",
+                ],
+                end: "</graph>\n</graphml>\n",
+                ..ELEMENTS
+            },
+            Self::Gexf => GraphText {
+                nodes: Some(NodeText {
+                    label: Some("\" label=\""),
+                    attributes: Some(["\"><attvalues>", "<attvalue for=\"", "\" value=\"", "\"/>", "</attvalues></node>\n"]),
+                    end: ["</nodes>\n<edges>\n"; 2],
+                    ..NODE
+                }),
+                edge: ["<edge id=\"", "\" target=\"", "\" weight=\"", "\"/>\n", "\"/>\n"],
+                identified: Some("\" source=\""),
+                end: "</edges>\n</graph>\n</gexf>\n",
+                ..ELEMENTS
+            },
         }
-        let shown = path.display();
-        if let Some(program) = packed_by(path) {
-            let message =
-                format_args!("`{shown}` is the name of a packed file, but {OUTPUT} does not pack");
-            let plain = Self::of(&path.with_extension("")).unwrap_or(Text).option();
-            let options = OUTPUT.of("-").with(FORMAT.of(plain));
-            return Err(Error::usage(message)
-                .hint(format_args!("pack it on the way: {options} | {program} > {shown}")));
+    }
+
+    /// Returns the text before the nodes and edges of a graph whose nodes have these attributes.
+    pub(super) fn head(self, graph: &Graph, attributes: &[NodeColumn<'_>]) -> String {
+        let (nodes, edges) = (graph.node_count(), graph.edge_count());
+        let (is_directed, is_weighted) = (graph.is_directed(), graph.is_weighted());
+        let direction = if is_directed { "directed" } else { "undirected" };
+        let kind = |column: &NodeColumn<'_>| if column.is_text() { "string" } else { "long" };
+        match self {
+            Self::Text | Self::JsonLines | Self::Parquet | Self::Arrow => String::new(),
+            Self::Csv => format!("source,target{}\n", if is_weighted { ",weight" } else { "" }),
+            Self::MatrixMarket => {
+                let field = if is_weighted { "real" } else { "pattern" };
+                let symmetry = if is_directed { "general" } else { "symmetric" };
+                let entries = edges + graph.loop_count();
+                format!(
+                    "%%MatrixMarket matrix coordinate {field} {symmetry}\n{nodes} {nodes} {entries}\n"
+                )
+            }
+            Self::Metis => format!("{nodes} {edges}{}\n", if is_weighted { " 001" } else { "" }),
+            Self::Mcl => {
+                let begin = "(mclheader\nmcltype matrix\ndimensions";
+                format!("{begin} {nodes}x{nodes}\n)\n(mclmatrix\nbegin\n")
+            }
+            Self::Pajek => format!("*Vertices {nodes}\n"),
+            Self::Graphml => {
+                let key = |name: &str, of: &str, kind: &str| {
+                    format!(
+                        "<key id=\"{name}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>\n"
+                    )
+                };
+                let keys = attributes.iter().map(|column| key(column.name(), "node", kind(column)));
+                let weight = is_weighted.then(|| key("weight", "edge", "double"));
+                let keys: String = keys.chain(weight).collect();
+                format!(
+                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+                     <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n\
+                     {keys}<graph edgedefault=\"{direction}\">\n"
+                )
+            }
+            Self::Gexf => {
+                let attribute = |column: &NodeColumn<'_>| {
+                    let (name, kind) = (column.name(), kind(column));
+                    format!("<attribute id=\"{name}\" title=\"{name}\" type=\"{kind}\"/>\n")
+                };
+                let mut all: String = attributes.iter().map(attribute).collect();
+                if !all.is_empty() {
+                    all = format!("<attributes class=\"node\">\n{all}</attributes>\n");
+                }
+                format!(
+                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+                     <gexf xmlns=\"http://gexf.net/1.3\" version=\"1.3\">\n\
+                     <graph mode=\"static\" defaultedgetype=\"{direction}\">\n{all}<nodes>\n"
+                )
+            }
         }
-        let usual: Vec<String> =
-            FORMATS.iter().map(|spec| format!(".{}", spec.endings[0])).collect();
-        Err(Error::usage(format_args!("`{shown}` has the ending of no format that is written"))
-            .note(format!("the endings are {}", usual.join(", ")))
-            .hint(format_args!("use one of them, or choose the format: {}", FORMAT.of("text"))))
-    }
-
-    fn spec(self) -> &'static FormatSpec {
-        let found = FORMATS.iter().find(|spec| spec.format == self);
-        found.expect("the table has every format")
-    }
-
-    /// Returns the value of the option that selects it.
-    pub fn option(self) -> &'static str {
-        self.spec().option
-    }
-
-    /// Returns the name as shown.
-    pub fn name(self) -> &'static str {
-        self.spec().name
-    }
-
-    /// Returns the endings that select it, the usual one first.
-    pub fn endings(self) -> &'static [&'static str] {
-        self.spec().endings
-    }
-
-    /// Returns all formats.
-    pub fn all() -> impl Iterator<Item = Self> {
-        FORMATS.iter().map(|spec| spec.format)
-    }
-
-    /// Returns whether it is written by a library as a table.
-    pub(crate) fn is_table(self) -> bool {
-        matches!(self, Parquet | Arrow)
-    }
-
-    /// Returns whether its nodes are numbers, so that names need another file.
-    pub fn has_numbers(self) -> bool {
-        matches!(self, MatrixMarket | Metis | Mcl)
     }
 
     /// Returns whether a node without an edge is in the file.
     pub fn holds_lone_nodes(self) -> bool {
-        !matches!(self, Text | Csv | JsonLines | Parquet | Arrow)
+        self.rows().is_none()
     }
 
     /// Returns whether attributes of nodes are in the file.
-    pub fn holds_attributes(self) -> bool {
-        matches!(self, Graphml | Gexf)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn endings_select_formats() {
-        let of = |name: &str| ExportFormat::of(Path::new(name)).map_err(|error| error.to_string());
-        for (name, format) in [
-            ("-", Text),
-            ("edges", Text),
-            ("a.b/edges", Text),
-            ("e.TSV", Text),
-            ("e.csv", Csv),
-            ("e.graph", Metis),
-            ("e.net", Pajek),
-            ("e.feather", Arrow),
-        ] {
-            assert_eq!(of(name), Ok(format), "{name}");
-        }
-        for name in ["e.dot", "e.tsv.gz", "e.v2", "e.png"] {
-            assert!(of(name).is_err(), "{name}");
-        }
-    }
-
-    #[test]
-    fn an_ending_selects_one_format() {
-        let mut all: Vec<_> = FORMATS.iter().flat_map(|spec| spec.endings).collect();
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
+    pub(crate) fn holds_attributes(self) -> bool {
+        self.text().nodes.is_some_and(|nodes| nodes.attributes.is_some())
     }
 }

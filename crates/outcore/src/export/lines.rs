@@ -1,39 +1,24 @@
-//! Text of edges: a template for each format with an edge per line, and the lines of METIS and mcl, which have the
-//! neighbors of a node.
+//! Text of edges by the templates of their [format](super::format): an edge per line, or the neighbors of a node.
 
-use super::format::ExportFormat;
+use super::format::{GraphText, RowText};
 use super::names::NameTable;
 use super::piece::{Segment, Side};
 use super::weight::WeightTexts;
 use crate::error::opt::IGNORE_WEIGHTS;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
+use crate::output::ExportFormat;
 use crate::weight::Weight;
 
-/// Maximum weight of an edge that readers of METIS take: their integers may have 32 bits.
-const METIS_WEIGHT_MAX: f64 = i32::MAX as f64;
-
-/// How rows become text.
+/// How the edges of a graph become text.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LineText {
-    Edge(EdgeText),
-    Metis { has_weights: bool },
-    Mcl { has_weights: bool },
-}
-
-/// Text of an edge, around its nodes and its weight.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EdgeText {
-    before: &'static str,
-    /// Whether an identifier of the edge and this text come before the source.
-    identified: Option<&'static str>,
-    between: &'static str,
-    /// Text before the weight, if edges have one.
-    weight: Option<&'static str>,
-    after: &'static str,
+pub(super) struct LineText {
+    text: GraphText,
+    has_weights: bool,
+    /// Which arcs of a row are written.
     pub(super) side: Side,
     /// Whether the node of the row is the target: arcs of directed graphs are stored there.
-    pub(super) is_reversed: bool,
+    is_reversed: bool,
 }
 
 /// What a thread formats with.
@@ -42,68 +27,18 @@ pub(super) struct Tools {
     pub(super) out: Vec<u8>,
     weights: WeightTexts,
     digits: itoa::Buffer,
-    /// Loop of the row of mcl that is not written yet.
-    pending: Option<u32>,
+    /// Loop of the row that is not written yet.
+    own: Option<u32>,
+    /// Whether something of the row is written.
+    is_begun: bool,
 }
 
 impl LineText {
     /// Returns how the edges of a graph are written in a format.
     pub(super) fn of(format: ExportFormat, graph: &Graph) -> Self {
-        let has_weights = graph.is_weighted();
-        let text = |[before, between, weight, after, alone]: [&'static str; 5]| {
-            let is_directed = graph.is_directed();
-            Self::Edge(EdgeText {
-                before,
-                identified: None,
-                between,
-                weight: has_weights.then_some(weight),
-                after: if has_weights { after } else { alone },
-                side: if is_directed { Side::All } else { Side::Above },
-                is_reversed: is_directed,
-            })
-        };
-        match format {
-            ExportFormat::Csv => text(["", ",", ",", "\n", "\n"]),
-            ExportFormat::JsonLines => {
-                text(["{\"source\":", ",\"target\":", ",\"weight\":", "}\n", "}\n"])
-            }
-            ExportFormat::Pajek => text(["", " ", " ", "\n", "\n"]),
-            ExportFormat::MatrixMarket => match text(["", " ", " ", "\n", "\n"]) {
-                // The entries of a symmetric matrix are on and below its diagonal.
-                Self::Edge(text) if text.side == Side::Above => {
-                    Self::Edge(EdgeText { side: Side::Below, ..text })
-                }
-                other => other,
-            },
-            ExportFormat::Graphml => text([
-                "<edge source=\"",
-                "\" target=\"",
-                "\"><data key=\"weight\">",
-                "</data></edge>\n",
-                "\"/>\n",
-            ]),
-            ExportFormat::Gexf => {
-                match text(["<edge id=\"", "\" target=\"", "\" weight=\"", "\"/>\n", "\"/>\n"]) {
-                    Self::Edge(text) => {
-                        Self::Edge(EdgeText { identified: Some("\" source=\""), ..text })
-                    }
-                    other => other,
-                }
-            }
-            ExportFormat::Metis => Self::Metis { has_weights },
-            ExportFormat::Mcl => Self::Mcl { has_weights },
-            ExportFormat::Text | ExportFormat::Parquet | ExportFormat::Arrow => {
-                text(["", "\t", "\t", "\n", "\n"])
-            }
-        }
-    }
-
-    /// Returns which arcs of a row are written.
-    pub(super) fn side(&self) -> Side {
-        match self {
-            Self::Edge(text) => text.side,
-            Self::Metis { .. } | Self::Mcl { .. } => Side::All,
-        }
+        let (text, is_reversed) = (format.text(), graph.is_directed());
+        let side = if is_reversed { Side::All } else { text.side };
+        Self { text, has_weights: graph.is_weighted(), side, is_reversed }
     }
 }
 
@@ -119,19 +54,18 @@ impl Tools {
         names: &NameTable,
         flush: impl FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<()> {
-        match text {
-            LineText::Edge(text) => self.put_edges(text, segment, names, flush),
-            LineText::Metis { has_weights } => {
-                return self.put_metis(segment, *has_weights, flush);
+        match text.text.row {
+            Some(row) => self.put_row(text, row, segment, flush),
+            None => {
+                self.put_edges(text, segment, names, flush);
+                Ok(())
             }
-            LineText::Mcl { has_weights } => self.put_mcl(segment, *has_weights, flush),
         }
-        Ok(())
     }
 
     fn put_edges(
         &mut self,
-        text: &EdgeText,
+        text: &LineText,
         segment: &Segment<'_>,
         names: &NameTable,
         mut flush: impl FnMut(&mut Vec<u8>) -> bool,
@@ -152,23 +86,25 @@ impl Tools {
     }
 
     #[inline]
-    fn put_edge(&mut self, text: &EdgeText, ends: [u32; 2], code: u32, names: &NameTable) {
-        let [source, target] = ends;
-        self.out.extend_from_slice(text.before.as_bytes());
-        if let Some(behind) = text.identified {
+    fn put_edge(&mut self, text: &LineText, ends: [u32; 2], code: u32, names: &NameTable) {
+        let ([source, target], GraphText { edge, identified, .. }) = (ends, &text.text);
+        let [before, between, before_weight, after_weight, alone] = edge;
+        self.out.extend_from_slice(before.as_bytes());
+        if let Some(behind) = identified {
             self.put_number(u64::from(source));
             self.out.push(b'-');
             self.put_number(u64::from(target));
             self.out.extend_from_slice(behind.as_bytes());
         }
         self.put_node(source, names);
-        self.out.extend_from_slice(text.between.as_bytes());
+        self.out.extend_from_slice(between.as_bytes());
         self.put_node(target, names);
-        if let Some(before) = text.weight {
-            self.out.extend_from_slice(before.as_bytes());
-            self.weights.put(code, &mut self.out);
+        if !text.has_weights {
+            return self.out.extend_from_slice(alone.as_bytes());
         }
-        self.out.extend_from_slice(text.after.as_bytes());
+        self.out.extend_from_slice(before_weight.as_bytes());
+        self.weights.put(code, &mut self.out);
+        self.out.extend_from_slice(after_weight.as_bytes());
     }
 
     #[inline]
@@ -184,78 +120,71 @@ impl Tools {
         self.out.extend_from_slice(self.digits.format(number).as_bytes());
     }
 
-    /// Appends neighbors of a node, numbered from 1, to its line.
-    fn put_metis(
+    /// Appends neighbors of a node to its line, in ascending order with the node itself if it has a loop.
+    fn put_row(
         &mut self,
+        text: &LineText,
+        row: RowText,
         segment: &Segment<'_>,
-        has_weights: bool,
         mut flush: impl FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<()> {
+        let (node, first) = (segment.node, text.text.first_number.unwrap_or(0));
+        if segment.is_first {
+            (self.own, self.is_begun) = (segment.own, row.begins_with_node);
+            if row.begins_with_node {
+                self.put_number(first + u64::from(node));
+            }
+        }
         for (at, &other) in segment.others.iter().enumerate() {
-            if at > 0 || !segment.is_first {
-                self.out.push(b' ');
+            if other > node {
+                self.put_own(text, row, node)?;
             }
-            self.put_number(u64::from(other) + 1);
-            if has_weights {
-                let code = segment.codes.get(at).copied().unwrap_or(Weight::ONE.code());
-                let weight = Weight::from_code(code).value();
-                if weight.fract() != 0.0 || weight > METIS_WEIGHT_MAX {
-                    return Err(not_whole(weight, [segment.node, other]));
-                }
-                self.out.push(b' ');
-                self.put_number(weight as u64);
-            }
+            let code = segment.codes.get(at).copied().unwrap_or(Weight::ONE.code());
+            self.put_entry(text, row, [node, other], code)?;
             if !flush(&mut self.out) {
                 return Ok(());
             }
         }
         if segment.is_last {
-            self.out.push(b'\n');
+            self.put_own(text, row, node)?;
+            self.out.extend_from_slice(row.end.as_bytes());
         }
         Ok(())
     }
 
-    /// Appends entries of a node, numbered from 0, to its line; they are in ascending order.
-    fn put_mcl(
+    fn put_own(&mut self, text: &LineText, row: RowText, node: u32) -> Result<()> {
+        match self.own.take() {
+            Some(code) => self.put_entry(text, row, [node, node], code),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn put_entry(
         &mut self,
-        segment: &Segment<'_>,
-        has_weights: bool,
-        mut flush: impl FnMut(&mut Vec<u8>) -> bool,
-    ) {
-        let node = segment.node;
-        if segment.is_first {
-            self.put_number(u64::from(node));
-            self.pending = segment.own;
+        text: &LineText,
+        row: RowText,
+        ends: [u32; 2],
+        code: u32,
+    ) -> Result<()> {
+        if std::mem::replace(&mut self.is_begun, true) {
+            self.out.push(b' ');
         }
-        for (at, &other) in segment.others.iter().enumerate() {
-            if other > node {
-                self.put_own_entry(node, has_weights);
-            }
-            let code = segment.codes.get(at).copied().unwrap_or(Weight::ONE.code());
-            self.put_entry(other, code, has_weights);
-            if !flush(&mut self.out) {
-                return;
-            }
+        self.put_number(text.text.first_number.unwrap_or(0) + u64::from(ends[1]));
+        if !text.has_weights {
+            return Ok(());
         }
-        if segment.is_last {
-            self.put_own_entry(node, has_weights);
-            self.out.extend_from_slice(b" $\n");
-        }
-    }
-
-    fn put_own_entry(&mut self, node: u32, has_weights: bool) {
-        if let Some(own) = self.pending.take() {
-            self.put_entry(node, own, has_weights);
-        }
-    }
-
-    fn put_entry(&mut self, node: u32, code: u32, has_weights: bool) {
-        self.out.push(b' ');
-        self.put_number(u64::from(node));
-        if has_weights {
-            self.out.push(b':');
+        self.out.extend_from_slice(row.weight.as_bytes());
+        let Some(most) = row.whole_up_to else {
             self.weights.put(code, &mut self.out);
+            return Ok(());
+        };
+        let weight = Weight::from_code(code).value();
+        if weight.fract() != 0.0 || weight > most {
+            return Err(not_whole(weight, ends));
         }
+        self.put_number(weight as u64);
+        Ok(())
     }
 }
 

@@ -15,7 +15,6 @@
 //! core for text with names in memory.
 
 mod edges;
-mod encode;
 mod format;
 mod lines;
 mod names;
@@ -26,7 +25,7 @@ mod piece;
 mod quotient;
 mod weight;
 
-pub use format::ExportFormat;
+pub use crate::output::ExportFormat;
 pub(crate) use nodes::NodeData;
 pub(crate) use part::write_part;
 pub(crate) use quotient::{COMMUNITY_BYTES, write_quotient};
@@ -37,12 +36,12 @@ use crate::error::opt::MEMORY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::io::Files;
-use crate::output::Sink;
+use crate::output::{RowWriter, Sink};
 use crate::progress::{Observer, Silent};
 use crate::units::{MIB, format_bytes, size_to_type};
 use edges::Edges;
-use encode::Encoding;
-use nodes::{Frame, NodeList};
+use names::NameForm;
+use nodes::Nodes;
 use ordered::{Ordered, PIECE_BYTES};
 use std::cell::Cell;
 use std::path::Path;
@@ -90,19 +89,6 @@ pub(crate) struct Exported {
     pub(crate) lone_count: u64,
 }
 
-/// Refuses a graph with a name that is not UTF-8 if the format cannot hold it, before the work.
-///
-/// # Errors
-/// `BadInput` with the name; `CorruptFile`, `Io`.
-pub(crate) fn check_names(graph: &Graph, format: ExportFormat, output: &Path) -> Result<()> {
-    let encoding = edges::encoding(format);
-    if !matches!(encoding, Encoding::Json | Encoding::Utf8 | Encoding::Xml) || !graph.has_names() {
-        return Ok(());
-    }
-    let other = graph.open_names()?.first_other()?;
-    other.map_or(Ok(()), |name| encoding.put(&name, output, &mut Vec::new()))
-}
-
 /// Writes a graph.
 ///
 /// # Errors
@@ -117,40 +103,27 @@ pub(crate) fn write(
     observer: &dyn Observer,
 ) -> Result<Exported> {
     let &Target { format, output, nodes, data, memory_bytes, threads } = target;
-    let kinds = graph.kinds().map(|kinds| kinds.names);
-    let data = NodeData { kinds: kinds.as_ref(), ..data };
     let (name_bytes, threads) =
         shares(graph, memory_bytes, threads).expect("the memory was checked");
-    let list = nodes.map(|path| NodeList::write(files, path, graph, data, observer)).transpose()?;
+    let of_nodes = Nodes { files, graph, data, observer };
+    let list = nodes.map(|path| of_nodes.write_list(path)).transpose()?;
     let lone_count = Cell::new(0);
     let edges = Edges { graph, format, output, name_bytes, threads, observer, lone_count };
-    #[cfg(feature = "tables")]
-    if format.is_table() {
-        let bytes = edges.write_table(files)?;
-        list.map(NodeList::finish).transpose()?;
-        return Ok(Exported { bytes, lone_count: edges.lone_count.get() });
-    }
-    let encoded = kinds.as_ref().map(|names| encoded(names, format, output)).transpose()?;
-    let data = NodeData { kinds: encoded.as_ref(), ..data };
-    let frame = Frame { graph, format, output, data, observer };
-    let mut sink = Sink::create(files, output)?;
-    frame.begin(&mut sink)?;
-    let ordered = Ordered::new(sink);
-    edges.write(&ordered)?;
-    let mut sink = ordered.into_sink();
-    frame.end(&mut sink)?;
-    list.map(NodeList::finish).transpose()?;
-    Ok(Exported { bytes: sink.finish()?, lone_count: edges.lone_count.get() })
-}
-
-/// Returns the names of both kinds as the nodes of a format have them.
-fn encoded(names: &[String; 2], format: ExportFormat, output: &Path) -> Result<[String; 2]> {
-    let put = |name: &String| {
-        let mut text = Vec::new();
-        edges::encoding(format).put(name.as_bytes(), output, &mut text)?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+    let bytes = match format.rows().filter(|rows| rows.is_of_library()) {
+        Some(rows) => edges.write_rows(files, rows)?,
+        None => {
+            let (text, mut sink) = (format.text(), Sink::create(files, output)?);
+            let form = NameForm { encoding: text.encoding, output };
+            of_nodes.begin(format, form, &mut sink)?;
+            let ordered = Ordered::new(sink);
+            edges.write(&ordered)?;
+            let mut sink = ordered.into_sink();
+            sink.write(text.end.as_bytes())?;
+            sink.finish()?
+        }
     };
-    Ok([put(&names[0])?, put(&names[1])?])
+    list.map(RowWriter::finish).transpose()?;
+    Ok(Exported { bytes, lone_count: edges.lone_count.get() })
 }
 
 /// Function that takes the names of source and target, and the weight of an edge.

@@ -11,9 +11,9 @@
 //! bytes of memory, so one scan is a small part of writing a portion unless names are many times larger than memory; a
 //! sort of the edges by target and another by source would write each edge twice with its names.
 
-use super::encode::Encoding;
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::output::Encoding;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -23,6 +23,23 @@ const GROUP: usize = 1 << 12;
 const LOADED: usize = 64;
 /// Average number of nodes that share a place in the directory of some nodes.
 const SHARED: usize = 8;
+
+/// How the names of an output are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameForm<'a> {
+    pub(super) encoding: Encoding,
+    pub(super) output: &'a Path,
+}
+
+impl NameForm<'_> {
+    /// Appends a name.
+    ///
+    /// # Errors
+    /// `BadInput` for a name that the output cannot hold.
+    pub(super) fn put(self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.encoding.put(name, self.output, out)
+    }
+}
 
 /// Names, looked up by the index of a node.
 pub(super) struct NameTable {
@@ -88,7 +105,7 @@ impl NameTable {
     pub(super) fn read(
         graph: &Graph,
         some: Option<Vec<u32>>,
-        (encoding, output): (Encoding, &Path),
+        form: NameForm<'_>,
         limit: u64,
     ) -> Result<Option<Self>> {
         let count = some.as_ref().map_or(graph.node_count(), |nodes| nodes.len() as u64);
@@ -117,7 +134,7 @@ impl NameTable {
                 continue;
             }
             let before = group.len();
-            encoding.put(name, output, &mut group)?;
+            form.put(name, &mut group)?;
             let Some(rest) = left.checked_sub((group.len() - before) as u64) else {
                 return Ok(None);
             };

@@ -10,6 +10,7 @@ use crate::graph::{
 };
 use crate::io::Files;
 use crate::membership::Membership;
+use crate::present::for_each_node;
 use crate::progress::{Event, Observer, notify};
 use crate::weight::Weight;
 use std::path::Path;
@@ -75,23 +76,21 @@ fn write_names(
         Ok((kinds.scan(), KindsWriter::create(files, directory, &names)?))
     };
     let mut kinds = kinds.as_ref().map(create).transpose()?;
-    let mut names = if graph.has_names() { Some(graph.names()?) } else { None };
-    let mut digits = itoa::Buffer::new();
-    for (node, &index) in indexes.iter().enumerate() {
-        let name = match &mut names {
-            None => digits.format(node).as_bytes(),
-            Some(names) => names.next_name()?.unwrap_or_default(),
-        };
-        if index != Membership::NONE {
+    let names = graph.has_names().then(|| graph.names()).transpose()?;
+    let mut indexes = indexes.iter();
+    for_each_node(graph, names, &|_| Ok(()), |name| {
+        let is_kept = indexes.next().is_some_and(|&index| index != Membership::NONE);
+        if is_kept {
             writer.push(name)?;
         }
         if let Some((scan, writer)) = &mut kinds
             && let Some(is_second) = scan.next_kind()?
-            && index != Membership::NONE
+            && is_kept
         {
             writer.push(is_second)?;
         }
-    }
+        Ok(())
+    })?;
     writer.finish()?;
     kinds.map(|(_, writer)| writer.finish()).transpose()
 }

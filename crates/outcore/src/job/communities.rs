@@ -96,7 +96,7 @@ pub(super) fn find_and_write(
         }
         let (inside, stability, flow) = (&inside, stability.as_ref(), flow.as_ref());
         let of_nodes = OfNodes { inside, stability, flow, levels, code_length };
-        let reported = present::write(context, graph, reported, of_nodes, (options, output))?;
+        let reported = present::write(context, graph, reported, of_nodes, options, output)?;
         together.extend(reported.map(|reported| (reported, output)));
     }
     if !together.is_empty() {

@@ -97,7 +97,6 @@ fn check_outputs(files: &Files, options: &CompareOptions) -> Result<()> {
     for (option, path) in outputs.iter().filter_map(|(option, path)| Some((option, path.as_ref()?)))
     {
         Written::ROWS.check(option, path)?;
-        output::refuse_absent(path)?;
         output::check(files, path)?;
     }
     if options.output_header && options.output.is_none() && options.moved.is_none() {

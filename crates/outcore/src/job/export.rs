@@ -16,9 +16,10 @@ use crate::graph::{GRAPH_WRITER_BYTES, Graph};
 use crate::input::CommunityInput;
 use crate::io::{Files, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
-use crate::output::{self, Written};
+use crate::output::{self, RowFormat, Written};
 use crate::plan;
 use crate::present::Workbench;
+use crate::present::Presented;
 use crate::progress::{Observer, Stage};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -116,9 +117,8 @@ impl ExportOptions {
         };
         if let Some(nodes) = &self.nodes {
             Written::ROWS.check(&NODES, nodes)?;
-            output::refuse_absent(nodes)?;
         }
-        if format.is_table() && cfg!(not(feature = "tables")) {
+        if format.rows().is_some_and(RowFormat::is_absent) {
             let message = format_args!(
                 "{} names a table, and this outcore was built without tables",
                 FORMAT.of(format.option())
@@ -152,10 +152,7 @@ impl ExportOptions {
 struct Chosen {
     /// Graph of a part or of communities; absent for the whole graph.
     graph: Option<Graph>,
-    /// Label of each node, if it has communities.
-    labels: Option<Vec<u32>>,
-    /// Numbers of the labels.
-    numbers: Vec<u64>,
+    communities: Option<Presented>,
     sizes: Option<Vec<u64>>,
 }
 
@@ -177,15 +174,12 @@ impl ExportJob<'_> {
         if chosen.graph.is_some() {
             self.check_format(graph)?;
         }
-        let held = chosen.labels.as_ref().map_or(0, |labels| 4 * labels.len() as u64);
+        let held = chosen.communities.as_ref().map_or(0, |found| 4 * found.node_count());
         let least = export::least_bytes(graph);
         self.check_memory(held + least)?;
         let memory_bytes = context.memory_for(least);
-        let data = NodeData {
-            communities: chosen.labels.as_deref().map(|labels| (labels, &chosen.numbers[..])),
-            sizes: chosen.sizes.as_deref(),
-            ..NodeData::default()
-        };
+        let data =
+            NodeData { communities: chosen.communities.as_ref(), sizes: chosen.sizes.as_deref() };
         let write_bytes = context.stage(Stage::Write, |context| {
             context.begin(Stage::Write, Some(graph.arc_count()), "arcs")?;
             let target = Target {
@@ -232,7 +226,7 @@ impl ExportJob<'_> {
             self.check_format(self.graph)?;
         }
         if !self.options.quotient {
-            export::check_names(self.graph, self.format, &self.options.output)?;
+            self.format.text().encoding.check_names(self.graph, &self.options.output)?;
             if let Some(nodes) = &self.options.nodes {
                 output::check_names(self.graph, std::slice::from_ref(nodes))?;
             }
@@ -242,13 +236,10 @@ impl ExportJob<'_> {
 
     /// Refuses a format that has no directions or loops for a graph that has.
     fn check_format(&self, graph: &Graph) -> Result<()> {
-        let (format, is_directed) = (self.format, graph.is_directed());
-        let has_loops = graph.loop_count() > 0;
-        let lacks = match format {
-            ExportFormat::Metis | ExportFormat::Mcl if is_directed => {
-                "directions, which the graph has"
-            }
-            ExportFormat::Metis if has_loops => "loops, which the graph has",
+        let (format, text) = (self.format, self.format.text());
+        let lacks = match graph.is_directed() {
+            true if !text.has_directions => "directions, which the graph has",
+            _ if !text.has_loops && graph.loop_count() > 0 => "loops, which the graph has",
             _ => return Ok(()),
         };
         let message = format_args!("{} has no {lacks}", format.name());
@@ -322,7 +313,7 @@ impl ExportJob<'_> {
     /// Writes the graph of the chosen communities, or of communities as nodes, to the work directory.
     fn choose(&self, context: &mut Context<'_>, found: Option<Membership>) -> Result<Chosen> {
         let Some(Membership { labels, numbers, .. }) = found else {
-            return Ok(Chosen { graph: None, labels: None, numbers: Vec::new(), sizes: None });
+            return Ok(Chosen { graph: None, communities: None, sizes: None });
         };
         let nodes = self.graph.node_count();
         let scan = ClusterMemory::of_scans(self.graph, 1);
@@ -345,7 +336,7 @@ impl ExportJob<'_> {
                 let summary =
                     format!("network of {}", format_counted(count, "community", "communities"));
                 let sizes = Some(made.sizes);
-                Ok((Chosen { graph: Some(made.graph), labels: None, numbers, sizes }, summary))
+                Ok((Chosen { graph: Some(made.graph), communities: None, sizes }, summary))
             })
         } else if is_part {
             self.check_memory(8 * nodes + scan)?;
@@ -363,11 +354,12 @@ impl ExportJob<'_> {
                 let chosen = self.options.members.len() as u64;
                 let summary =
                     format!("{count} of {}", format_counted(chosen, "community", "communities"));
-                let labels = Some(made.labels);
-                Ok((Chosen { graph: Some(made.graph), labels, numbers, sizes: None }, summary))
+                let communities = Some(Presented::numbered(made.labels, numbers));
+                Ok((Chosen { graph: Some(made.graph), communities, sizes: None }, summary))
             })
         } else {
-            Ok(Chosen { graph: None, labels: Some(labels), numbers, sizes: None })
+            let communities = Some(Presented::numbered(labels, numbers));
+            Ok(Chosen { graph: None, communities, sizes: None })
         }
     }
 

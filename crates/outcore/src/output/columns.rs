@@ -2,9 +2,11 @@
 //! names are long, so memory is about 12 MiB, independent of the graph and its names. The Apache Arrow libraries encode
 //! them, on a thread of their own.
 
-use super::table::{OutputColumn, Value, ValueKind, text_of};
-use super::{Sink, six_digits};
+use super::encode::text_of;
+use super::rows::{OutputColumn, Value, ValueKind};
+use super::{RowFormat, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::Files;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
@@ -14,8 +16,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -72,98 +74,90 @@ impl Write for SharedSink {
     }
 }
 
+/// Error of a library, or of the sink behind it.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 enum ColumnEncoder {
     Parquet(Box<ArrowWriter<SharedSink>>),
     Arrow(Box<FileWriter<SharedSink>>),
 }
 
 impl ColumnEncoder {
-    /// Starts encoding. The columns `names` have no dictionary, which would hold each value once more.
-    fn new<'a>(
-        is_parquet: bool,
+    /// Starts encoding. Columns of names have no dictionary, which would hold each value once more.
+    fn new(
+        format: RowFormat,
         shared: &SharedSink,
         schema: &SchemaRef,
-        names: impl Iterator<Item = &'a str>,
-    ) -> std::result::Result<Self, String> {
-        if !is_parquet {
-            let writer = FileWriter::try_new(shared.clone(), schema);
-            return Ok(Self::Arrow(Box::new(writer.map_err(|error| error.to_string())?)));
+        columns: &[OutputColumn],
+    ) -> std::result::Result<Self, Failure> {
+        if format == RowFormat::Arrow {
+            return Ok(Self::Arrow(Box::new(FileWriter::try_new(shared.clone(), schema)?)));
         }
         let properties = WriterProperties::builder()
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_compression(Compression::ZSTD(ZstdLevel::default()));
-        let properties = names.fold(properties, |properties, name| {
-            properties.set_column_dictionary_enabled(ColumnPath::from(name), false)
+        let names = columns.iter().filter(|column| column.kind == ValueKind::Name);
+        let properties = names.fold(properties, |properties, column| {
+            let name = ColumnPath::from(column.name.as_str());
+            properties.set_column_dictionary_enabled(name, false)
         });
         let writer = ArrowWriter::try_new(shared.clone(), schema.clone(), Some(properties.build()));
-        Ok(Self::Parquet(Box::new(writer.map_err(|error| error.to_string())?)))
+        Ok(Self::Parquet(Box::new(writer?)))
     }
 
-    fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), String> {
+    fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), Failure> {
         match self {
             Self::Parquet(writer) => {
-                writer.write(batch).map_err(|error| error.to_string())?;
-                if writer.in_progress_size() < GROUP_BYTES {
-                    return Ok(());
+                writer.write(batch)?;
+                if writer.in_progress_size() >= GROUP_BYTES {
+                    writer.flush()?;
                 }
-                writer.flush().map_err(|error| error.to_string())
             }
-            Self::Arrow(writer) => writer.write(batch).map_err(|error| error.to_string()),
+            Self::Arrow(writer) => writer.write(batch)?,
         }
+        Ok(())
     }
 
-    fn finish(self) -> std::result::Result<(), String> {
+    fn finish(self) -> std::result::Result<(), Failure> {
         match self {
-            Self::Parquet(writer) => writer.close().map(drop).map_err(|error| error.to_string()),
-            Self::Arrow(mut writer) => writer.finish().map_err(|error| error.to_string()),
+            Self::Parquet(writer) => drop(writer.close()?),
+            Self::Arrow(mut writer) => writer.finish()?,
         }
+        Ok(())
     }
 }
 
-/// Thread that returns the encoder after the last batch.
-type EncodingThread = JoinHandle<std::result::Result<ColumnEncoder, String>>;
+/// Thread that encodes a batch, and returns the encoder.
+type EncodingThread = JoinHandle<std::result::Result<ColumnEncoder, Failure>>;
 
-/// Encoder on a thread of its own, which starts with the first full batch: a small table needs none.
+/// Encoder of one batch while rows of the next are collected. A small table needs no thread.
 struct Encoding {
     idle: Option<ColumnEncoder>,
-    busy: Option<(SyncSender<RecordBatch>, EncodingThread)>,
+    busy: Option<EncodingThread>,
 }
 
 impl Encoding {
-    fn new(encoder: ColumnEncoder) -> Self {
-        Self { idle: Some(encoder), busy: None }
+    /// Encodes a batch after the one before.
+    fn send(&mut self, batch: RecordBatch) -> std::result::Result<(), Failure> {
+        let mut encoder = self.wait()?;
+        self.busy = Some(std::thread::spawn(move || {
+            encoder.write(&batch)?;
+            Ok(encoder)
+        }));
+        Ok(())
     }
 
-    /// Encodes a batch later.
-    fn send(&mut self, batch: RecordBatch) -> std::result::Result<(), String> {
-        if let Some(mut encoder) = self.idle.take() {
-            let (sender, batches) = sync_channel::<RecordBatch>(1);
-            let thread = std::thread::spawn(move || {
-                batches.into_iter().try_for_each(|batch| encoder.write(&batch))?;
-                Ok(encoder)
-            });
-            self.busy = Some((sender, thread));
-        }
-        if self.busy.as_ref().is_some_and(|(sender, _)| sender.send(batch).is_ok()) {
-            return Ok(());
-        }
-        // The thread has ended after an error.
-        self.wait().and_then(|_| Err("a batch was not written".into()))
-    }
-
-    /// Waits for all batches.
-    fn wait(&mut self) -> std::result::Result<Option<ColumnEncoder>, String> {
-        let Some((sender, thread)) = self.busy.take() else { return Ok(self.idle.take()) };
-        drop(sender);
-        match thread.join() {
-            Ok(encoder) => encoder.map(Some),
-            Err(panic) => std::panic::resume_unwind(panic),
+    /// Waits for the last batch.
+    fn wait(&mut self) -> std::result::Result<ColumnEncoder, Failure> {
+        match self.busy.take() {
+            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => self.idle.take().ok_or_else(|| "it is already finished".into()),
         }
     }
 
     /// Encodes the last batch, and ends the table.
-    fn finish(mut self, batch: &RecordBatch) -> std::result::Result<(), String> {
-        let Some(mut encoder) = self.wait()? else { return Err("it is already finished".into()) };
+    fn finish(mut self, batch: &RecordBatch) -> std::result::Result<(), Failure> {
+        let mut encoder = self.wait()?;
         encoder.write(batch)?;
         encoder.finish()
     }
@@ -172,8 +166,7 @@ impl Encoding {
 impl Drop for Encoding {
     fn drop(&mut self) {
         // A writer that is given up must not write while its file is removed.
-        if let Some((sender, thread)) = self.busy.take() {
-            drop(sender);
+        if let Some(thread) = self.busy.take() {
             let _ = thread.join();
         }
     }
@@ -196,22 +189,18 @@ impl Values {
     }
 
     /// Adds a value; returns the bytes of its text.
-    fn push(&mut self, path: &Path, value: &Value<'_>) -> Result<usize> {
+    fn push(&mut self, path: &Path, value: Value<'_>) -> Result<usize> {
         match (self, value) {
             (Self::Text(all), Value::Name(name)) => {
-                all.append_value(text_of(path, name)?);
+                all.append_value(text_of(name, path)?);
                 return Ok(name.len());
             }
-            (Self::Text(all), Value::Path(path)) => {
-                all.append_value(path);
-                return Ok(path.len());
-            }
             (Self::Text(all), _) => all.append_null(),
-            (Self::Numbers(all), Value::Number(number)) => all.append_value(*number as i64),
+            (Self::Numbers(all), Value::Number(number)) => all.append_value(number as i64),
             (Self::Numbers(all), _) => all.append_null(),
-            (Self::Reals(all), Value::Weight(weight)) => all.append_value(six_digits(*weight)),
+            (Self::Reals(all), Value::Weight(weight)) => all.append_value(six_digits(weight)),
             (Self::Reals(all), Value::Share(number) | Value::Exact(number)) => {
-                all.append_value(*number);
+                all.append_value(number);
             }
             (Self::Reals(all), _) => all.append_null(),
         }
@@ -240,14 +229,14 @@ pub(super) struct ColumnsWriter {
 }
 
 impl ColumnsWriter {
-    /// Starts writing `path`, whose bytes go to `sink`.
+    /// Starts writing `path`.
     pub(super) fn create(
-        sink: Sink,
+        files: &Files,
         path: &Path,
-        is_parquet: bool,
+        format: RowFormat,
         columns: &[OutputColumn],
     ) -> Result<Self> {
-        let shared = SharedSink::new(sink);
+        let shared = SharedSink::new(Sink::create(files, path)?);
         let field = |OutputColumn { name, kind, is_optional }: &OutputColumn| {
             let kind = match kind {
                 ValueKind::Text | ValueKind::Name => DataType::Utf8,
@@ -257,12 +246,11 @@ impl ColumnsWriter {
             Field::new(name, kind, *is_optional)
         };
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let names = columns.iter().filter(|column| column.kind == ValueKind::Name);
-        let names = names.map(|column| column.name.as_str());
-        let encoder = ColumnEncoder::new(is_parquet, &shared, &schema, names);
+        let encoder = ColumnEncoder::new(format, &shared, &schema, columns)
+            .map_err(|error| shared.error(path, error))?;
         Ok(Self {
             path: path.to_path_buf(),
-            encoding: Encoding::new(encoder.map_err(|error| shared.error(path, error))?),
+            encoding: Encoding { idle: Some(encoder), busy: None },
             shared,
             schema,
             columns: columns.iter().map(|column| Values::of(column.kind)).collect(),
@@ -271,14 +259,16 @@ impl ColumnsWriter {
         })
     }
 
-    /// Adds a row.
-    pub(super) fn push<'v>(&mut self, row: impl Iterator<Item = Value<'v>>) -> Result<()> {
-        for (column, value) in self.columns.iter_mut().zip(row) {
-            self.text_bytes += column.push(&self.path, &value)?;
-        }
+    /// Adds the value of a column to the row.
+    pub(super) fn put(&mut self, column: usize, value: Value<'_>) -> Result<()> {
+        self.text_bytes += self.columns[column].push(&self.path, value)?;
+        Ok(())
+    }
+
+    /// Ends the row.
+    pub(super) fn end(&mut self) -> Result<()> {
         self.rows += 1;
-        let is_full = self.rows == BATCH_ROWS || self.text_bytes >= BATCH_BYTES;
-        if !is_full {
+        if self.rows < BATCH_ROWS && self.text_bytes < BATCH_BYTES {
             return Ok(());
         }
         let batch = self.batch()?;

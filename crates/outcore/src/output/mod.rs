@@ -1,41 +1,27 @@
-//! Writer of communities as text: `node<TAB>community`, one line per node, through large buffers. Groups inside the
-//! community may follow, coarsest first; the kind of the node, where columns have names and nodes are of two kinds. Some file extensions select [tables](table) instead.
+//! Outputs: files that appear under their names only when they are complete, lines of text, and rows of columns.
 //!
-//! The file appears under its name only when it is complete. Standard output (`-`), pipes and devices cannot be renamed
-//! at the end, so they are written as a stream.
-//!
-//! A name that would break the format, or be read as something else (it contains a tab or a line end, starts with a double
-//! quote or like a comment, or has spaces around it), is written as a quoted field: in double quotes, with double quotes
-//! inside it doubled. It is read back in the same way. Text with more than two columns begins with their names, so what
-//! has no header is a node and its community.
+//! Standard output (`-`), pipes and devices cannot be renamed at the end, so they are written as a stream. The ending of a
+//! name selects the [format](format); [rows](rows) have typed columns, and are text or a table. Text with more than two
+//! columns begins with their names, so what has no header is a node and its community.
 
 #[cfg(feature = "tables")]
 mod columns;
-mod endings;
+mod encode;
+mod format;
+mod members;
 mod paths;
-mod plain;
 mod rows;
-mod summary;
-mod table;
 
-use crate::cluster::StabilityScan;
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::KindScan;
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
-use crate::present::FlowScan;
-use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
-use endings::Ending;
-pub(crate) use endings::{ModuleForm, modules_by, packed_by};
-pub use endings::{Written, table_endings};
+pub(crate) use encode::{Encoding, check_names};
+pub use format::{ExportFormat, Written, table_endings};
+pub(crate) use format::{ModuleForm, RowFormat};
+pub(crate) use members::MemberLines;
 pub use paths::Paths;
-pub(crate) use plain::PlainWriter;
-pub(crate) use rows::MemberWriter;
-use rows::{OutputRows, OutputShape, Row};
+pub(crate) use rows::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-pub(crate) use summary::{SummaryRow, SummaryWriter};
-pub(crate) use table::{OutputColumn, TableWriter, Value, ValueKind};
-pub(crate) use table::{check_names, refuse_absent, text_of};
 
 /// Number of buffers: one is filled while the others are written.
 const BUFFER_COUNT: usize = 4;
@@ -207,27 +193,10 @@ impl LineWriter {
         self
     }
 
-    /// Appends bytes in double quotes, with those inside doubled.
-    fn quoted(&mut self, bytes: &[u8]) -> &mut Self {
-        put_quoted(bytes, &mut self.buffer);
-        self
-    }
-
-    /// Writes a line of the names of columns.
-    fn header<'n>(&mut self, names: impl Iterator<Item = &'n str>, separator: u8) -> Result<()> {
-        for (at, name) in names.enumerate() {
-            if at > 0 {
-                self.bytes(&[separator]);
-            }
-            self.bytes(name.as_bytes());
-        }
-        self.end()
-    }
-
     /// Appends a name, quoted if it would break the format.
     #[inline]
-    fn name(&mut self, name: &[u8]) -> &mut Self {
-        put_text_name(name, &mut self.buffer);
+    pub(crate) fn name(&mut self, name: &[u8]) -> &mut Self {
+        encode::put_text_name(name, &mut self.buffer);
         self
     }
 
@@ -262,202 +231,37 @@ impl LineWriter {
     }
 }
 
-/// Returns whether the ending of `path` selects a table.
-pub(crate) fn is_table(path: &Path) -> bool {
-    use Ending::{Arrow, Csv, JsonLines, Parquet};
-    matches!(Ending::of(path), Some(Parquet | Arrow | JsonLines | Csv))
-}
-
-/// Returns whether the format of this ending always names its columns, and not in a line of text.
-pub(crate) fn has_names(path: &Path) -> bool {
-    is_table(path) && Ending::of(path) != Some(Ending::Csv)
-}
-
 /// Rounds a number to six digits.
 fn six_digits(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }
 
-/// Appends a name, quoted if it would break a line of columns between tabs, or be read as something else: as a comment,
-/// or without the spaces around it.
-#[inline]
-pub(crate) fn put_text_name(name: &[u8], out: &mut Vec<u8>) {
-    let is_odd_start = match name {
-        [b'"' | b'#' | b'%', ..] | [b'/', b'/', ..] | [b'-', b'-', ..] => true,
-        [first, .., last] => first.is_ascii_whitespace() || last.is_ascii_whitespace(),
-        [only] => only.is_ascii_whitespace(),
-        [] => false,
-    };
-    match is_odd_start || memchr::memchr3(b'\t', b'\n', b'\r', name).is_some() {
-        true => put_quoted(name, out),
-        false => out.extend_from_slice(name),
-    }
-}
-
-/// Appends a name, quoted if it would break a line of CSV, or be read as something else.
-pub(crate) fn put_csv_name(name: &[u8], out: &mut Vec<u8>) {
-    match memchr::memchr2(b',', b'"', name) {
-        Some(_) => put_quoted(name, out),
-        None => put_text_name(name, out),
-    }
-}
-
-fn put_quoted(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    for &byte in bytes {
-        if byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(byte);
-    }
-    out.push(b'"');
-}
-
-/// Data to write for all nodes.
-pub(crate) struct NodeOutput<'a, N, G> {
-    /// Number of nodes.
-    pub(crate) count: u64,
-    /// Returns the number of the next node's community; nodes without one are left out.
-    pub(crate) number: N,
-    /// Weight of each node's edges inside its community; empty if weights are not written.
-    pub(crate) weights: &'a [f64],
-    /// Flow of the next node, if it is written.
-    pub(crate) flow: Option<FlowScan>,
-    /// Stability of each node, if it is written.
-    pub(crate) stability: Option<StabilityScan<'a>>,
-    /// Kind of each node, and the names of both, if nodes are of two.
-    pub(crate) kinds: Option<(KindScan, [String; 2])>,
-    /// Appends the groups of the next node to an empty list; called for each node in order.
-    pub(crate) groups: G,
-    /// Maximum number of groups of a node.
-    pub(crate) group_count: usize,
-    /// Names of the columns of the community and of the groups, if they are not the usual ones.
-    pub(crate) column_names: &'a [String],
-    /// Whether text has a line of column names.
-    pub(crate) has_header: bool,
-}
-
-/// Writes the community of every node, and the groups inside it, each after a `separator`. `for_each_name` calls back
-/// with the name of node 0, 1, 2, ... Returns the length of the output in bytes.
-///
-/// # Errors
-/// Those of `for_each_name` and of reading groups; `Io` or `DiskFull` with the path; `Interrupted`.
-///
-/// # Panics
-/// If there are more or fewer names than nodes.
-pub(crate) fn write_paths(
-    files: &Files,
-    for_each_name: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    nodes: NodeOutput<
-        '_,
-        impl FnMut() -> Result<Option<u64>>,
-        impl FnMut(&mut Vec<u32>) -> Result<()>,
-    >,
-    separator: u8,
-    output: &Path,
-    observer: &dyn Observer,
-) -> Result<u64> {
-    let NodeOutput {
-        count: total,
-        number: mut next_number,
-        weights,
-        mut flow,
-        mut stability,
-        kinds,
-        groups: mut next_groups,
-        ..
-    } = nodes;
-    let shape = OutputShape {
-        has_weights: !weights.is_empty(),
-        has_flow: flow.is_some(),
-        has_stability: stability.is_some(),
-        has_kinds: false,
-        groups: nodes.group_count,
-        is_path: separator != b'\t',
-        has_header: nodes.has_header,
-    };
-    let has_header = shape.has_header || shape.text_columns().len() > 2;
-    // Text without names of columns stays a node and its community, whose name begins with the kind.
-    let mut kinds = kinds.filter(|_| has_header || is_table(output));
-    let shape = OutputShape { has_kinds: kinds.is_some(), has_header, ..shape };
-    notify(observer, Event::Begin { stage: Stage::Write, total: Some(total), unit: "nodes" })?;
-    let mut writer = OutputRows::create(files, output, shape, nodes.column_names)?;
-    let (mut done, mut groups) = (0u64, Vec::new());
-    for_each_name(&mut |name| {
-        groups.clear();
-        next_groups(&mut groups)?;
-        let flow = flow.as_mut().map(FlowScan::next).transpose()?;
-        let stability = match &mut stability {
-            Some(scan) => scan.next()?,
-            None => None,
-        };
-        let kind = match &mut kinds {
-            Some((scan, names)) => {
-                scan.next_kind()?.map(|second| names[usize::from(second)].as_str())
-            }
-            None => None,
-        };
-        if let Some(number) = next_number()? {
-            let weight = weights.get(done as usize).copied();
-            writer.push(
-                Row { name, community: number, weight, flow, stability, kind, groups: &groups },
-                separator,
-            )?;
-        }
-        done += 1;
-        if done.is_multiple_of(REPORT_NODES) {
-            notify(observer, Event::Advance { done })?;
-        }
-        Ok(())
-    })?;
-    assert_eq!(done, total, "every label has a name");
-    writer.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Silent;
     use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
-    fn written(names: &[&[u8]], labels: &[u32]) -> Vec<u8> {
-        let sim = Sim::default();
-        let files = Files::new(Arc::new(sim.clone()));
-        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            names.iter().try_for_each(|name| write(name))
-        };
+    fn written(names: &[&[u8]], numbers: &[u64]) -> Vec<u8> {
+        let files = Files::new(Arc::new(Sim::default()));
         let path = Path::new("communities.tsv");
-        let mut numbers = labels.iter().map(|&label| Some(u64::from(label)));
-        let nodes = NodeOutput {
-            count: labels.len() as u64,
-            number: || Ok(numbers.next().flatten()),
-            weights: &[],
-            flow: None,
-            stability: None,
-            kinds: None,
-            groups: |_: &mut Vec<u32>| Ok(()),
-            group_count: 0,
-            column_names: &[],
-            has_header: false,
-        };
-        let bytes = write_paths(&files, each, nodes, b'\t', path, &Silent).unwrap();
+        let mut lines = LineWriter::create(&files, path).unwrap();
+        for (name, &number) in names.iter().zip(numbers) {
+            lines.name(name).bytes(b"\t").number(number).end().unwrap();
+        }
+        let bytes = lines.finish().unwrap();
         let text = files.read(path).unwrap();
         assert_eq!(bytes, text.len() as u64);
         text
     }
 
     #[test]
-    fn each_node_is_one_line() {
-        let text = written(&[b"a", b"node 2", "ä".as_bytes()], &[0, 4_294_967_295, 7]);
-        assert_eq!(text, "a\t0\nnode 2\t4294967295\nä\t7\n".as_bytes());
-        assert_eq!(written(&[], &[]), b"");
-    }
-
-    #[test]
     fn names_that_would_break_the_format_are_quoted() {
         let text = written(&[b"a\tb", b"c\nd\"", b"5\"", b"\"x\"", b"\r"], &[0, 1, 2, 3, 4]);
         assert_eq!(text, b"\"a\tb\"\t0\n\"c\nd\"\"\"\t1\n5\"\t2\n\"\"\"x\"\"\"\t3\n\"\r\"\t4\n");
+        let text = written(&["ä".as_bytes(), b"node 2"], &[4_294_967_295, 7]);
+        assert_eq!(text, "ä\t4294967295\nnode 2\t7\n".as_bytes());
+        assert_eq!(written(&[], &[]), b"");
     }
 
     #[test]
@@ -465,9 +269,9 @@ mod tests {
         let names: Vec<Vec<u8>> =
             (0..200_000).map(|i| format!("node{i:07}").into_bytes()).collect();
         let borrowed: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let labels: Vec<u32> = (0..200_000).map(|i| i / 7).collect();
+        let numbers: Vec<u64> = (0..200_000).map(|i| i / 7).collect();
         let expected: String = (0..200_000).map(|i| format!("node{i:07}\t{}\n", i / 7)).collect();
-        assert_eq!(written(&borrowed, &labels), expected.as_bytes());
+        assert_eq!(written(&borrowed, &numbers), expected.as_bytes());
         let long = vec![b'"'; 65_535];
         assert_eq!(written(&[&long], &[1]).len(), 2 * 65_535 + 2 + 3);
     }
@@ -507,26 +311,8 @@ mod tests {
     fn an_error_leaves_no_file_behind() {
         let sim = Sim::default();
         let files = Files::new(Arc::new(sim.clone()));
-        let shape = OutputShape {
-            has_weights: false,
-            has_flow: false,
-            has_stability: false,
-            has_kinds: false,
-            groups: 0,
-            is_path: false,
-            has_header: false,
-        };
-        let mut writer = OutputRows::create(&files, Path::new("out"), shape, &[]).unwrap();
-        let row = Row {
-            name: b"a",
-            community: 1,
-            weight: None,
-            flow: None,
-            stability: None,
-            kind: None,
-            groups: &[],
-        };
-        writer.push(row, b'\t').unwrap();
+        let mut writer = LineWriter::create(&files, Path::new("out")).unwrap();
+        writer.bytes(b"a\t1").end().unwrap();
         drop(writer);
         assert!(sim.paths().is_empty());
         check(&files, Path::new("out")).unwrap();

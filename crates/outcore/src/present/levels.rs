@@ -42,12 +42,9 @@ impl Levels {
         &self.group_counts
     }
 
-    /// Returns the separator between a group and its parent.
-    pub(crate) fn separator(&self) -> u8 {
-        match self.form {
-            LevelForm::Columns => b'\t',
-            LevelForm::Tree => b':',
-        }
+    /// Returns whether community and groups are written as one path.
+    pub(crate) fn are_paths(&self) -> bool {
+        self.form == LevelForm::Tree
     }
 
     /// Opens the numbers of the nodes, to be read node by node.
@@ -67,7 +64,7 @@ impl Levels {
 }
 
 /// Columns of group numbers, read in parallel.
-pub(crate) struct LevelColumns(Vec<ArrayReader<u32>>);
+pub(crate) struct LevelColumns(pub(super) Vec<ArrayReader<u32>>);
 
 impl LevelColumns {
     /// Appends the numbers of the next node.

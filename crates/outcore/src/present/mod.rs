@@ -20,6 +20,7 @@ mod level_tests;
 mod levels;
 mod links;
 mod matching;
+mod nodes;
 mod outline;
 mod preferred;
 pub(crate) mod record;
@@ -30,9 +31,10 @@ mod tests;
 mod tree;
 
 pub use earlier::Earlier;
-pub(crate) use flow::{Flow, FlowPurpose, FlowScan};
+pub(crate) use flow::{Flow, FlowPurpose};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Records, Workbench, match_numbers};
+pub(crate) use nodes::{NodeColumn, NodeValues, for_each_node, write_nodes};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
 pub use preferred::Preference;
@@ -249,6 +251,12 @@ impl Presented {
         }
         let numbers = Vec::new();
         Self { labels, sizes, numbers, small_communities, small_nodes, small, first_small }
+    }
+
+    /// Returns communities whose labels have these numbers.
+    pub(crate) fn numbered(labels: Vec<u32>, numbers: Vec<u64>) -> Self {
+        let labels = Labels::Memory(labels);
+        Self { numbers, ..Self::new(labels, Vec::new(), 1, Small::Drop) }
     }
 
     /// Returns the label of each node, [`Presented::NONE`] for nodes that are left out.

@@ -6,7 +6,6 @@
 use super::Presented;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::output::SummaryRow;
 
 /// Number of communities in an outline.
 const COMMUNITIES: u64 = 100;
@@ -91,25 +90,19 @@ impl Outline {
         }
     }
 
-    /// Adds a community, and its weights to others by their labels, if it is one of the largest.
-    pub(crate) fn push(&mut self, row: &SummaryRow<'_>, label: u32, links: &[(u32, f64)]) {
+    /// Adds a community with this representative, and its weights to others by their labels, if it is one of the largest.
+    pub(crate) fn push(
+        &mut self,
+        row: &CommunityReport,
+        representative: &[u8],
+        label: u32,
+        links: &[(u32, f64)],
+    ) {
         if label as usize >= self.members.len() {
             return;
         }
-        self.found.communities.push(CommunityReport {
-            community: row.community,
-            size: row.size,
-            representative: String::from_utf8_lossy(row.representative).into_owned(),
-            members: Vec::new(),
-            inner_edges: row.inner_edges,
-            inner_weight: row.inner_weight,
-            outer_weight: row.outer_weight,
-            density: row.density,
-            conductance: row.conductance,
-            stability: row.stability,
-            neighbor: row.neighbor.map(|(number, _)| number),
-            neighbor_weight: row.neighbor.map(|(_, weight)| weight),
-        });
+        let representative = String::from_utf8_lossy(representative).into_owned();
+        self.found.communities.push(CommunityReport { representative, ..row.clone() });
         let later = links.iter().filter(|&&(target, _)| label < target);
         self.found.links.extend(later.map(|&(target, weight)| CommunityLink {
             source: u64::from(label),

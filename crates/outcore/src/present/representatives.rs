@@ -8,7 +8,7 @@
 //! directed graphs 8 per node and 8 more if weights are written, and the budget of the sort.
 
 use super::matching::Workbench;
-use super::record::{NamePiece, for_each_name, sort_names};
+use super::record::{NamePiece, SortedNames, for_each_name, sort_names};
 use super::summary::Sums;
 use super::{Presented, RowForm};
 use crate::cluster::base::table::Sum;
@@ -16,11 +16,10 @@ use crate::cluster::{BlockSource, Dendrogram, Tally};
 use crate::error::Result;
 use crate::graph::{ArcScratch, Block, Graph};
 use crate::input::CLUSTERS_MARK;
-use crate::output::{MemberWriter, OutputColumn, PlainWriter, Value, ValueKind};
+use crate::output::{MemberLines, OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::weight::Weight;
 use std::cell::RefCell;
-use std::path::Path;
 
 /// Representatives and weights inside communities.
 #[derive(Default)]
@@ -142,13 +141,15 @@ pub(crate) fn write_representatives(
     graph: &Graph,
     presented: &Presented,
     inside: &Inside,
-    (output, has_header): (&Path, bool),
+    file: RowFile<'_>,
 ) -> Result<u64> {
     let sizes = BySize::new(presented);
-    let columns =
-        [("community", ValueKind::Number), ("node", ValueKind::Text), ("size", ValueKind::Number)]
-            .map(|(name, kind)| OutputColumn::new(name, kind));
-    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let columns = [
+        OutputColumn::new("community", ValueKind::Number),
+        OutputColumn::new("node", ValueKind::Text),
+        OutputColumn::new("size", ValueKind::Number),
+    ];
+    let mut writer = RowWriter::create(bench.files, file, &columns)?;
     let places = presented.labels().iter().zip(0..).map(|(&label, node)| {
         let stands = label != Presented::NONE && inside.stands(node, label);
         let number = || presented.number_of(label);
@@ -174,10 +175,10 @@ pub(crate) fn write_chosen(
     presented: &Presented,
     inside: &Inside,
     represent: bool,
-    (output, has_header): (&Path, bool),
+    file: RowFile<'_>,
 ) -> Result<u64> {
     let columns = [OutputColumn::new("node", ValueKind::Name)];
-    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let mut writer = RowWriter::create(bench.files, file, &columns)?;
     let mut names = graph.names()?;
     for (node, &label) in (0..).zip(presented.labels()) {
         let Some(name) = names.next_name()? else { break };
@@ -200,11 +201,11 @@ pub(crate) fn write_heights(
     bench: &Workbench<'_>,
     graph: &Graph,
     dendrogram: &Dendrogram,
-    (output, has_header): (&Path, bool),
+    file: RowFile<'_>,
 ) -> Result<u64> {
-    let columns = [("node", ValueKind::Text), ("weight", ValueKind::Real)];
-    let columns = columns.map(|(name, kind)| OutputColumn::new(name, kind));
-    let mut writer = PlainWriter::create(bench.files, output, &columns, has_header)?;
+    let columns =
+        [OutputColumn::new("node", ValueKind::Text), OutputColumn::new("weight", ValueKind::Real)];
+    let mut writer = RowWriter::create(bench.files, file, &columns)?;
     let nodes = dendrogram.positions.iter().zip(&dendrogram.codes);
     let places = nodes.map(|(&at, &code)| {
         let weight = if code == 0 { 0.0 } else { Weight::from_code(code).value() };
@@ -229,7 +230,7 @@ pub(crate) fn write_members(
     presented: &Presented,
     inside: &Inside,
     rows: RowForm,
-    (output, has_header): (&Path, bool),
+    file: RowFile<'_>,
 ) -> Result<u64> {
     let mut scan = presented.scan(bench.files)?;
     let places = (0..graph.node_count() as u32).map(|node| {
@@ -242,20 +243,42 @@ pub(crate) fn write_members(
     });
     let done = graph.node_count();
     let sorted = sort_names(bench, graph, places, done, 1)?;
-    let has_weights = !inside.weights.is_empty();
-    let is_pairs = rows == RowForm::Pairs;
-    let header: &[&str] = match is_pairs {
-        true if has_weights => &["representative", "member", "weight"],
-        true if has_header => &["representative", "member"],
-        false if presented.are_lines_doubtful() => &[CLUSTERS_MARK],
-        _ => &[],
-    };
-    let mut writer = MemberWriter::create(bench.files, output, is_pairs, header)?;
+    match rows {
+        RowForm::Pairs => put_pairs(bench, sorted, !inside.weights.is_empty(), file, done),
+        RowForm::Nodes | RowForm::Communities => {
+            let title = if presented.are_lines_doubtful() { CLUSTERS_MARK } else { "" };
+            let mut lines = MemberLines::create(bench.files, file.path, title)?;
+            for_each_name(bench, sorted, done, |piece, name| lines.push(piece.number, name))?;
+            lines.finish()
+        }
+    }
+}
+
+/// Writes a row of the first node and a node for each node of a community.
+fn put_pairs(
+    bench: &Workbench<'_>,
+    sorted: SortedNames,
+    has_weights: bool,
+    file: RowFile<'_>,
+    done: u64,
+) -> Result<u64> {
+    let mut columns = vec![
+        OutputColumn::new("representative", ValueKind::Text),
+        OutputColumn::new("member", ValueKind::Name),
+    ];
+    columns.extend(has_weights.then(|| OutputColumn::new("weight", ValueKind::Real)));
+    let has_header = file.has_header || has_weights;
+    let mut rows = RowWriter::create(bench.files, RowFile { has_header, ..file }, &columns)?;
+    let (mut community, mut first) = (None, Vec::new());
     for_each_name(bench, sorted, done, |piece, name| {
-        let weight = has_weights.then_some(piece.value);
-        writer.push(piece.number, name, weight)
+        if community.replace(piece.number) != Some(piece.number) {
+            first.clear();
+            first.extend_from_slice(name);
+        }
+        let weight = has_weights.then(|| Value::Weight(piece.value));
+        rows.push([Value::Name(&first), Value::Name(name)].into_iter().chain(weight))
     })?;
-    writer.finish()
+    rows.finish()
 }
 
 /// Community sizes by label, largest first: the end of each range of labels and its size.

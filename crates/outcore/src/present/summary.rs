@@ -15,7 +15,7 @@ use super::Presented;
 use super::matching::Workbench;
 use super::record::{NamePiece, for_each_name, sort_names};
 use super::representatives::{BySize, Inside};
-use super::{LargestReport, Outline};
+use super::{CommunityReport, LargestReport, Outline};
 use crate::cluster::StabilityScan;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::rows::RowsAhead;
@@ -23,11 +23,50 @@ use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
 use crate::graph::{ArcRecord, Block, Graph};
 use crate::io::prefetch;
-use crate::output::SummaryRow;
+use crate::output::{OutputColumn, Value, ValueKind};
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
 use std::iter::repeat;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+impl CommunityReport {
+    /// Returns the columns of the table.
+    pub(crate) fn columns(has_stability: bool) -> Vec<OutputColumn> {
+        use ValueKind::{Number, Real, Text};
+        let mut columns = vec![
+            OutputColumn::new("community", Number),
+            OutputColumn::new("size", Number),
+            OutputColumn::new("representative", Text),
+            OutputColumn::new("inner_edges", Number),
+            OutputColumn::new("inner_weight", Real),
+            OutputColumn::new("outer_weight", Real),
+            OutputColumn::new("density", Real).optional(),
+            OutputColumn::new("conductance", Real).optional(),
+        ];
+        columns.extend(has_stability.then(|| OutputColumn::new("stability", Real)));
+        columns.push(OutputColumn::new("neighbor", Number).optional());
+        columns.push(OutputColumn::new("neighbor_weight", Real).optional());
+        columns
+    }
+
+    /// Returns the values in them of a community with this representative.
+    pub(crate) fn values<'a>(&self, representative: &'a [u8]) -> impl Iterator<Item = Value<'a>> {
+        let weight = |value: Option<f64>| value.map_or(Value::None, Value::Weight);
+        let first = [
+            Value::Number(self.community),
+            Value::Number(self.size),
+            Value::Name(representative),
+            Value::Number(self.inner_edges),
+            Value::Weight(self.inner_weight),
+            Value::Weight(self.outer_weight),
+            weight(self.density),
+            weight(self.conductance),
+        ];
+        let neighbor = self.neighbor.map_or(Value::None, Value::Number);
+        let last = [neighbor, weight(self.neighbor_weight)];
+        first.into_iter().chain(self.stability.map(Value::Share)).chain(last)
+    }
+}
 
 /// Sums of communities, and arcs between them.
 pub(crate) struct Sums<'a> {
@@ -52,7 +91,8 @@ impl<'a> Sums<'a> {
         bench: &Workbench<'_>,
         graph: &Graph,
         presented: &'a Presented,
-        (lists_all, outline): (bool, bool),
+        lists_all: bool,
+        outline: bool,
     ) -> Result<Self> {
         let listed = match lists_all {
             true => presented.community_count() as u32,
@@ -125,7 +165,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Passes a row of each community to `take`, and returns the outline.
+    /// Passes each community, without names, and its representative to `take`; returns the outline.
     ///
     /// # Errors
     /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`; those of `take`.
@@ -133,9 +173,10 @@ impl<'a> Sums<'a> {
         mut self,
         bench: &Workbench<'_>,
         graph: &Graph,
-        (presented, inside): (&Presented, &Inside),
+        presented: &Presented,
+        inside: &Inside,
         stability: Option<StabilityScan<'_>>,
-        mut take: impl FnMut(&SummaryRow<'_>) -> Result<()>,
+        mut take: impl FnMut(&CommunityReport, &[u8]) -> Result<()>,
     ) -> Result<Option<LargestReport>> {
         let sizes = BySize::new(presented);
         let stability = stability.map(|scan| self.stability(scan)).transpose()?;
@@ -161,22 +202,24 @@ impl<'a> Sums<'a> {
             let pairs = size as f64 * (size - 1) as f64 / ends;
             let volume = 2.0 * inner_weight + outer_weight;
             let smaller = volume.min(total - volume);
-            let row = SummaryRow {
+            let row = CommunityReport {
                 community: presented.number_of(label),
                 size,
-                representative: name,
+                representative: String::new(),
+                members: Vec::new(),
                 inner_edges,
                 inner_weight,
                 outer_weight,
                 density: (size > 1).then(|| inner_edges as f64 / pairs),
                 conductance: (smaller > 0.0).then(|| outer_weight / smaller),
                 stability: stability.as_ref().map(|sums| sums[label as usize] / size as f64),
-                neighbor: neighbor.map(|(label, weight)| (presented.number_of(label), weight)),
+                neighbor: neighbor.map(|(label, _)| presented.number_of(label)),
+                neighbor_weight: neighbor.map(|(_, weight)| weight),
             };
             if let Some(outline) = &mut outline {
-                outline.push(&row, label, &between.links);
+                outline.push(&row, name, label, &between.links);
             }
-            take(&row)
+            take(&row, name)
         })?;
         outline.map(|outline| outline.finish(graph, presented)).transpose()
     }

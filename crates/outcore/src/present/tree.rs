@@ -73,6 +73,11 @@ impl ModuleRows<'_> {
         Ok(ModuleScan { labels: self.presented.scan(bench.files)?, groups })
     }
 
+    /// Returns the number of modules of all levels.
+    pub(crate) fn module_count(&self) -> u64 {
+        self.counts().iter().sum()
+    }
+
     /// Returns the number of modules of each level, from the top.
     fn counts(&self) -> Vec<u64> {
         let below = self.levels.map_or(&[][..], Levels::group_counts);
@@ -183,7 +188,8 @@ pub(crate) fn write_modules(
     bench: &Workbench<'_>,
     graph: &Graph,
     rows: &ModuleRows<'_>,
-    (form, output): (ModuleForm, &Path),
+    form: ModuleForm,
+    output: &Path,
 ) -> Result<u64> {
     let (ranked, places) = rank(rows.levels(bench)?);
     let sorted = sort_nodes(bench, graph, rows, &places)?;
@@ -304,7 +310,8 @@ fn other_name(bench: &Workbench<'_>, graph: &Graph) -> Result<Option<Vec<u8>>> {
 pub(crate) fn check_module_names(
     bench: &Workbench<'_>,
     graph: &Graph,
-    (form, output): (ModuleForm, &Path),
+    form: ModuleForm,
+    output: &Path,
 ) -> Result<()> {
     let shown = output.display();
     let hint = match form {

@@ -15,11 +15,11 @@ use crate::error::opt::{
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::membership::{self, MembershipOptions};
-use crate::output::SummaryWriter;
+use crate::output::{RowFile, RowWriter};
 use crate::present::{
-    Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look, Preference,
-    PresentOptions, Presented, Priorities, Sums, Workbench, match_numbers, write_chosen,
-    write_heights, write_representatives,
+    CommunityReport, Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look,
+    Preference, PresentOptions, Presented, Priorities, Sums, Workbench, match_numbers,
+    write_chosen, write_heights, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted, size_to_type};
@@ -225,7 +225,7 @@ pub(crate) fn look_inside(
         };
         let budget = sort_budget(context, bytes, sorts * Workbench::BUDGET_MIN);
         let bench = &bench(context, budget);
-        let sums = || Sums::new(bench, graph, presented, (table.is_some(), options.outline));
+        let sums = || Sums::new(bench, graph, presented, table.is_some(), options.outline);
         let mut sums = (look == Look::Communities).then(sums).transpose()?;
         let preferred = |of: &Priorities| of.preferred(bench, graph, presented);
         let preferred = priorities.map(preferred).transpose()?;
@@ -242,24 +242,25 @@ pub(crate) fn look_inside(
         let (mut written, mut outline) = (None, None);
         if let Some(sums) = sums {
             let stability = stability.map(|found| found.scan(context.files)).transpose()?;
-            let has_stability = stability.is_some();
-            let create = |path: &PathBuf| SummaryWriter::create(bench.files, path, has_stability);
+            let columns = CommunityReport::columns(stability.is_some());
+            let create =
+                |path: &PathBuf| RowWriter::create(bench.files, RowFile::new(path, true), &columns);
             let mut writer = table.map(create).transpose()?;
-            let both = (presented, &inside);
-            outline = sums.for_each_row(bench, graph, both, stability, |row| {
-                writer.as_mut().map_or(Ok(()), |writer| writer.push(row))
-            })?;
-            written = writer.map(SummaryWriter::finish).transpose()?;
+            outline =
+                sums.for_each_row(bench, graph, presented, &inside, stability, |row, name| {
+                    writer.as_mut().map_or(Ok(()), |writer| writer.push(row.values(name)))
+                })?;
+            written = writer.map(RowWriter::finish).transpose()?;
         }
         if let Some(path) = targets.representatives.get(at) {
-            let to = (path.as_path(), options.output_header);
-            let bytes = write_representatives(bench, graph, presented, &inside, to)?;
+            let file = RowFile::new(path, options.output_header);
+            let bytes = write_representatives(bench, graph, presented, &inside, file)?;
             written = Some(written.unwrap_or(0) + bytes);
         }
         for (paths, represent) in [(&targets.keeps, true), (&targets.drops, false)] {
             if let Some(path) = paths.get(at) {
-                let to = (path.as_path(), options.output_header);
-                let bytes = write_chosen(bench, graph, presented, &inside, represent, to)?;
+                let file = RowFile::new(path, options.output_header);
+                let bytes = write_chosen(bench, graph, presented, &inside, represent, file)?;
                 written = Some(written.unwrap_or(0) + bytes);
             }
         }
@@ -333,8 +334,8 @@ pub(crate) fn write_dendrogram(
         context.begin(Stage::Represent, Some(graph.node_count()), "nodes")?;
         let bytes = 8 * graph.node_count();
         let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
-        let to = (path.as_path(), targets.options.output_header);
-        let bytes = write_heights(&bench(context, budget), graph, dendrogram, to)?;
+        let file = RowFile::new(path, targets.options.output_header);
+        let bytes = write_heights(&bench(context, budget), graph, dendrogram, file)?;
         Ok(((), format!("{} of weights at which nodes join", format_bytes(bytes))))
     })
 }

@@ -7,17 +7,15 @@ use crate::graph::Graph;
 use crate::io::Files;
 use crate::job::context::Context;
 use crate::job::present::Targets;
-use crate::output::{ModuleForm, NodeOutput, is_table, modules_by, write_paths};
+use crate::output::{ModuleForm, RowFile};
 use crate::present::{
-    Flow, Inside, Levels, ModuleRows, PresentOptions, Presented, RowForm, Workbench, module_bytes,
-    write_members, write_modules,
+    Flow, Inside, Levels, ModuleRows, NodeColumn, NodeValues, PresentOptions, Presented, RowForm,
+    Workbench, module_bytes, write_members, write_modules, write_nodes,
 };
-use crate::progress::{Event, Observer, REPORT_NODES, Stage};
+use crate::progress::{Event, REPORT_NODES, Stage, notify};
 use crate::units::{format_bytes, format_counted};
 use rayon::prelude::*;
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::slice::from_ref;
 use std::sync::{Mutex, PoisonError};
 
 /// What is written of the nodes, besides their communities.
@@ -30,30 +28,47 @@ pub(crate) struct OfNodes<'a> {
     pub(crate) code_length: Option<f64>,
 }
 
-/// Writes a file of Infomap.
-fn write_infomap(
-    context: &Context<'_>,
-    graph: &Graph,
-    presented: &Presented,
-    (levels, of_nodes): (Option<&Levels>, &OfNodes<'_>),
-    (form, output): (ModuleForm, &Path),
-) -> Result<u64> {
-    let flow = of_nodes.flow.expect("it was found for this output");
-    let counts = levels.map_or(&[][..], Levels::group_counts);
-    let modules = presented.community_count() + counts.iter().sum::<u64>();
-    let bytes = module_bytes(form, graph, modules, context.limits.threads);
-    let labels = 4 * presented.node_count();
-    let budget = sort_budget(context, labels + bytes, Workbench::BUDGET_MIN);
-    let code_length = of_nodes.code_length.filter(|_| presented.small_nodes == 0);
-    let rows = ModuleRows { presented, levels, flow, code_length };
-    write_modules(&bench(context, budget), graph, &rows, (form, output))
-}
-
-impl OfNodes<'_> {
+impl<'a> OfNodes<'a> {
     /// Returns whether there is nothing else to write.
     fn is_empty(&self) -> bool {
         let Self { inside, stability, flow, levels, .. } = self;
         inside.weights.is_empty() && stability.is_none() && flow.is_none() && levels.is_none()
+    }
+
+    /// Returns the columns of a result. What divides its communities follows them in text, and comes last in a table.
+    fn columns(
+        &self,
+        context: &Context<'_>,
+        graph: &Graph,
+        presented: &'a Presented,
+        file: RowFile<'_>,
+    ) -> Result<Vec<NodeColumn<'a>>> {
+        let (files, is_table) = (context.files, file.format.is_table());
+        let mut inside = match &self.levels {
+            Some(levels) => levels.node_columns(&bench(context, 0), presented)?,
+            None => Vec::new(),
+        };
+        let mut columns = Vec::new();
+        // A path begins with the community.
+        if is_table || !self.levels.as_ref().is_some_and(Levels::are_paths) {
+            columns.push(NodeColumn::new("community", NodeValues::Number(presented.scan(files)?)));
+        }
+        if !is_table {
+            columns.append(&mut inside);
+        }
+        let weights = &self.inside.weights;
+        let weights = (!weights.is_empty()).then(|| NodeValues::Weight(weights.iter()));
+        columns.extend(weights.map(|weights| NodeColumn::new("weight", weights)));
+        if let Some(flow) = self.flow {
+            columns.push(NodeColumn::new("flow", NodeValues::Flow(flow.scan(files)?)));
+        }
+        if let Some(stability) = self.stability {
+            let stability = NodeValues::Stability(stability.scan(files)?);
+            columns.push(NodeColumn::new("stability", stability));
+        }
+        push_kind(&mut columns, graph, file)?;
+        columns.append(&mut inside);
+        Ok(columns)
     }
 }
 
@@ -63,77 +78,57 @@ pub(crate) fn write(
     graph: &Graph,
     presented: Presented,
     mut of_nodes: OfNodes<'_>,
-    (options, output): (&PresentOptions, &Path),
+    options: &PresentOptions,
+    output: &Path,
 ) -> Result<Option<Presented>> {
-    let PresentOptions { rows, output_header: has_header, .. } = *options;
-    let is_text = rows == RowForm::Nodes && modules_by(output).is_none() && !is_table(output);
+    let (form, rows) = (ModuleForm::of(output), options.rows);
+    let file = RowFile::new(output, options.output_header);
+    let is_text = rows == RowForm::Nodes && form.is_none() && !file.format.is_table();
     if presented.is_on_disk() && is_text && of_nodes.is_empty() {
         return Ok(Some(presented));
     }
-    let (presented, levels) = (&presented, of_nodes.levels.take());
-    let inside = of_nodes.inside;
+    let presented = &presented;
     context.stage(Stage::Write, |context| {
-        if let Some(form) = modules_by(output) {
-            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
-            let given = (levels.as_ref(), &of_nodes);
-            let bytes = write_infomap(context, graph, presented, given, (form, output))?;
-            if let Some(levels) = levels {
-                levels.remove(&bench(context, 0));
+        context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
+        let bytes = match (form, rows) {
+            (Some(form), _) => write_infomap(context, graph, presented, &of_nodes, form, output)?,
+            (None, RowForm::Nodes) => {
+                of_nodes.flow = of_nodes.flow.filter(|_| options.flow);
+                let columns = of_nodes.columns(context, graph, presented, file)?;
+                write_rows(context.files, graph, columns, file, &tick(context))?
             }
-            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
-        }
-        if rows != RowForm::Nodes {
-            context.begin(Stage::Write, Some(presented.node_count()), "nodes")?;
-            let budget = sort_budget(context, 0, Workbench::BUDGET_MIN);
-            let bench = &bench(context, budget);
-            let has_header = has_header && rows == RowForm::Pairs;
-            let to = (output, has_header);
-            let bytes = write_members(bench, graph, presented, inside, rows, to)?;
-            return Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))));
-        }
-        let mut names = graph.names()?;
-        let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            while let Some(name) = names.next_name()? {
-                write(name)?;
+            (None, rows) => {
+                let bench = bench(context, sort_budget(context, 0, Workbench::BUDGET_MIN));
+                write_members(&bench, graph, presented, of_nodes.inside, rows, file)?
             }
-            Ok(())
         };
-        let bench = bench(context, 0);
-        let mut lines = match &levels {
-            Some(levels) => Some(levels.lines(&bench)?),
-            None => None,
-        };
-        let mut numbers = presented.scan(context.files)?;
-        let nodes = NodeOutput {
-            count: presented.node_count(),
-            number: || numbers.next_number(),
-            weights: &inside.weights,
-            flow: of_nodes
-                .flow
-                .filter(|_| options.flow)
-                .map(|flow| flow.scan(context.files))
-                .transpose()?,
-            stability: of_nodes
-                .stability
-                .map(|stability| stability.scan(context.files))
-                .transpose()?,
-            kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
-            groups: |groups: &mut Vec<u32>| match &mut lines {
-                Some(lines) => lines.next(groups),
-                None => Ok(()),
-            },
-            group_count: levels.as_ref().map_or(0, |levels| levels.group_counts().len()),
-            column_names: &[],
-            has_header,
-        };
-        let separator = levels.as_ref().map_or(b'\t', Levels::separator);
-        let bytes = write_paths(context.files, each, nodes, separator, output, context.observer)?;
-        if let Some(levels) = levels {
-            levels.remove(&bench);
+        if let Some(levels) = of_nodes.levels.take() {
+            levels.remove(&bench(context, 0));
         }
         Ok(((), format!("{} written{}", format_bytes(bytes), left_out(presented))))
     })?;
     Ok(None)
+}
+
+/// Writes a file of Infomap.
+fn write_infomap(
+    context: &Context<'_>,
+    graph: &Graph,
+    presented: &Presented,
+    of_nodes: &OfNodes<'_>,
+    form: ModuleForm,
+    output: &Path,
+) -> Result<u64> {
+    let rows = ModuleRows {
+        presented,
+        levels: of_nodes.levels.as_ref(),
+        flow: of_nodes.flow.expect("it was found for this output"),
+        code_length: of_nodes.code_length.filter(|_| presented.small_nodes == 0),
+    };
+    let bytes = module_bytes(form, graph, rows.module_count(), context.limits.threads);
+    let labels = 4 * presented.node_count();
+    let budget = sort_budget(context, labels + bytes, Workbench::BUDGET_MIN);
+    write_modules(&bench(context, budget), graph, &rows, form, output)
 }
 
 /// Returns a result as a column: its labels stay where they are.
@@ -150,9 +145,10 @@ pub(crate) fn write_columns(
     targets: &Targets<'_>,
 ) -> Result<()> {
     context.stage(Stage::Write, |context| {
-        let to = (targets.options.output_header, targets.outputs[0].as_path());
-        let named = (columns, &targets.columns[..]);
-        let bytes = write_numbers(context.files, graph, named, to, context.observer)?;
+        context.begin(Stage::Write, Some(graph.node_count()), "nodes")?;
+        let file = RowFile::new(&targets.outputs[0], targets.options.output_header);
+        let named = columns.iter().zip(targets.columns.iter().map(String::as_str));
+        let bytes = write_numbers(context.files, graph, named, file, &tick(context))?;
         Ok(((), format!("{} written", format_bytes(bytes))))
     })
 }
@@ -167,10 +163,15 @@ pub(crate) fn write_together(
     context.stage(Stage::Write, |context| {
         let nodes: u64 = results.iter().map(|(presented, _)| presented.node_count()).sum();
         context.begin(Stage::Write, Some(nodes), "nodes")?;
-        let observer = Together { observer: context.observer, done: Mutex::new(0) };
+        let (done, observer) = (Mutex::new(0), context.observer);
+        let tick = |_| {
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += REPORT_NODES;
+            notify(observer, Event::Advance { done: *done })
+        };
         let write = |(presented, output): &(Presented, &Path)| {
-            let to = (options.output_header, *output);
-            write_numbers(context.files, graph, (from_ref(presented), &[]), to, &observer)
+            let file = RowFile::new(output, options.output_header);
+            write_numbers(context.files, graph, [(presented, "community")], file, &tick)
         };
         let all: Vec<Result<u64>> = results.par_iter().map(write).collect();
         let bytes = all.into_iter().sum::<Result<u64>>()?;
@@ -180,66 +181,47 @@ pub(crate) fn write_together(
     })
 }
 
-/// Progress of results that are written at the same time.
-struct Together<'a> {
-    observer: &'a dyn Observer,
-    /// Nodes written of all results.
-    done: Mutex<u64>,
-}
-
-impl Observer for Together<'_> {
-    fn event(&self, event: Event<'_>) -> ControlFlow<()> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
-            Event::Begin { .. } => ControlFlow::Continue(()),
-            Event::Advance { .. } => {
-                *done += REPORT_NODES;
-                self.observer.event(Event::Advance { done: *done })
-            }
-            event => self.observer.event(event),
-        }
-    }
-}
-
-/// Writes the numbers of each node's communities in results, which are the columns of `names`, if they have names.
-fn write_numbers(
+/// Writes the numbers of each node's communities in results, as columns with these names.
+fn write_numbers<'a>(
     files: &Files,
     graph: &Graph,
-    (columns, names): (&[Presented], &[String]),
-    (has_header, output): (bool, &Path),
-    observer: &dyn Observer,
+    results: impl IntoIterator<Item = (&'a Presented, &'a str)>,
+    file: RowFile<'_>,
+    tick: &dyn Fn(u64) -> Result<()>,
 ) -> Result<u64> {
-    let (first, others) = columns.split_first().expect("a job has a result");
-    let mut of_nodes = graph.names()?;
-    let each = |write: &mut dyn FnMut(&[u8]) -> Result<()>| {
-        while let Some(name) = of_nodes.next_name()? {
-            write(name)?;
-        }
-        Ok(())
-    };
-    let mut numbers = first.scan(files)?;
-    let mut scans = Vec::new();
-    for column in others {
-        scans.push(column.scan(files)?);
+    let mut columns = Vec::new();
+    for (result, name) in results {
+        let column = NodeColumn::new(name, NodeValues::Number(result.scan(files)?));
+        columns.push(if columns.is_empty() { column } else { column.optional() });
     }
-    let nodes = NodeOutput {
-        count: first.node_count(),
-        number: || numbers.next_number(),
-        weights: &[],
-        flow: None,
-        stability: None,
-        kinds: graph.open_kinds()?.map(|kinds| (kinds.scan(), kinds.names().clone())),
-        groups: |groups: &mut Vec<u32>| {
-            for scan in &mut scans {
-                groups.extend(scan.next_label()?);
-            }
-            Ok(())
-        },
-        group_count: others.len(),
-        column_names: names,
-        has_header,
-    };
-    write_paths(files, each, nodes, b'\t', output, observer)
+    push_kind(&mut columns, graph, file)?;
+    write_rows(files, graph, columns, file, tick)
+}
+
+/// Adds the kind of each node, if there are two. Text without names of columns stays a node and its community, whose name
+/// begins with the kind.
+fn push_kind(columns: &mut Vec<NodeColumn<'_>>, graph: &Graph, file: RowFile<'_>) -> Result<()> {
+    if file.format.is_table() || file.has_header || columns.len() > 1 {
+        columns.extend(NodeColumn::kind(graph)?);
+    }
+    Ok(())
+}
+
+/// Writes a row for each node. Returns the length of the file in bytes.
+fn write_rows(
+    files: &Files,
+    graph: &Graph,
+    columns: Vec<NodeColumn<'_>>,
+    file: RowFile<'_>,
+    tick: &dyn Fn(u64) -> Result<()>,
+) -> Result<u64> {
+    write_nodes(files, graph, Some(graph.names()?), columns, file, tick)?.finish()
+}
+
+/// Returns a function that reports the progress of a file.
+fn tick(context: &Context<'_>) -> impl Fn(u64) -> Result<()> {
+    let observer = context.observer;
+    move |done| notify(observer, Event::Advance { done })
 }
 
 /// Returns a phrase about small communities to append to a summary.

@@ -14,7 +14,7 @@ use crate::io::Files;
 use crate::job::Source;
 use crate::job::context::Context;
 use crate::membership;
-use crate::output::{self, ModuleForm, Written, modules_by};
+use crate::output::{self, ModuleForm, RowFormat, Written};
 use crate::present::{
     Earlier, LevelForm, Look, PresentOptions, RowForm, Small, Workbench, check_module_names,
     flow_bytes, memory_bytes_for, module_bytes,
@@ -130,12 +130,12 @@ impl<'a> Targets<'a> {
 
     /// Returns whether a result is a file of Infomap.
     pub(super) fn has_modules(&self) -> bool {
-        self.outputs.iter().any(|path| modules_by(path).is_some())
+        self.outputs.iter().any(|path| ModuleForm::of(path).is_some())
     }
 
     /// Returns whether a result has links.
     pub(super) fn has_links(&self) -> bool {
-        self.outputs.iter().any(|path| modules_by(path) == Some(ModuleForm::FlowTree))
+        self.outputs.iter().any(|path| ModuleForm::of(path) == Some(ModuleForm::FlowTree))
     }
 
     /// Returns the memory to find and write the flow of nodes, labels included.
@@ -147,7 +147,7 @@ impl<'a> Targets<'a> {
         let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
         // Levels below the communities have more modules than these, each twice as many at the least.
         let count = nodes * (1 + u64::from(self.levels));
-        let forms = self.outputs.iter().filter_map(|path| modules_by(path));
+        let forms = self.outputs.iter().filter_map(|path| ModuleForm::of(path));
         let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();
         let bytes = (rates, modules.map_or(0, |bytes| bytes + Workbench::BUDGET_MIN));
         flow_bytes(nodes, &scan, bytes, self.outputs.len() as u64)
@@ -159,8 +159,8 @@ impl<'a> Targets<'a> {
     /// `BadInput` with a name; `CorruptFile`, `Io`, `Interrupted`.
     pub(crate) fn check_module_names(&self, context: &Context<'_>, graph: &Graph) -> Result<()> {
         let bench = bench(context, 0);
-        self.outputs.iter().try_for_each(|path| match modules_by(path) {
-            Some(form) => check_module_names(&bench, graph, (form, path)),
+        self.outputs.iter().try_for_each(|path| match ModuleForm::of(path) {
+            Some(form) => check_module_names(&bench, graph, form, path),
             None => Ok(()),
         })
     }
@@ -228,7 +228,6 @@ impl<'a> Targets<'a> {
         ] {
             let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
             paths.iter().try_for_each(|path| written.check(&option, path))?;
-            paths.iter().try_for_each(|path| output::refuse_absent(path))?;
         }
         if self.options.flow && rows != RowForm::Nodes {
             return refuse(
@@ -237,7 +236,7 @@ impl<'a> Targets<'a> {
             );
         }
         self.check_modules()?;
-        let table = self.outputs.iter().find(|path| output::is_table(path));
+        let table = self.outputs.iter().find(|path| RowFormat::of(path).is_table());
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
             Some(path) => refuse(
@@ -277,7 +276,7 @@ impl<'a> Targets<'a> {
     /// Refuses options for which the files of Infomap have no place.
     fn check_modules(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, flow, output_header, .. } = *self.options;
-        let Some(path) = self.outputs.iter().find(|path| modules_by(path).is_some()) else {
+        let Some(path) = self.outputs.iter().find(|path| ModuleForm::of(path).is_some()) else {
             return Ok(());
         };
         let given = [
@@ -309,7 +308,7 @@ impl<'a> Targets<'a> {
             let message = format_args!("{} has no columns to name", ROWS.of("community"));
             return Err(Error::usage(message).hint(hint));
         }
-        if all.all(|path| output::has_names(path)) {
+        if all.all(|path| RowFormat::of(path).has_names()) {
             let path = self.outputs[0].display();
             let message = format_args!("{OUTPUT_HEADER} is for text, but `{path}` is a table");
             return Err(Error::usage(message).note("its columns have names").hint(hint));
