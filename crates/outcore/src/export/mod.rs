@@ -25,10 +25,10 @@ mod piece;
 mod quotient;
 mod weight;
 
-pub use crate::output::ExportFormat;
+pub use crate::output::format::ExportFormat;
 pub(crate) use nodes::NodeData;
-pub(crate) use part::write_part;
-pub(crate) use quotient::{COMMUNITY_BYTES, write_quotient};
+pub(crate) use part::{Part, write_part};
+pub(crate) use quotient::{COMMUNITY_BYTES, Quotient, write_quotient};
 pub use weight::shortest_weight;
 
 use crate::cluster::ClusterMemory;

@@ -11,7 +11,7 @@ use crate::budget::Limits;
 use crate::cluster::ClusterMemory;
 use crate::error::opt::{COMMUNITIES, FORMAT, MEMBERS, MEMORY, NODES, QUOTIENT};
 use crate::error::{Error, ErrorKind, Opt, Result};
-use crate::export::{self, COMMUNITY_BYTES, ExportFormat, NodeData, Target};
+use crate::export::{self, COMMUNITY_BYTES, ExportFormat, NodeData, Part, Quotient, Target};
 use crate::graph::{GRAPH_WRITER_BYTES, Graph};
 use crate::input::CommunityInput;
 use crate::io::{Files, peak_memory_bytes};
@@ -149,6 +149,7 @@ impl ExportOptions {
 }
 
 /// Graph to write, with the communities that are known of it.
+#[derive(Default)]
 struct Chosen {
     /// Graph of a part or of communities; absent for the whole graph.
     graph: Option<Graph>,
@@ -313,54 +314,44 @@ impl ExportJob<'_> {
     /// Writes the graph of the chosen communities, or of communities as nodes, to the work directory.
     fn choose(&self, context: &mut Context<'_>, found: Option<Membership>) -> Result<Chosen> {
         let Some(Membership { labels, numbers, .. }) = found else {
-            return Ok(Chosen { graph: None, communities: None, sizes: None });
+            return Ok(Chosen::default());
         };
-        let nodes = self.graph.node_count();
-        let scan = ClusterMemory::of_scans(self.graph, 1);
+        let (graph, members) = (self.graph, self.options.members.len() as u64);
+        if members == 0 && !self.options.quotient {
+            let communities = Some(Presented::numbered(labels, numbers));
+            return Ok(Chosen { communities, ..Chosen::default() });
+        }
+        let scan = ClusterMemory::of_scans(graph, 1);
         let scan = scan.scratch_bytes + scan.block_bytes + GRAPH_WRITER_BYTES;
-        let is_part = !self.options.members.is_empty();
-        if self.options.quotient {
-            let held = 4 * nodes + COMMUNITY_BYTES * numbers.len() as u64;
-            self.check_memory(held + scan + SORT_BYTES_MIN)?;
-            let left = context.memory_for(scan + SORT_BYTES_MIN);
-            let of_communities = COMMUNITY_BYTES * numbers.len() as u64;
-            let budget = left.saturating_sub(scan + of_communities).max(SORT_BYTES_MIN);
-            context.stage(Stage::Merge, |context| {
-                context.begin(Stage::Merge, Some(self.graph.arc_count()), "arcs")?;
-                let (files, scratch, observer) =
-                    (context.files, context.work.path(), context.observer);
+        let of_communities = COMMUNITY_BYTES * numbers.len() as u64;
+        self.check_memory(match self.options.quotient {
+            true => 4 * graph.node_count() + of_communities + scan + SORT_BYTES_MIN,
+            false => 8 * graph.node_count() + scan,
+        })?;
+        let left = context.memory_for(scan + SORT_BYTES_MIN);
+        let budget = left.saturating_sub(scan + of_communities).max(SORT_BYTES_MIN);
+        context.stage(Stage::Merge, |context| {
+            context.begin(Stage::Merge, Some(graph.arc_count()), "arcs")?;
+            let (files, scratch, observer) =
+                (context.files, context.work.path(), context.observer);
+            if self.options.quotient {
                 let threads = context.limits.threads;
                 let bench = Workbench { files, scratch, budget, threads, observer };
-                let made = export::write_quotient(&bench, self.graph, labels, &numbers)?;
-                let count = made.graph.node_count();
-                let summary =
-                    format!("network of {}", format_counted(count, "community", "communities"));
-                let sizes = Some(made.sizes);
-                Ok((Chosen { graph: Some(made.graph), communities: None, sizes }, summary))
-            })
-        } else if is_part {
-            self.check_memory(8 * nodes + scan)?;
-            context.stage(Stage::Merge, |context| {
-                context.begin(Stage::Merge, Some(self.graph.arc_count()), "arcs")?;
-                let directory = context.work.path().join("part");
-                let made = export::write_part(
-                    context.files,
-                    &directory,
-                    self.graph,
-                    labels,
-                    context.observer,
-                )?;
-                let count = format_counted(made.graph.node_count(), "node", "nodes");
-                let chosen = self.options.members.len() as u64;
-                let summary =
-                    format!("{count} of {}", format_counted(chosen, "community", "communities"));
-                let communities = Some(Presented::numbered(made.labels, numbers));
-                Ok((Chosen { graph: Some(made.graph), communities, sizes: None }, summary))
-            })
-        } else {
+                let Quotient { graph, sizes } =
+                    export::write_quotient(&bench, graph, labels, &numbers)?;
+                let count = format_counted(graph.node_count(), "community", "communities");
+                let chosen = Chosen { graph: Some(graph), communities: None, sizes: Some(sizes) };
+                return Ok((chosen, format!("network of {count}")));
+            }
+            let directory = scratch.join("part");
+            let Part { graph, labels } =
+                export::write_part(files, &directory, graph, labels, observer)?;
+            let nodes = format_counted(graph.node_count(), "node", "nodes");
+            let of = format_counted(members, "community", "communities");
             let communities = Some(Presented::numbered(labels, numbers));
-            Ok(Chosen { graph: None, communities, sizes: None })
-        }
+            let chosen = Chosen { graph: Some(graph), communities, sizes: None };
+            Ok((chosen, format!("{nodes} of {of}")))
+        })
     }
 
     /// Warns of nodes that are not in the file because they have no edge.

@@ -219,8 +219,10 @@ impl RowFormat {
     /// Returns the error for a format that this engine was built without.
     pub(super) fn absent(path: &Path) -> Error {
         let path = path.display();
-        Error::usage(format!("`{path}` names a table, and this outcore was built without tables"))
-            .hint("build it with `--features tables`, or use a name that ends in .csv, .tsv or .jsonl")
+        Error::usage(format!(
+            "`{path}` names a table, and this outcore was built without tables"
+        ))
+        .hint("build it with `--features tables`, or use a name that ends in .csv, .tsv or .jsonl")
     }
 
     /// Returns how names are written.
@@ -266,12 +268,11 @@ impl ExportFormat {
     /// # Errors
     /// `Usage` for another ending.
     pub fn of(path: &Path) -> Result<Self> {
-        let Some(ending) = ending(path) else { return Ok(Self::Text) };
-        let has_ending = |format: &Self| {
-            let (file, graph) = format.file();
-            file.endings.iter().chain(graph.endings).any(|other| *other == ending)
+        let Some(ending) = ending(path) else {
+            return Ok(Self::Text);
         };
-        if let Some(found) = Self::all().find(has_ending) {
+        let mut all = Self::all();
+        if let Some(found) = all.find(|format| format.endings().any(|other| *other == ending)) {
             return Ok(found);
         }
         let shown = path.display();
@@ -307,10 +308,15 @@ impl ExportFormat {
         self.file().1.name
     }
 
+    /// Returns the endings of its files, the usual one first.
+    fn endings(self) -> impl Iterator<Item = &'static &'static str> {
+        let (file, graph) = self.file();
+        file.endings.iter().chain(graph.endings)
+    }
+
     /// Returns the usual ending of its files.
     pub fn ending(self) -> &'static str {
-        let (file, graph) = self.file();
-        file.endings.first().unwrap_or(&graph.endings[0])
+        self.endings().next().expect("the table has an ending of every graph")
     }
 
     /// Returns the format of the edges, if they are rows, without nodes or anything else.
@@ -333,35 +339,30 @@ pub struct Written {
 
 impl Written {
     /// Rows of nodes, communities and so on.
-    pub const ROWS: Self = Self {
-        holds: |contents| matches!(contents, Rows(_)),
-        what: "text or a table",
-        usual: ".tsv, .csv, .parquet, .arrow or .jsonl",
-    };
+    pub const ROWS: Self = Self::new(
+        |contents| matches!(contents, Rows(_)),
+        "text or a table",
+        ".tsv, .csv, .parquet, .arrow or .jsonl",
+    );
     /// Communities of nodes: rows, or the files of Infomap.
-    pub const COMMUNITIES: Self = Self {
-        holds: |contents| matches!(contents, Rows(_) | Modules(_)),
-        what: "text or a table",
-        usual: ".tsv, .csv, .parquet, .arrow, .jsonl, .tree, .ftree or .clu",
-    };
+    pub const COMMUNITIES: Self = Self::new(
+        |contents| matches!(contents, Rows(_) | Modules(_)),
+        "text or a table",
+        ".tsv, .csv, .parquet, .arrow, .jsonl, .tree, .ftree or .clu",
+    );
     /// Columns separated by tabs.
-    pub const TEXT: Self = Self {
-        holds: |contents| contents == Rows(Tabs),
-        what: "tab-separated text",
-        usual: ".tsv",
-    };
+    pub const TEXT: Self = Self::new(|found| found == Rows(Tabs), "tab-separated text", ".tsv");
     /// Report as JSON or as a page.
-    pub const REPORT: Self = Self {
-        holds: |contents| matches!(contents, Json | Page),
-        what: "JSON or an HTML page",
-        usual: ".json or .html",
-    };
+    pub const REPORT: Self =
+        Self::new(|found| matches!(found, Json | Page), "JSON or an HTML page", ".json or .html");
     /// Report as JSON.
-    pub const JSON: Self =
-        Self { holds: |contents| contents == Json, what: "JSON", usual: ".json" };
+    pub const JSON: Self = Self::new(|found| found == Json, "JSON", ".json");
     /// HTML page.
-    pub const HTML: Self =
-        Self { holds: |contents| contents == Page, what: "an HTML page", usual: ".html" };
+    pub const HTML: Self = Self::new(|found| found == Page, "an HTML page", ".html");
+
+    const fn new(holds: fn(Contents) -> bool, what: &'static str, usual: &'static str) -> Self {
+        Self { holds, what, usual }
+    }
 
     /// Returns whether a report of this name is an HTML page.
     pub fn is_page(path: &Path) -> bool {

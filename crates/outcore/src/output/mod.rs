@@ -7,7 +7,7 @@
 #[cfg(feature = "tables")]
 mod columns;
 mod encode;
-mod format;
+pub(crate) mod format;
 mod members;
 mod paths;
 mod rows;
@@ -15,8 +15,8 @@ mod rows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Files, SMALL_BUFFER_BYTES, Writer};
 pub(crate) use encode::{Encoding, check_names};
-pub use format::{ExportFormat, Written, table_endings};
-pub(crate) use format::{ModuleForm, RowFormat};
+pub(crate) use format::{ExportFormat, ModuleForm, RowFormat};
+pub use format::{Written, table_endings};
 pub(crate) use members::MemberLines;
 pub use paths::Paths;
 pub(crate) use rows::{OutputColumn, RowFile, RowWriter, Value, ValueKind};

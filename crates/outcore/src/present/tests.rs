@@ -4,6 +4,7 @@ use super::record::{NamePiece, Overlap, SortedNames};
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
 use crate::io::Files;
+use crate::output::RowFile;
 use crate::progress::Silent;
 use crate::sort::Record;
 use crate::units::MIB;
@@ -228,7 +229,8 @@ fn representatives(files: &Files, graph: &Graph, presented: &Presented) -> Strin
     let bench = bench(files, Workbench::BUDGET_MIN);
     let path = Path::new("representatives");
     let inside = Inside::of(&bench, graph, presented, false, None).unwrap();
-    let bytes = write_representatives(&bench, graph, presented, &inside, (path, false)).unwrap();
+    let file = RowFile::new(path, false);
+    let bytes = write_representatives(&bench, graph, presented, &inside, file).unwrap();
     let text = files.read(path).unwrap();
     assert_eq!(text.len() as u64, bytes);
     String::from_utf8(text).unwrap()

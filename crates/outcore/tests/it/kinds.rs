@@ -255,7 +255,7 @@ fn a_job_stopped_at_any_event_resumes_with_the_same_kinds() {
 }
 
 /// A graph of two kinds, in `/out/graph`.
-fn clustered(output: &str, has_header: bool) -> (Sim, String) {
+fn clustered(output: &str, has_header: bool, thresholds: &[f64]) -> (Sim, String) {
     let sim = Sim::new();
     sim.put("/in/a.csv", b"user_id,item_id\n1,1\n1,2\n2,2\n3,3\n");
     let files = files_of(&sim);
@@ -266,7 +266,9 @@ fn clustered(output: &str, has_header: bool) -> (Sim, String) {
         work_dir: "/disk".into(),
         restart: false,
     };
-    let method = ClusterOptions { method: Method::Components, ..ClusterOptions::default() };
+    let (thresholds, levels) = (thresholds.to_vec(), !thresholds.is_empty());
+    let defaults = ClusterOptions::default();
+    let method = ClusterOptions { method: Method::Components, thresholds, levels, ..defaults };
     let presented = PresentOptions { output_header: has_header, ..PresentOptions::default() };
     let output = Path::new(output);
     job::cluster_and_present(&files, &source, &method, &presented, output, &Silent).unwrap();
@@ -276,21 +278,27 @@ fn clustered(output: &str, has_header: bool) -> (Sim, String) {
 
 #[test]
 fn results_with_names_of_columns_have_a_column_of_kinds() {
-    let text = clustered("/out/c.tsv", false).1;
+    let text = clustered("/out/c.tsv", false, &[]).1;
     assert_eq!(text.lines().next(), Some("user_id:1\t0"));
-    let text = clustered("/out/c.tsv", true).1;
+    let text = clustered("/out/c.tsv", true, &[]).1;
     let lines: Vec<&str> = text.lines().take(3).collect();
     assert_eq!(lines, ["node\tcommunity\tkind", "user_id:1\t0\tuser_id", "item_id:1\t0\titem_id"]);
-    let text = clustered("/out/c.csv", false).1;
+    let text = clustered("/out/c.csv", false, &[]).1;
     assert_eq!(text.lines().nth(1), Some("user_id:1,0,user_id"));
-    let text = clustered("/out/c.jsonl", false).1;
+    let text = clustered("/out/c.jsonl", false, &[]).1;
     let line = r#"{"node":"user_id:1","community":0,"kind":"user_id"}"#;
     assert_eq!(text.lines().next(), Some(line));
+    let text = clustered("/out/c.jsonl", false, &[0.5, 2.0]).1;
+    let line = r#"{"node":"user_id:1","community_0.5":0,"kind":"user_id","community_2":0}"#;
+    assert_eq!(text.lines().next(), Some(line));
+    let text = clustered("/out/c", false, &[0.5, 2.0]).1;
+    let lines: Vec<&str> = text.lines().take(2).collect();
+    assert_eq!(lines, ["node\tcommunity_0.5\tcommunity_2\tkind", "user_id:1\t0\t0\tuser_id"]);
 }
 
 #[test]
 fn exports_give_nodes_their_kind() {
-    let (sim, _) = clustered("/out/c.tsv", false);
+    let (sim, _) = clustered("/out/c.tsv", false, &[]);
     let files = files_of(&sim);
     let export = |output: &str, members: Vec<u64>| {
         let options = ExportOptions {

@@ -35,7 +35,7 @@ impl<'a> OfNodes<'a> {
         inside.weights.is_empty() && stability.is_none() && flow.is_none() && levels.is_none()
     }
 
-    /// Returns the columns of a result. What divides its communities follows them in text, and comes last in a table.
+    /// Returns the columns of a result.
     fn columns(
         &self,
         context: &Context<'_>,
@@ -43,33 +43,49 @@ impl<'a> OfNodes<'a> {
         presented: &'a Presented,
         file: RowFile<'_>,
     ) -> Result<Vec<NodeColumn<'a>>> {
-        let (files, is_table) = (context.files, file.format.is_table());
-        let mut inside = match &self.levels {
-            Some(levels) => levels.node_columns(&bench(context, 0), presented)?,
-            None => Vec::new(),
-        };
-        let mut columns = Vec::new();
-        // A path begins with the community.
-        if is_table || !self.levels.as_ref().is_some_and(Levels::are_paths) {
+        let (files, mut columns, mut inside) = (context.files, Vec::new(), Vec::new());
+        // In text, a path has the place of the community with which it begins.
+        if file.format.is_table() || !self.levels.as_ref().is_some_and(Levels::are_paths) {
             columns.push(NodeColumn::new("community", NodeValues::Number(presented.scan(files)?)));
         }
-        if !is_table {
-            columns.append(&mut inside);
+        if let Some(levels) = &self.levels {
+            inside = levels.node_columns(&bench(context, 0), presented)?;
         }
-        let weights = &self.inside.weights;
-        let weights = (!weights.is_empty()).then(|| NodeValues::Weight(weights.iter()));
-        columns.extend(weights.map(|weights| NodeColumn::new("weight", weights)));
+        let (mut others, weights) = (Vec::new(), &self.inside.weights);
+        if !weights.is_empty() {
+            others.push(NodeColumn::new("weight", NodeValues::Weight(weights.iter())));
+        }
         if let Some(flow) = self.flow {
-            columns.push(NodeColumn::new("flow", NodeValues::Flow(flow.scan(files)?)));
+            others.push(NodeColumn::new("flow", NodeValues::Flow(flow.scan(files)?)));
         }
         if let Some(stability) = self.stability {
             let stability = NodeValues::Stability(stability.scan(files)?);
-            columns.push(NodeColumn::new("stability", stability));
+            others.push(NodeColumn::new("stability", stability));
         }
-        push_kind(&mut columns, graph, file)?;
-        columns.append(&mut inside);
-        Ok(columns)
+        in_order(graph, columns, inside, others, file)
     }
+}
+
+/// Returns all columns in the order of a file: those `inside` the first ones follow them in text, and come last in a table.
+/// The kind of each node is among them, if there are two; but text without names of columns stays a node and its
+/// community, whose name begins with the kind.
+fn in_order<'a>(
+    graph: &Graph,
+    mut columns: Vec<NodeColumn<'a>>,
+    mut inside: Vec<NodeColumn<'a>>,
+    others: Vec<NodeColumn<'a>>,
+    file: RowFile<'_>,
+) -> Result<Vec<NodeColumn<'a>>> {
+    let is_table = file.format.is_table();
+    if !is_table {
+        columns.append(&mut inside);
+    }
+    columns.extend(others);
+    if is_table || file.has_header || columns.len() > 1 {
+        columns.extend(NodeColumn::kind(graph)?);
+    }
+    columns.append(&mut inside);
+    Ok(columns)
 }
 
 /// Writes a result, or returns it if it can be written [together](write_together) with others.
@@ -189,22 +205,14 @@ fn write_numbers<'a>(
     file: RowFile<'_>,
     tick: &dyn Fn(u64) -> Result<()>,
 ) -> Result<u64> {
-    let mut columns = Vec::new();
+    let mut first = Vec::new();
     for (result, name) in results {
-        let column = NodeColumn::new(name, NodeValues::Number(result.scan(files)?));
-        columns.push(if columns.is_empty() { column } else { column.optional() });
+        first.push(NodeColumn::new(name, NodeValues::Number(result.scan(files)?)));
     }
-    push_kind(&mut columns, graph, file)?;
+    // A job has a result.
+    let further = first.split_off(1).into_iter().map(NodeColumn::optional).collect();
+    let columns = in_order(graph, first, further, Vec::new(), file)?;
     write_rows(files, graph, columns, file, tick)
-}
-
-/// Adds the kind of each node, if there are two. Text without names of columns stays a node and its community, whose name
-/// begins with the kind.
-fn push_kind(columns: &mut Vec<NodeColumn<'_>>, graph: &Graph, file: RowFile<'_>) -> Result<()> {
-    if file.format.is_table() || file.has_header || columns.len() > 1 {
-        columns.extend(NodeColumn::kind(graph)?);
-    }
-    Ok(())
 }
 
 /// Writes a row for each node. Returns the length of the file in bytes.
