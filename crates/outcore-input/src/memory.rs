@@ -1,9 +1,8 @@
 //! Memory that reading an input takes, and its share of the limit.
 
 use outcore_io::budget::{Limits, MEMORY_MIN};
-use outcore_io::error::opt::MEMORY;
-use outcore_io::error::{Error, ErrorKind, Result};
-use outcore_io::units::{KIB, format_bytes, size_to_type};
+use outcore_io::error::{Error, Result};
+use outcore_io::units::{KIB, format_bytes};
 use outcore_sort::SORT_BYTES_MIN;
 
 /// Bytes of text parsed as one piece.
@@ -49,13 +48,8 @@ pub fn sort_bytes(limits: &Limits, index_bytes: u64) -> Option<u64> {
 /// `MemoryTooSmall` if that is too little.
 pub fn sort_bytes_beside_window(limits: &Limits, window_bytes: u64) -> Result<u64> {
     sort_bytes(limits, window_bytes).ok_or_else(|| {
-        let given = format_bytes(limits.memory_bytes);
         let least = with_batch(limits, window_bytes + SORT_BYTES_MIN).max(MEMORY_MIN);
-        Error::new(
-            ErrorKind::MemoryTooSmall,
-            format!("{given} is too little memory for this input"),
-        )
-        .note(format!("fetching and decompressing it takes {}", format_bytes(window_bytes)))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
+        Error::too_little_memory(limits.memory_bytes, " for this input", least)
+            .note(format!("fetching and decompressing it takes {}", format_bytes(window_bytes)))
     })
 }

@@ -23,6 +23,7 @@ mod text;
 
 pub use text::{Opt, Part, Text};
 
+use crate::units::{format_bytes, size_to_type};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -164,6 +165,14 @@ impl Error {
     /// Creates an error about an invalid option or combination of options.
     pub fn usage(message: impl Into<Text>) -> Self {
         Self::new(ErrorKind::Usage, message)
+    }
+
+    /// Creates the refusal of a limit of `given` bytes, of which `least` are enough; `of_what` ends the sentence, such as
+    /// with ` to score communities`.
+    pub fn too_little_memory(given: u64, of_what: impl fmt::Display, least: u64) -> Self {
+        let message = format_args!("{} is too little memory{of_what}", format_bytes(given)).into();
+        Self::new::<Text>(ErrorKind::MemoryTooSmall, message)
+            .hint(format_args!("use {} or more", opt::MEMORY.of(size_to_type(least))))
     }
 
     /// Creates the error of a failed operation on a file: `action` is a verb such as `read`. A storage that

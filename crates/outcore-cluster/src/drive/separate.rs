@@ -18,10 +18,9 @@ use crate::kernel::holdings::NO_HOLDINGS;
 use crate::methods::connected::WellConnected;
 use crate::methods::table::LevelSpec;
 use crate::store::saves::Saves;
-use outcore_io::error::opt::MEMORY;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::{Event, notify};
-use outcore_io::units::{MIB, format_bytes, size_to_type};
+use outcore_io::units::MIB;
 use serde::{Deserialize, Serialize};
 
 /// All results of the sweeps in a checkpoint.
@@ -171,14 +170,7 @@ impl ClusterJob<'_> {
     fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
         let needed =
             self.bytes_beside_room(results, Fit::ROOMY) + CutMemory::bytes_for(examined_bytes);
-        let message = format!(
-            "a community is too large to examine: that needs {} of memory, but the limit is {}",
-            format_bytes(needed),
-            format_bytes(self.memory)
-        );
         // Part of a job's limit is in use when its clustering begins.
-        let typed = size_to_type(needed + BESIDE_BYTES);
-        Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format_args!("use {} or more", MEMORY.of(typed)))
+        CutMemory::too_little(self.memory, needed, needed + BESIDE_BYTES)
     }
 }

@@ -6,10 +6,8 @@
 
 use crate::{BlockSource, ClusterMemory, CutMemory, CutRound, WellConnected, rate};
 use outcore_graph::Graph;
-use outcore_io::error::opt::MEMORY;
-use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
-use outcore_io::units::{format_bytes, size_to_type};
 use std::path::Path;
 
 /// Counts of communities that are well-connected, or that one edge holds together. Communities of one node do not count.
@@ -64,14 +62,8 @@ pub fn connectedness(
         room: CutMemory::within(room.memory_bytes.saturating_sub(held).max(least)),
         tick: &|| notify(observer, Event::Advance { done: 0 }),
         too_little: &|bytes| {
-            let (needed, given) = (held + CutMemory::bytes_for(bytes), room.memory_bytes);
-            let message = format!(
-                "a community is too large to examine: that needs {} of memory, but the limit is {}",
-                format_bytes(needed),
-                format_bytes(given)
-            );
-            Error::new(ErrorKind::MemoryTooSmall, message)
-                .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
+            let needed = held + CutMemory::bytes_for(bytes);
+            CutMemory::too_little(room.memory_bytes, needed, needed)
         },
     };
     let found = rate(labels, &sizes, round)?;

@@ -48,13 +48,12 @@ pub use report::{
 pub(crate) use run::{Comparison, compare_with};
 
 use crate::budget::Limits;
-use crate::error::opt::MEMORY;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::input::{self, CommunityInput};
 use crate::plan;
 use crate::present::Workbench;
 use crate::sort::{SORT_BYTES_MIN, SORT_FIXED_BYTES};
-use crate::units::{MIB, format_bytes, size_to_type};
+use crate::units::MIB;
 use std::path::{Path, PathBuf};
 
 /// No community.
@@ -108,10 +107,8 @@ pub fn memory_bytes_for(threads: usize) -> u64 {
 pub(crate) fn budget(limits: &Limits, window_bytes: u64) -> Result<u64> {
     let least = memory_bytes_for(limits.threads) + window_bytes;
     if limits.memory_bytes < least {
-        let given = format_bytes(limits.memory_bytes);
-        let message = format!("{given} is too little memory to compare two results");
-        return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
+        let of_what = " to compare two results";
+        return Err(Error::too_little_memory(limits.memory_bytes, of_what, least));
     }
     let rest = limits.memory_bytes - input::batch_memory_bytes(limits) - FIXED_BYTES;
     Ok(rest - window_bytes + SHARED_BYTES)

@@ -32,13 +32,12 @@ pub(crate) use quotient::{COMMUNITY_BYTES, Quotient, write_quotient};
 pub use weight::shortest_weight;
 
 use crate::cluster::ClusterMemory;
-use crate::error::opt::MEMORY;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::output::{RowWriter, Sink};
 use crate::progress::{Observer, Silent};
-use crate::units::{MIB, format_bytes, size_to_type};
+use crate::units::MIB;
 use edges::Edges;
 use names::NameForm;
 use nodes::Nodes;
@@ -137,10 +136,8 @@ pub type TakeEdge<'a> = dyn FnMut([&[u8]; 2], f64) -> Result<()> + 'a;
 /// Those of `take`; `BadInput` for a name that is not UTF-8; `MemoryTooSmall`, `CorruptFile`, `Io`.
 pub fn for_each_edge(graph: &Graph, memory_bytes: u64, take: &mut TakeEdge<'_>) -> Result<()> {
     let Some((name_bytes, threads)) = shares(graph, memory_bytes, 1) else {
-        let least = size_to_type(least_bytes(graph));
-        let message = format!("{} is too little memory to read edges", format_bytes(memory_bytes));
-        return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .hint(format_args!("use {} or more", MEMORY.of(least))));
+        let least = least_bytes(graph);
+        return Err(Error::too_little_memory(memory_bytes, " to read edges", least));
     };
     let (format, output, observer) = (ExportFormat::Arrow, Path::new("edges"), &Silent);
     let lone_count = Cell::new(0);

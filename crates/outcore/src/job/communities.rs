@@ -10,14 +10,14 @@ use crate::cluster::{
     self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Labels,
     MethodSpec,
 };
-use crate::error::opt::{ATTENUATION, MEMORY, MIN_WEIGHT, RESOLUTION};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::{ATTENUATION, MIN_WEIGHT, RESOLUTION};
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
 use crate::present::{Look, reading_bytes};
 use crate::progress::Stage;
-use crate::units::{format_bytes, format_counted, size_to_type};
+use crate::units::format_counted;
 
 /// Clusters the graph, or takes the components of a forest, and writes each result to its file. The graph of a forest
 /// has no arcs.
@@ -216,13 +216,10 @@ pub(super) fn check_graph(
     }
     // An earlier result has at most one community per node.
     let least = certain.max(targets.min_bytes(graph, nodes, limits.threads));
-    let little = format_bytes(limits.memory_bytes);
-    let message = format!("{little} is too little memory for this clustering");
     let nodes = format_counted(nodes, "node", "nodes");
     let least = least.max(plan::at_least(&limits).memory_bytes);
-    let error = Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("the graph has {nodes}"))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))));
+    let error = Error::too_little_memory(limits.memory_bytes, " for this clustering", least)
+        .note(format!("the graph has {nodes}"));
     Err(match options.with_less_memory() {
         Some(other) => {
             let needed = other.min_memory(graph, 0, limits.threads).total_bytes().max(read);

@@ -9,7 +9,7 @@ use super::resume::WorkDirectory;
 use super::{JobKind, JobManifest, in_pool};
 use crate::budget::Limits;
 use crate::cluster::ClusterMemory;
-use crate::error::opt::{COMMUNITIES, FORMAT, MEMBERS, MEMORY, NODES, QUOTIENT};
+use crate::error::opt::{COMMUNITIES, FORMAT, MEMBERS, NODES, QUOTIENT};
 use crate::error::{Error, ErrorKind, Opt, Result};
 use crate::export::{self, COMMUNITY_BYTES, ExportFormat, NodeData, Part, Quotient, Target};
 use crate::graph::{GRAPH_WRITER_BYTES, Graph};
@@ -22,7 +22,7 @@ use crate::present::Workbench;
 use crate::present::Presented;
 use crate::progress::{Observer, Stage};
 use crate::sort::SORT_BYTES_MIN;
-use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use crate::units::{format_count, format_counted};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -253,10 +253,8 @@ impl ExportJob<'_> {
             return Ok(());
         }
         let nodes = format_counted(self.graph.node_count(), "node", "nodes");
-        let message = format!("{} is too little memory to export this graph", format_bytes(given));
-        Err(Error::new(ErrorKind::MemoryTooSmall, message)
-            .note(format!("it has {nodes}"))
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+        Err(Error::too_little_memory(given, " to export this graph", least)
+            .note(format!("it has {nodes}")))
     }
 
     /// Reads the communities, and leaves out those that are not asked for.

@@ -8,7 +8,7 @@ use super::resume::WorkDirectory;
 use super::{JobKind, JobManifest, in_pool};
 use crate::budget::Limits;
 use crate::cluster::{TreeLength, WellConnected};
-use crate::error::opt::{COMMENT, MEMORY, RECORDED_TELEPORTATION, UNNAMED};
+use crate::error::opt::{COMMENT, RECORDED_TELEPORTATION, UNNAMED};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::Graph;
 use crate::input::CommunityInput;
@@ -20,7 +20,7 @@ use crate::score::{
     Agreement, Connectedness, Quality, QualityRules, ScoreRoom, compare, compare_bytes,
     connectedness, connectedness_bytes, quality_bytes, quality_of_levels, tree_bytes,
 };
-use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use crate::units::{format_count, format_counted};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -208,12 +208,10 @@ impl Scoring<'_> {
 
     /// Returns the error for a score of `communities` that needs `least` bytes.
     fn too_little(&self, least: u64, communities: String) -> Error {
-        let given = format_bytes(self.options.limits.memory_bytes);
+        let given = self.options.limits.memory_bytes;
         let nodes = format_counted(self.graph.node_count(), "node", "nodes");
-        let message = format!("{given} is too little memory to score these communities");
-        Error::new(ErrorKind::MemoryTooSmall, message)
+        Error::too_little_memory(given, " to score these communities", least)
             .note(format!("there are {nodes} and at least {communities}"))
-            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
     }
 
     fn reading(&self, context: &Context<'_>, held_bytes: u64) -> MembershipOptions {

@@ -27,7 +27,7 @@ pub(crate) use numbers::{numbers_bytes, read_numbers};
 pub use written::{WrittenBatch, WrittenFile, WrittenRows};
 
 use crate::budget::Limits;
-use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MEMORY};
+use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
@@ -38,7 +38,7 @@ use crate::input::{
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use crate::sort::{Record, Sorted, Sorter};
-use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use crate::units::{format_count, format_counted};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
 
@@ -281,11 +281,9 @@ impl MembershipJob<'_> {
         let held_bytes = held_bytes + window_bytes;
         let least = memory_bytes_for(0, held_bytes + self.node_bytes, limits.threads);
         if limits.memory_bytes < least {
-            let given = format_bytes(limits.memory_bytes);
-            let message = format!("{given} is too little memory to read `{}`", self.path.display());
-            return Err(Error::new(ErrorKind::MemoryTooSmall, message)
-                .note(format!("the graph has {}", format_counted(node_count, "node", "nodes")))
-                .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
+            let of_what = format_args!(" to read `{}`", self.path.display());
+            return Err(Error::too_little_memory(limits.memory_bytes, of_what, least)
+                .note(format!("the graph has {}", format_counted(node_count, "node", "nodes"))));
         }
         let fixed = self.node_bytes + input::batch_memory_bytes(&limits) + held_bytes;
         Ok((limits.memory_bytes - fixed) / 2)

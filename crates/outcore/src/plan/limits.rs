@@ -3,12 +3,12 @@
 use super::{Clustered, InputSize};
 use crate::budget::{Limits, MEMORY_MIN};
 use crate::cluster::{self, Method};
-use crate::error::opt::{MEMORY, METHOD};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::METHOD;
+use crate::error::{Error, Result};
 use crate::graph::GRAPH_WRITER_BYTES;
 use crate::input;
 use crate::sort::SORT_BYTES_MIN;
-use crate::units::{format_bytes, format_count, size_to_type};
+use crate::units::{format_bytes, format_count};
 
 /// Bytes per node for self scores: a weight and one bit.
 const SELF_SCORE_BYTES_A_NODE: f64 = 4.125;
@@ -20,12 +20,8 @@ const SELF_SCORE_BYTES_A_NODE: f64 = 4.125;
 pub fn check_limits(limits: &Limits) -> Result<()> {
     let least = at_least(limits).memory_bytes;
     if limits.memory_bytes < least {
-        return Err(Error::new(
-            ErrorKind::MemoryTooSmall,
-            format!("{} is too little memory", format_bytes(limits.memory_bytes)),
-        )
-        .note(format!("{} threads share buffers and a block of arcs", limits.threads))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))));
+        return Err(Error::too_little_memory(limits.memory_bytes, "", least)
+            .note(format!("{} threads share buffers and a block of arcs", limits.threads)));
     }
     Ok(())
 }
@@ -51,13 +47,10 @@ fn check_clustering(limits: &Limits, clustered: &Clustered) -> Result<()> {
     if clustered.certain_bytes() <= limits.memory_bytes {
         return Ok(());
     }
-    let given = format_bytes(limits.memory_bytes);
-    let message = format!("{given} is too little memory for this clustering");
-    let least = clustered.min_limit();
     let labels = clustered.found.nodes.bytes.max(clustered.presenting_bytes);
-    Err(Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("labels and related data take {}", format_bytes(labels)))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+    let (given, least) = (limits.memory_bytes, clustered.min_limit());
+    Err(Error::too_little_memory(given, " for this clustering", least)
+        .note(format!("labels and related data take {}", format_bytes(labels))))
 }
 
 /// Refuses a job of this size, with or without a clustering, that certainly does not fit.
@@ -80,27 +73,19 @@ pub(super) fn check_size(
 /// Returns the error for a job whose self scores do not fit, with a limit that is enough.
 pub fn too_small(limits: &Limits, node_count: u64, about: &str) -> Error {
     let needed = memory_bytes_for(limits, node_count, true);
-    Error::new(
-        ErrorKind::MemoryTooSmall,
-        format!("{} is too little memory for this graph", format_bytes(limits.memory_bytes)),
-    )
-    .note(format!(
+    Error::too_little_memory(limits.memory_bytes, " for this graph", needed).note(format!(
         "{about} {} nodes, and the self scores take {SELF_SCORE_BYTES_A_NODE} bytes a node",
         format_count(node_count)
     ))
-    .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
 }
 
 /// Returns the error for heights of components whose nodes do not fit, at a number of bytes for each.
 pub(crate) fn too_small_for_nodes(limits: &Limits, node_count: u64, bytes_a_node: u64) -> Error {
     let needed = input::with_batch(limits, bytes_a_node * node_count + SORT_BYTES_MIN);
-    let given = format_bytes(limits.memory_bytes);
-    Error::new(ErrorKind::MemoryTooSmall, format!("{given} is too little memory for these nodes"))
-        .note(format!(
-            "the input seems to have {} nodes, which take {bytes_a_node} bytes each",
-            format_count(node_count)
-        ))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(needed))))
+    Error::too_little_memory(limits.memory_bytes, " for these nodes", needed).note(format!(
+        "the input seems to have {} nodes, which take {bytes_a_node} bytes each",
+        format_count(node_count)
+    ))
 }
 
 /// Adds to the refusal of a clustering that needs `own` bytes that another method needs `other`, if that is less.

@@ -27,7 +27,9 @@ mod split;
 
 use edges::{InsideEdge, ends};
 use outcore_io::Files;
-use outcore_io::units::MIB;
+use outcore_io::error::opt::MEMORY;
+use outcore_io::error::{Error, ErrorKind};
+use outcore_io::units::{MIB, format_bytes, size_to_type};
 use outcore_sort::SORT_BYTES_MIN;
 use split::CommunityPiece;
 
@@ -69,6 +71,17 @@ impl CutMemory {
     pub(crate) fn bytes_for(examined_bytes: u64) -> u64 {
         let spare = examined_bytes.saturating_sub(EXAMINED_BYTES);
         SORT_BYTES_MIN + EXAMINED_BYTES + spare + spare.div_ceil(2)
+    }
+
+    /// Returns the error for a community whose examination needs more than `given` bytes, with the limit to suggest.
+    pub(crate) fn too_little(given: u64, needed: u64, least: u64) -> Error {
+        let message = format!(
+            "a community is too large to examine: that needs {} of memory, but the limit is {}",
+            format_bytes(needed),
+            format_bytes(given)
+        );
+        Error::new(ErrorKind::MemoryTooSmall, message)
+            .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least))))
     }
 
     fn edges_at_once(self, files: &Files) -> usize {

@@ -10,9 +10,9 @@ use crate::budget::Limits;
 use crate::cluster::{Communities, Dendrogram, Grouping, Labels, Stability};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
-    DROP, KEEP, MATCH, MEMBER_WEIGHTS, MEMORY, PREFER, REPRESENTATIVES, ROWS, SUMMARY,
+    DROP, KEEP, MATCH, MEMBER_WEIGHTS, PREFER, REPRESENTATIVES, ROWS, SUMMARY,
 };
-use crate::error::{Error, ErrorKind, Result, Text};
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::membership::{self, MembershipOptions};
 use crate::output::{RowFile, RowWriter};
@@ -22,7 +22,7 @@ use crate::present::{
     write_chosen, write_heights, write_representatives,
 };
 use crate::progress::Stage;
-use crate::units::{format_bytes, format_count, format_counted, size_to_type};
+use crate::units::{format_bytes, format_count, format_counted};
 pub use outputs::outputs;
 pub(crate) use results::{OfNodes, column, write, write_columns, write_together};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,6 @@ fn check_memory(
     if least <= memory_bytes {
         return Ok(());
     }
-    let given = format_bytes(memory_bytes);
     let option = match present {
         PresentOptions { earlier: Some(_), .. } => MATCH,
         PresentOptions { prefer: Some(_), .. } => PREFER,
@@ -88,11 +87,9 @@ fn check_memory(
         PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
         _ => ROWS.of("pair"),
     };
-    let message = Text::from(format_args!("{given} is too little memory for {option}"));
     let nodes = format_counted(graph.node_count(), "node", "nodes");
-    Err(Error::new(ErrorKind::MemoryTooSmall, message)
-        .note(format!("the graph has {nodes}"))
-        .hint(format_args!("use {} or more", MEMORY.of(size_to_type(least)))))
+    Err(Error::too_little_memory(memory_bytes, format_args!(" for {option}"), least)
+        .note(format!("the graph has {nodes}")))
 }
 
 /// Reads the earlier result, if there is one, and stores it on disk.

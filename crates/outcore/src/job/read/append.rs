@@ -16,8 +16,8 @@
 
 use super::rules::{self, open_graph};
 use crate::budget::Limits;
-use crate::error::opt::{APPEND, MEMORY};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::opt::APPEND;
+use crate::error::{Error, Result};
 use crate::graph::{self, Graph, GraphSummary, Names, NamesWriter};
 use crate::ids::{Added, NodeIndex};
 use crate::input::{CHUNK_BYTES, EdgeChunk, Fingerprint, NameRef};
@@ -26,7 +26,6 @@ use crate::job::resume::GraphFiles;
 use crate::job::{AppendReport, JobOptions};
 use crate::plan::{self, AppendSize};
 use crate::sort::SORT_BYTES_MIN;
-use crate::units::{format_bytes, size_to_type};
 
 /// Graph that edges are added to.
 pub(crate) struct Old {
@@ -80,15 +79,10 @@ impl Old {
         let beside = |bytes| graph::merge_bytes_beside(&limits, bytes, tuning);
         let room = beside(ahead).map(|rest| (rest, true));
         room.or_else(|| beside(least).map(|rest| (rest, false))).ok_or_else(|| {
-            let enough = size_to_type(self.memory_bytes_min(limits, tuning));
-            let message = format_args!(
-                "{} is too little memory to add edges to `{}`",
-                format_bytes(limits.memory_bytes),
-                self.files.path
-            );
-            Error::new(ErrorKind::MemoryTooSmall, message)
+            let least = self.memory_bytes_min(limits, tuning);
+            let of_what = format_args!(" to add edges to `{}`", self.files.path);
+            Error::too_little_memory(limits.memory_bytes, of_what, least)
                 .note("a block of it must fit beside the one that is written")
-                .hint(format_args!("use {} or more", MEMORY.of(enough)))
         })
     }
 
