@@ -406,7 +406,7 @@ impl LevelScan<'_> {
         let source = division.groups[node as usize];
         let mut filled = 0;
         if let Some(OnlyInside { labels, .. }) = division.within {
-            return records_within(node, division, labels, (targets, codes), out, sums);
+            return records_within(node, division, labels, targets, codes, out, sums);
         }
         for (&node_there, weight) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
             let target = division.groups[node_there as usize];
@@ -428,7 +428,8 @@ fn records_within<S: Sum>(
     node: u32,
     division: &Division<'_>,
     labels: &[AtomicU32],
-    (targets, codes): (&[u32], &[u32]),
+    targets: &[u32],
+    codes: &[u32],
     out: &mut [ArcRecord],
     sums: &mut EndSums<S>,
 ) -> usize {

@@ -83,9 +83,10 @@ impl ClusterOptions {
                 memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
             memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
-        let size = (graph.node_count(), graph.arc_count(), graph.is_directed());
+        let (nodes, arcs, directed) = (graph.node_count(), graph.arc_count(), graph.is_directed());
         let scans = ClusterMemory::fitted(graph, None, threads, fit);
-        memory.node_bytes = memory.node_bytes.max(self.tree_bytes(size, &memory, &scans));
+        let of_tree = self.tree_bytes(nodes, arcs, directed, &memory, &scans);
+        memory.node_bytes = memory.node_bytes.max(of_tree);
         memory
     }
 
@@ -139,14 +140,13 @@ impl ClusterOptions {
         [likely, smallest, largest]: [&GraphSize; 3],
         threads: usize,
     ) -> NodeMemory {
-        let of = (likely.is_directed, likely.has_kinds);
+        let (directed, has_kinds) = (likely.is_directed, likely.has_kinds);
         let method = Some(self.method);
         let tight = ClusterMemory::expected_in(largest, method, threads, Fit::LEAST);
         let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
         let certain = ClusterMemory::at_least(smallest, method, threads);
         let tree = |size: &GraphSize, sweeps: ClusterMemory, scans: ClusterMemory| {
-            let size = (size.node_count, size.arc_count, likely.is_directed);
-            self.tree_bytes(size, &sweeps, &scans)
+            self.tree_bytes(size.node_count, size.arc_count, directed, &sweeps, &scans)
         };
         // Tables of scans depend on degrees, which are not known.
         let tables = THREAD_BYTES * threads as u64;
@@ -154,7 +154,9 @@ impl ClusterOptions {
             let scans = ClusterMemory::expected_in(size, None, threads, fit);
             ClusterMemory { scratch_bytes: scans.scratch_bytes + tables, ..scans }
         };
-        let least = |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, of);
+        let least =
+            |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, directed, has_kinds);
+        let in_memory = self.node_bytes(likely.node_count, directed, has_kinds);
         let of_largest = tree(largest, tight, scans_of(largest, Fit::LEAST));
         let of_smallest = tree(smallest, certain, ClusterMemory::at_least(smallest, None, threads));
         let sweeps = ClusterMemory::expected(likely, method, threads);
@@ -162,7 +164,7 @@ impl ClusterOptions {
         NodeMemory {
             bytes: least(largest, likely.hub_arcs).max(of_largest),
             bytes_at_least: least(smallest, smallest.hub_arcs).max(of_smallest),
-            bytes_in_memory: self.node_bytes(likely.node_count, of).max(of_likely),
+            bytes_in_memory: in_memory.max(of_likely),
             fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
             fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
         }
@@ -177,7 +179,9 @@ impl ClusterOptions {
     /// arcs have directions. It takes the place of what the sweeps need beyond the scans.
     fn tree_bytes(
         &self,
-        (nodes, arcs, directed): (u64, u64, bool),
+        nodes: u64,
+        arcs: u64,
+        directed: bool,
         sweeps: &ClusterMemory,
         scans: &ClusterMemory,
     ) -> u64 {
@@ -211,10 +215,8 @@ impl ClusterOptions {
         multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
     }
 
-    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet; `of` is whether edges
-    /// have directions, and whether nodes are of two kinds.
-    pub fn node_bytes(&self, node_count: u64, of: (bool, bool)) -> u64 {
-        let (directed, has_kinds) = of;
+    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
+    fn node_bytes(&self, node_count: u64, directed: bool, has_kinds: bool) -> u64 {
         let given_count = self.files().count() as u64;
         let bytes = match self.method.spec().run {
             Procedure::Propagation => {
@@ -237,10 +239,15 @@ impl ClusterOptions {
 
     /// Like [`node_bytes`](Self::node_bytes), with labels on disk where possible, if no node has more arcs than a block
     /// or `hub_arcs`.
-    pub(crate) fn min_node_bytes(&self, node_count: u64, hub_arcs: u64, of: (bool, bool)) -> u64 {
-        let in_memory = self.node_bytes(node_count, of);
+    fn min_node_bytes(
+        &self,
+        node_count: u64,
+        hub_arcs: u64,
+        directed: bool,
+        has_kinds: bool,
+    ) -> u64 {
+        let in_memory = self.node_bytes(node_count, directed, has_kinds);
         let given_count = self.files().count() as u64;
-        let (directed, _) = of;
         match !directed && intervals::serves_undirected(self, given_count) {
             true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
             false => in_memory,

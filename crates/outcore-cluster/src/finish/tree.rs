@@ -101,8 +101,8 @@ impl<S: Sum> GraphFlow for Links<'_, S> {
             });
         })?;
         let node = block.first_node() as usize + local;
-        let links = (cut.value(), LOOP_ENDS * block.self_loop(local));
-        Ok(self.walk.flow_of(links, self.holdings.flow(node)))
+        let loops = LOOP_ENDS * block.self_loop(local);
+        Ok(self.walk.flow_of(cut.value(), loops, self.holdings.flow(node)))
     }
 }
 

@@ -73,7 +73,7 @@ fn surveyed<O: Sums>(rule: O::Rule, nodes: &[Node], labels: &[u32], mean: f64) -
         let mut weights: Vec<f64> = arcs.iter().filter(is_strong).map(|arc| arc.1).collect();
         weights.sort_unstable_by(|a, b| b.total_cmp(a));
         all += strength;
-        if gains_with_alike(rule, &sums, (*count, *strength, degree(arcs)), &weights) {
+        if gains_with_alike(rule, &sums, *count, *strength, degree(arcs), &weights) {
             promising += strength;
         }
     }

@@ -69,7 +69,7 @@ impl Walk {
 
     /// Returns the flow of a node with links and loops of these weights, each counted at both ends.
     #[inline]
-    pub(crate) fn flow_of(&self, (cut, loops): (f64, f64), held: NodeFlow) -> Flow {
+    pub(crate) fn flow_of(&self, cut: f64, loops: f64, held: NodeFlow) -> Flow {
         let NodeFlow { drift, teleport } = held;
         let landing = if self.teleport > 0.0 { drift + teleport } else { 0.0 };
         let rate = ((cut + loops - drift) / 2.0 + landing).max(0.0);

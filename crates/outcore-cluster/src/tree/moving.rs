@@ -359,7 +359,8 @@ pub(super) fn optimize(
     net: &Network,
     scope: Scope<'_>,
     start: Option<&[u32]>,
-    (seed, is_quick): (u64, bool),
+    seed: u64,
+    is_quick: bool,
 ) -> Partition {
     let mut best = match start {
         Some(of) => {
@@ -372,7 +373,7 @@ pub(super) fn optimize(
     };
     for round in 0..ROUNDS {
         let is_first = is_quick && round == 0 && start.is_none();
-        let next = climb(net, scope, &best, (mix(seed ^ u64::from(round)), is_first));
+        let next = climb(net, scope, &best, mix(seed ^ u64::from(round)), is_first);
         let hopeless = scope.undivided(net) + HOPELESS * net.rate();
         if is_first && (next.count <= 1 || next.length > hopeless) {
             return next;
@@ -393,7 +394,8 @@ fn climb(
     net: &Network,
     scope: Scope<'_>,
     start: &Partition,
-    (seed, is_quick): (u64, bool),
+    seed: u64,
+    is_quick: bool,
 ) -> Partition {
     let (mut of, mut count) = match start.of.is_empty() {
         true => ((0..net.count() as u32).collect(), net.count()),

@@ -122,11 +122,11 @@ impl<'a> Search<'a> {
     fn divide(&self, start: Option<&[u32]>) -> Option<Partition> {
         let (net, scope) = (self.net, self.scope());
         let most = scope.undivided(net) - self.worth();
-        let mut best = optimize(net, scope, start, (self.seed, !self.is_thorough));
+        let mut best = optimize(net, scope, start, self.seed, !self.is_thorough);
         // A network that one start does not divide is left alone, as most are; others are worth more.
         if best.count > 1 {
             for trial in 1..(START_SIZE / net.size()).clamp(1, MOST_STARTS) {
-                let other = optimize(net, scope, None, (mix(self.seed ^ trial as u64), false));
+                let other = optimize(net, scope, None, mix(self.seed ^ trial as u64), false);
                 if other.length < best.length {
                     best = other;
                 }

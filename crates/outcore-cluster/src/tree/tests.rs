@@ -98,8 +98,8 @@ impl Flows {
             let into: f64 = self.links.iter().map(|row| row[u]).sum();
             let (teleport, drift) = (self.teleport[u], out - into);
             let loops = 2.0 * self.links[u][u];
-            let links = (out + into - loops, loops);
-            net.flows.push(walk.flow_of(links, NodeFlow { drift, teleport }));
+            let cut = out + into - loops;
+            net.flows.push(walk.flow_of(cut, loops, NodeFlow { drift, teleport }));
             for v in 0..self.count() {
                 let weight = self.links[u][v] + self.links[v][u];
                 if u != v && weight > 0.0 {

@@ -49,10 +49,10 @@ impl Parts<'_> {
     fn flow(&self, node: u32) -> Flow {
         let node = node as usize;
         let loops = self.loops.get(node).copied().unwrap_or(0.0);
-        let links = (self.scale * self.links[node], self.scale * LOOP_ENDS * loops);
+        let (cut, loops) = (self.scale * self.links[node], self.scale * LOOP_ENDS * loops);
         let NodeFlow { drift, teleport } = self.holdings.flow(node);
         let held = NodeFlow { drift: self.scale * drift, teleport: self.scale * teleport };
-        self.walk.flow_of(links, held)
+        self.walk.flow_of(cut, loops, held)
     }
 
     /// Returns the number and the code length of the communities.

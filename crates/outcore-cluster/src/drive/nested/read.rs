@@ -53,8 +53,8 @@ pub(super) fn read_links<S: Sum>(
                     net.weights.push(weight.value());
                 });
             })?;
-            let links = (cut.value(), LOOP_ENDS * block.self_loop(local));
-            net.flows.push(walk.flow_of(links, holdings.flow(net.flows.len())));
+            let loops = LOOP_ENDS * block.self_loop(local);
+            net.flows.push(walk.flow_of(cut.value(), loops, holdings.flow(net.flows.len())));
             net.starts.push(net.targets.len() as u32);
         }
         Ok(())

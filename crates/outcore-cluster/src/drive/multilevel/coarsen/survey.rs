@@ -64,12 +64,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             notify(self.job.observer, Event::Advance { done })?;
             for local in 0..block.node_count() {
                 weights.clear();
-                let cut = strong_arcs::<O>(block, local, state, few, (&mut weights, &mut scratch))?;
+                let cut = strong_arcs::<O>(block, local, state, few, &mut weights, &mut scratch)?;
                 let node = block.first_node() as usize + local;
                 let count = level.holdings.count(node);
                 let strength = cut + 2.0 * block.self_loop(local);
                 sampled += strength;
-                if gains_with_alike(self.rule, &state.sums, (count, strength, cut), &weights) {
+                if gains_with_alike(self.rule, &state.sums, count, strength, cut, &weights) {
                     promising += strength;
                 }
             }
@@ -97,7 +97,8 @@ fn strong_arcs<O: Sums>(
     local: usize,
     state: &LevelState<O>,
     few: f64,
-    (weights, scratch): (&mut Vec<f64>, &mut ArcScratch),
+    weights: &mut Vec<f64>,
+    scratch: &mut ArcScratch,
 ) -> Result<f64> {
     let LevelState { labels, sums } = state;
     let mass = |node: usize| sums.mass_of(labels[node].load(Relaxed));
@@ -121,7 +122,9 @@ fn strong_arcs<O: Sums>(
 pub(crate) fn gains_with_alike<O: Sums>(
     rule: O::Rule,
     sums: &O,
-    (count, strength, cut): (u32, f64, f64),
+    count: u32,
+    strength: f64,
+    cut: f64,
     weights: &[f64],
 ) -> bool {
     let all = (sums.strength(), sums.exits() * sums.strength());

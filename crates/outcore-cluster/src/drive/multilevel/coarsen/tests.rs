@@ -239,7 +239,7 @@ proptest! {
         let mut weights = vec![weight; 7];
         weights.extend(vec![outside; 56]);
         let gains = |weights: &[f64]| {
-            gains_with_alike::<Capped<CodeLength>>(((), None), &sums, (1, strength, cut), weights)
+            gains_with_alike::<Capped<CodeLength>>(((), None), &sums, 1, strength, cut, weights)
         };
         prop_assert!(gains(&weights));
     }
@@ -251,7 +251,7 @@ fn alike_nodes_with_equal_arcs_do_not_merge() {
     (0..64).for_each(|at| sums.add(at, Holding::of_count(1), 100.0, 6.3));
     sums.complete();
     let rule = ((), None);
-    assert!(!gains_with_alike::<Capped<CodeLength>>(rule, &sums, (1, 100.0, 6.3), &[0.1; 63]));
+    assert!(!gains_with_alike::<Capped<CodeLength>>(rule, &sums, 1, 100.0, 6.3, &[0.1; 63]));
 }
 
 /// No shape makes merges look at each arc more often than this: thousands of times where a hub was asked for all of its

@@ -130,6 +130,7 @@ fn found_by_forests(
         nodes.iter().for_each(|&node| labels[node as usize] = 0);
         let mut members = Ranked::new(count as usize);
         let room = Large::bytes(nodes.len() as u64, known);
+        let max_edges = edges.len() / 3;
         let mut large =
             Large::begin(0, &labels, &mut members, rule, floor, room, edges.len() / 3).unwrap();
         for &[low, high] in edges.iter().filter(|edge| edge.iter().all(|node| nodes.contains(node)))
