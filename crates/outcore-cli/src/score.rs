@@ -77,13 +77,13 @@ fn table(report: &ScoreReport) -> String {
     let quality = &report.quality;
     let mut text = String::new();
     let mut row = |name: &str, value: &str| text += &format!("{name:<15} {value}\n");
-    row("communities", &format_count(quality.community_count));
-    let share = 100.0 * quality.largest_share;
-    let largest = format_counted(quality.largest, "node", "nodes");
+    row("communities", &format_count(quality.sizes.community_count));
+    let share = 100.0 * quality.sizes.largest_share;
+    let largest = format_counted(quality.sizes.largest, "node", "nodes");
     row("largest", &format!("{largest}, {share:.1} %"));
-    let nodes = if quality.median == 1.0 { "node" } else { "nodes" };
-    row("median", &format!("{} {nodes}", quality.median));
-    row("singletons", &format_count(quality.singleton_count));
+    let nodes = if quality.sizes.median == 1.0 { "node" } else { "nodes" };
+    row("median", &format!("{} {nodes}", quality.sizes.median));
+    row("singletons", &format_count(quality.sizes.singleton_count));
     row("disconnected", &format_count(quality.disconnected_count));
     if let Some(found) = &report.well_connected {
         let shares = format!("{:.1} % of the nodes", 100.0 * found.node_share);
@@ -127,8 +127,8 @@ fn table(report: &ScoreReport) -> String {
     };
     let two = |(mean, max): (f64, f64)| format!("{mean:.6} on average, {max:.6} at most");
     row("conductance", &conductance.map_or_else(none, two));
-    if report.unnamed_count > 0 {
-        let nodes = format_counted(report.unnamed_count, "node", "nodes");
+    if report.unmatched.unnamed_count > 0 {
+        let nodes = format_counted(report.unmatched.unnamed_count, "node", "nodes");
         row("not named", &format!("{nodes}, as singletons"));
     }
     text + &report.against.as_ref().map_or_else(String::new, against)

@@ -35,7 +35,7 @@
 //! let graph = Graph::open(&files, &path)?;
 //! let options = ClusterOptions { method: Method::Modularity, ..ClusterOptions::default() };
 //! let found = cluster(&graph, &options, 64 << 20, directory, &Silent)?;
-//! assert_eq!(found.community_count, 2);
+//! assert_eq!(found.community_count(), 2);
 //! assert_eq!(found.labels.into_memory(&files)?, [0, 0, 0, 1, 1, 1]);
 //! # Ok::<(), outcore_io::Error>(())
 //! ```
@@ -60,8 +60,7 @@ pub use drive::memory::ClusterMemory;
 pub use drive::multilevel::StartCounts;
 pub use drive::need::{NodeMemory, clustering_bytes};
 pub use drive::run::{cluster, cluster_from};
-pub use finish::communities::summary;
-pub use finish::communities::{Communities, Stability, StabilityScan};
+pub use finish::communities::{Baselines, Communities, Measures, summary};
 pub(crate) use finish::connect::{Pieces, split_count};
 pub(crate) use finish::cuts::CutMemory;
 pub(crate) use finish::cuts::rate::rate;
@@ -72,7 +71,7 @@ pub use finish::tally::Tally;
 pub use finish::tree::{LevelLength, TreeLength};
 pub use forest::{Dendrogram, Forest, ForestPlace, ForestState, JoinPlace};
 pub use kernel::cache::BlockSource;
-pub use kernel::history::Sweep;
+pub use kernel::history::{History, Starts, Sweep, Sweeps};
 pub use methods::connected::WellConnected;
 pub use methods::options::{AttenuationRule, ClusterOptions, PropagationOptions, Seeding, Visits};
 pub use methods::table::LevelSpec;
@@ -80,5 +79,4 @@ pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSp
 pub use methods::thresholds::Ladder;
 pub use store::given::GivenLabels;
 pub use store::hierarchy::Grouping;
-pub use store::labels::{LabelScan, Labels};
 pub use store::saves::SAVED;

@@ -170,8 +170,8 @@ impl Error {
     /// Creates the refusal of a limit of `given` bytes, of which `least` are enough; `of_what` ends the sentence, such as
     /// with ` to score communities`.
     pub fn too_little_memory(given: u64, of_what: impl fmt::Display, least: u64) -> Self {
-        let message = format_args!("{} is too little memory{of_what}", format_bytes(given)).into();
-        Self::new::<Text>(ErrorKind::MemoryTooSmall, message)
+        let given = format_bytes(given);
+        Self::new(ErrorKind::MemoryTooSmall, format_args!("{given} is too little memory{of_what}"))
             .hint(format_args!("use {} or more", opt::MEMORY.of(size_to_type(least))))
     }
 

@@ -377,13 +377,13 @@ proptest! {
         let expected = engine(&divided.whole, &options);
         let enough = tolerance * f64::from(edges.node_count);
         let (labels, moves, rounds) = divided.propagate(seed, enough, options.most_sweeps());
-        prop_assert_eq!(moves.len() as u32, expected.sweeps);
-        prop_assert_eq!(*moves.last().unwrap(), expected.last_moved);
+        prop_assert_eq!(moves.len() as u32, expected.history.sweeps.count);
+        prop_assert_eq!(*moves.last().unwrap(), expected.history.last_moved);
         prop_assert!(rounds <= divided.parts.len());
         let (numbers, split, modularity, between) = divided.close(&labels);
         prop_assert_eq!(&numbers[..], expected.labels.in_memory().unwrap());
         prop_assert_eq!(split, expected.split_count);
-        prop_assert!((modularity - expected.modularity).abs() < 1e-9);
+        prop_assert!((modularity - expected.measures.modularity).abs() < 1e-9);
         // In the graph of communities for a method that counts loops once, a loop is the whole weight inside.
         let once = Divided::new(&edges, part_arcs, piece).with_loops(Method::MapEquation);
         let (labels, ..) = once.propagate(seed, enough, options.most_sweeps());

@@ -133,7 +133,7 @@ fn main() -> outcore::Result<()> {
         let clock = Clock(std::sync::Mutex::new(Instant::now()));
         let found = cluster(&graph, &ClusterOptions::default(), memory, &directory, &clock)?;
         let seconds = start.elapsed().as_secs_f64();
-        let visits = found.arcs_visited as f64;
+        let visits = found.history.arcs as f64;
         let processor = processor_seconds(&files) - processor;
         println!(
             "  {seconds:.3} s, {processor:.2} processor seconds; {:.0} M arc visits, {:.2} ns each, {:.2} processor ns",
@@ -143,7 +143,10 @@ fn main() -> outcore::Result<()> {
         );
         println!(
             "  {} sweeps, {} communities, modularity {:.6}, {} split",
-            found.sweeps, found.community_count, found.modularity, found.split_count,
+            found.history.sweeps.count,
+            found.community_count(),
+            found.measures.modularity,
+            found.split_count,
         );
         println!(
             "  NMI {:.4}",

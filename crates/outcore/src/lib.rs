@@ -19,7 +19,7 @@
 //! let (edges, communities) = (directory.join("edges.tsv"), directory.join("communities.tsv"));
 //! std::fs::write(&edges, "a b\nb c\nc a\nx y\ny z\nz x\nc x\n").expect("a disk");
 //! let report = outcore::Job::new(edges).memory(128 << 20).cluster(&communities)?;
-//! assert_eq!(report.communities.map(|found| found.community_count), Some(2));
+//! assert_eq!(report.communities.map(|found| found.sizes.community_count), Some(2));
 //! let text = std::fs::read_to_string(communities).expect("it was written");
 //! assert_eq!(text, "a\t0\nb\t0\nc\t0\nx\t1\ny\t1\nz\t1\n");
 //! # Ok::<(), outcore::Error>(())
@@ -50,8 +50,8 @@ pub mod present;
 
 pub use job::Job;
 pub use outcore_cluster::{self as cluster, score};
-pub use outcore_graph::{self as graph, weight};
 use outcore_graph::ids;
+pub use outcore_graph::{self as graph, weight};
 pub use outcore_input as input;
 use outcore_io::checkpoint;
 pub use outcore_io::{self as io, budget, error, progress, units};

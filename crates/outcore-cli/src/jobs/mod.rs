@@ -18,7 +18,7 @@ use outcore::io::Files;
 use outcore::job::{self, JobOptions, Normalize, Preference, Report, Source};
 use outcore::output::{self, Paths, Written};
 use outcore::plan::{Clustering, GivenSize, Here, Plan, SparkPlan};
-use outcore::present::PresentOptions;
+use outcore::present::{PresentOptions, SideFiles};
 use outcore::progress::{Observer, Stage};
 use outcore::units::{format_bytes, format_counted, format_seconds, size_to_type};
 use outcore::{Error, ErrorKind, Result};
@@ -73,7 +73,7 @@ pub(crate) fn cluster(
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
     // Those who want a table of the communities may draw them, too.
-    let outline = arguments.report.is_some() || present.summary.is_some();
+    let outline = arguments.report.is_some() || present.sides.summary.is_some();
     let present = PresentOptions { outline, ..present };
     let paths = job::cluster_paths(files, &source, &options, &present, output)?;
     check_paths(files, paths, arguments.report.as_deref(), resources)?;
@@ -378,15 +378,17 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
         small: present.small,
         earlier: present.earlier.clone(),
         communities,
-        representatives: present.representatives.clone(),
         prefer: present.prefer.as_ref().map(|prefer| match prefer.as_os_str() == "first" {
             true => Preference::First,
             false => Preference::File(prefer.clone()),
         }),
-        keep: present.keep.clone(),
-        drop: present.drop.clone(),
-        heights: present.heights.clone(),
-        summary: present.summary.clone(),
+        sides: SideFiles {
+            representatives: present.representatives.clone(),
+            keep: present.keep.clone(),
+            drop: present.drop.clone(),
+            summary: present.summary.clone(),
+            heights: present.heights.clone(),
+        },
         // Set by a job with a report.
         outline: false,
         levels: present.levels.unwrap_or_default(),

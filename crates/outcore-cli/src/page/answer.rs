@@ -29,7 +29,7 @@ pub(super) fn answer(report: &Report, all: &[Found<'_>]) -> Markup {
 
 fn several(report: &Report, all: &[Found<'_>]) -> Markup {
     let counts = all.iter().map(|found| {
-        let count = found.communities.community_count;
+        let count = found.communities.sizes.community_count;
         format!("{} at {}", format_counted(count, "community", "communities"), found.name)
     });
     let of = report.graph.as_ref().map(facts::size);
@@ -41,23 +41,23 @@ fn several(report: &Report, all: &[Found<'_>]) -> Markup {
 }
 
 fn counted(report: &Report, found: &CommunitiesReport) -> Markup {
-    let counted = format_counted(found.community_count, "community", "communities");
+    let counted = format_counted(found.sizes.community_count, "community", "communities");
     let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
     let of = report.graph.as_ref().map(facts::size);
-    let largest = format_counted(found.largest_size, "node", "nodes");
-    let alone = match found.singleton_count {
+    let largest = format_counted(found.sizes.largest_size, "node", "nodes");
+    let alone = match found.sizes.singleton_count {
         0 => "none is a single node".to_owned(),
         1 => "1 is a single node".to_owned(),
         many => format!("{} are single nodes", format_count(many)),
     };
-    let groups = found.group_counts.iter().map(|counts| {
+    let groups = found.levels.group_counts.iter().map(|counts| {
         let counts = counts.iter().map(|&count| format_count(count)).collect::<Vec<_>>();
         format!(" Inside them are {} groups, level by level.", counts.join(", "))
     });
     html! {
         strong { (counted) }
         @if let Some(of) = of { " in a graph of " (of) }
-        ". The largest has " (largest) " (" (percent(found.largest_size, nodes)) "), and " (alone) "."
+        ". The largest has " (largest) " (" (percent(found.sizes.largest_size, nodes)) "), and " (alone) "."
         @for text in groups { (text) }
         @if let Some(presented) = &found.presented { " " (presentation(presented)) }
     }
@@ -65,17 +65,17 @@ fn counted(report: &Report, found: &CommunitiesReport) -> Markup {
 
 /// Says how far the starts agree. The page shows doubts of the engine as warnings.
 fn sure(found: &CommunitiesReport) -> String {
-    match found.trial_agreement {
+    match found.starts.agreement {
         Some(share) => format!(
             "{:.1} % of the nodes stay with their communities from one start to another, on average over {}.",
             100.0 * share,
-            format_counted(found.trial_count, "start", "starts")
+            format_counted(found.starts.count.into(), "start", "starts")
         ),
-        None if found.trial_count > 1 => format!(
+        None if found.starts.count > 1 => format!(
             "only one of {} found these communities; the others are more than 2 % worse.",
-            format_counted(found.trial_count, "start", "starts")
+            format_counted(found.starts.count.into(), "start", "starts")
         ),
-        None if found.method.takes(MethodOption::Trials) => {
+        None if found.options.method.takes(MethodOption::Trials) => {
             "there was one start; --trials 5 compares several.".into()
         }
         None => "the method has one start, which nothing can be compared to.".into(),
@@ -83,19 +83,20 @@ fn sure(found: &CommunitiesReport) -> String {
 }
 
 fn good(found: &CommunitiesReport) -> String {
+    let CommunitiesReport { measures, baselines, .. } = found;
     let mut all = Vec::new();
-    if let Some(bits) = found.code_length {
-        let undivided =
-            found.undivided_length.map(|bits| format!(", {} with all in one", real(bits)));
+    if let Some(bits) = measures.code_length {
+        let undivided = baselines.undivided_length;
+        let undivided = undivided.map(|bits| format!(", {} with all in one", real(bits)));
         let undivided = undivided.unwrap_or_default();
         all.push(format!("code length {} bits per step{undivided}", real(bits)));
     }
-    let chance = found
+    let chance = baselines
         .chance_modularity
         .map(|by_chance| format!(", {by_chance:.3} in a random graph with the same degrees"));
-    if let Some(modularity) = found.modularity {
+    if let Some(modularity) = measures.known_modularity() {
         all.push(format!("modularity {modularity:.4}{}", chance.unwrap_or_default()));
     }
-    all.push(format!("{:.1} % of the weight is inside communities", 100.0 * found.coverage));
+    all.push(format!("{:.1} % of the weight is inside communities", 100.0 * measures.coverage));
     all.join("; ") + "."
 }

@@ -39,9 +39,9 @@ pub(crate) fn html(report: &CompareReport) -> Result<String> {
 
 /// Compares results with an earlier one, if they were matched with it.
 pub(super) fn section(all: &[Found<'_>]) -> Option<Section> {
-    let first = all.iter().find_map(|found| found.communities.compared.as_ref())?;
+    let first = all.iter().find_map(|found| found.communities.described.compared.as_ref())?;
     let body = for_each(all, |_, found| {
-        let report = found.communities.compared.as_ref()?;
+        let report = found.communities.described.compared.as_ref()?;
         Some(html! {
             p { (summary(report)) }
             @if let Some(drawing) = drawing(report) { (drawing) }

@@ -21,8 +21,10 @@ pub(super) fn title(report: &Report) -> String {
 fn sources(report: &Report) -> Vec<String> {
     let is_labels = |path: &String| {
         report.communities.iter().any(|found| {
-            let earlier = found.compared.as_ref().is_some_and(|compared| compared.a.path == *path);
-            earlier || found.initial.as_ref().is_some_and(|initial| initial == Path::new(path))
+            let earlier =
+                found.described.compared.as_ref().is_some_and(|compared| compared.a.path == *path);
+            earlier
+                || found.options.initial.as_ref().is_some_and(|initial| initial == Path::new(path))
         })
     };
     report.inputs.iter().filter(|path| !is_labels(path)).cloned().collect()
@@ -65,15 +67,15 @@ pub(super) fn summary(report: &Report) -> String {
     }
     if let Some(found) = &report.communities {
         let counts = match report.results.as_slice() {
-            [] => format_counted(found.community_count, "community", "communities"),
+            [] => format_counted(found.sizes.community_count, "community", "communities"),
             all => {
                 let each =
-                    all.iter().map(|result| format_count(result.communities.community_count));
+                    all.iter().map(|result| format_count(result.communities.sizes.community_count));
                 format!("{} communities", each.collect::<Vec<_>>().join(", "))
             }
         };
         let with = options(report, found);
-        text += &format!(" The method {} ({with}) found {counts}.", found.method.name());
+        text += &format!(" The method {} ({with}) found {counts}.", found.options.method.name());
     }
     let time = format_seconds(report.seconds);
     let limit = format_bytes(report.limits.memory_bytes);
@@ -107,8 +109,8 @@ pub(super) fn parameter(found: &CommunitiesReport) -> String {
 
 /// Returns the name and value of the option that can have several values.
 fn value(found: &CommunitiesReport) -> (&'static str, f64) {
-    let attenuation = found.propagation.iter().flat_map(|options| &options.attenuation);
-    match found.resolution {
+    let attenuation = found.options.propagation.iter().flat_map(|options| &options.attenuation);
+    match found.options.resolution {
         Some(resolution) => ("resolution", resolution),
         None => ("attenuation", attenuation.copied().next().unwrap_or(0.0)),
     }
@@ -125,15 +127,17 @@ pub(super) fn options(report: &Report, first: &CommunitiesReport) -> String {
     } else if only != 0.0 {
         all.push(format!("{name} {only}"));
     }
-    let most = first.max_size.map(|most| format_count(most.into()));
+    let most = first.options.max_size.map(|most| format_count(most.into()));
     all.extend(most.map(|most| format!("at most {most} nodes each")));
-    all.extend(first.well_connected.map(|found| format!("well-connected by {}", found.bound)));
-    if first.min_weight > 0.0 {
-        all.push(format!("without edges lighter than {}", first.min_weight));
+    all.extend(
+        first.options.well_connected.map(|found| format!("well-connected by {}", found.bound)),
+    );
+    if first.options.min_weight > 0.0 {
+        all.push(format!("without edges lighter than {}", first.options.min_weight));
     }
-    all.extend(first.initial.iter().map(|path| format!("initial {}", path.display())));
-    all.extend(first.propagation.iter().flat_map(changed));
-    all.push(format!("seed {}", first.seed));
+    all.extend(first.options.initial.iter().map(|path| format!("initial {}", path.display())));
+    all.extend(first.options.propagation.iter().flat_map(changed));
+    all.push(format!("seed {}", first.options.seed));
     all.join(", ")
 }
 

@@ -5,6 +5,7 @@ use super::section::{Section, charts, percent, small, table};
 use super::{facts, graph};
 use maud::{Markup, html};
 use outcore::cluster::MethodOption;
+use outcore::job::SizesReport;
 use outcore::job::{CommunitiesReport, CommunityReport, PresentReport, Report, ResultReport};
 use outcore::present::Small;
 use outcore::units::{format_count, format_counted};
@@ -62,28 +63,29 @@ pub(super) fn comparison(all: &[Found<'_>]) -> Section {
     let count = |value: f64| format_count(value as u64);
     let share = |value: f64| format!("{value:.3}");
     let charts = [
-        bars("Communities", "count", count, |found| found.community_count as f64),
-        bars("Largest community", "nodes", count, |found| found.largest_size as f64),
+        bars("Communities", "count", count, |found| found.sizes.community_count as f64),
+        bars("Largest community", "nodes", count, |found| found.sizes.largest_size as f64),
         // Modularity can be negative, but bars cannot.
-        bars("Modularity", "modularity", share, |found| found.modularity.unwrap_or(0.0).max(0.0)),
-        bars("Coverage", "share of the weight inside", share, |found| found.coverage),
+        bars("Modularity", "modularity", share, |found| {
+            found.measures.known_modularity().unwrap_or(0.0).max(0.0)
+        }),
+        bars("Coverage", "share of the weight inside", share, |found| found.measures.coverage),
     ];
     let body = html! { (table(&headings, &rows, &[7])) (small(charts.into_iter().flatten())) };
     Section { id: "results", heading: "Results", short, body }
 }
 
 fn row(found: &Found<'_>) -> Vec<String> {
-    let CommunitiesReport { community_count, singleton_count, largest_size, .. } =
-        *found.communities;
-    let &CommunitiesReport { modularity, coverage, sweep_count, .. } = found.communities;
+    let CommunitiesReport { sizes, measures, sweeps, .. } = found.communities;
+    let &SizesReport { community_count, singleton_count, largest_size, .. } = sizes;
     vec![
         found.name.clone(),
         format_count(community_count),
         format_count(singleton_count),
         format_count(largest_size),
-        modularity.map(|modularity| format!("{modularity:.4}")).unwrap_or_default(),
-        format!("{coverage:.4}"),
-        format_count(sweep_count),
+        measures.known_modularity().map(|known| format!("{known:.4}")).unwrap_or_default(),
+        format!("{:.4}", measures.coverage),
+        format_count(sweeps.count.into()),
         found.output.to_owned(),
     ]
 }
@@ -104,13 +106,13 @@ pub(super) fn sizes(report: &Report, all: &[Found<'_>]) -> Section {
     let short = match all.len() {
         1 => format!(
             "the largest has {} ({}), and {} of one node",
-            format_counted(first.largest_size, "node", "nodes"),
-            percent(first.largest_size, nodes),
-            format_counted(first.singleton_count, "community is", "communities are"),
+            format_counted(first.sizes.largest_size, "node", "nodes"),
+            percent(first.sizes.largest_size, nodes),
+            format_counted(first.sizes.singleton_count, "community is", "communities are"),
         ),
         _ => {
             let largest: Vec<_> =
-                all.iter().map(|f| format_count(f.communities.largest_size)).collect();
+                all.iter().map(|f| format_count(f.communities.sizes.largest_size)).collect();
             format!("the largest have {} nodes", largest.join(", "))
         }
     };
@@ -133,13 +135,18 @@ fn sizes_of_several(all: &[Found<'_>]) -> Markup {
 }
 
 fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
-    let columns =
-        graph::columns(&found.sizes, found.community_count, "size", "community", "communities");
+    let columns = graph::columns(
+        &found.sizes.bins,
+        found.sizes.community_count,
+        "size",
+        "community",
+        "communities",
+    );
     let around =
         Around { x: "nodes of a community", y: "communities", logarithmic: true, legend: &[] };
     let rows: Vec<BarRow> = largest_named(found)
         .into_iter()
-        .zip(&found.largest_sizes)
+        .zip(&found.sizes.largest_sizes)
         .map(|(name, &size)| {
             let text = format_count(size);
             let reported = format!("{text} nodes, {}", percent(size, nodes));
@@ -159,9 +166,9 @@ fn sizes_of_one(found: &CommunitiesReport, nodes: u64) -> Markup {
 /// Returns the names of the ten largest communities: their numbers in the output and their representatives, as far as
 /// they are known.
 fn largest_named(found: &CommunitiesReport) -> Vec<String> {
-    let listed = found.largest.iter().flat_map(|largest| &largest.communities);
-    let listed: Vec<&CommunityReport> = listed.take(found.largest_sizes.len()).collect();
-    let is_same = listed.iter().map(|each| each.size).eq(found.largest_sizes.iter().copied());
+    let listed = found.described.largest.iter().flat_map(|largest| &largest.communities);
+    let listed: Vec<&CommunityReport> = listed.take(found.sizes.largest_sizes.len()).collect();
+    let is_same = listed.iter().map(|each| each.size).eq(found.sizes.largest_sizes.iter().copied());
     if is_same {
         let numbered = |each: &&CommunityReport| {
             format!("{}: {}", each.community, name(&each.representative, REPRESENTATIVE))
@@ -171,7 +178,7 @@ fn largest_named(found: &CommunitiesReport) -> Vec<String> {
     let presented = found.presented.as_ref();
     let is_renumbered = presented.is_some_and(|presented| presented.kept_number_count.is_some());
     let min_size = presented.map_or(0, |presented| u64::from(presented.min_size));
-    let each = (0u64..).zip(&found.largest_sizes);
+    let each = (0u64..).zip(&found.sizes.largest_sizes);
     each.map(|(number, &size)| match () {
         () if size < min_size => "too small".into(),
         // Numbers of an earlier result are only in the output.
@@ -182,12 +189,12 @@ fn largest_named(found: &CommunitiesReport) -> Vec<String> {
 }
 
 fn largest(found: &CommunitiesReport) -> String {
-    found.largest_sizes.iter().map(|&size| format_count(size)).collect::<Vec<_>>().join(", ")
+    found.sizes.largest_sizes.iter().map(|&size| format_count(size)).collect::<Vec<_>>().join(", ")
 }
 
 fn size_lines(all: &[Found<'_>]) -> Option<Drawing> {
     let series = all.iter().map(|found| {
-        let points = found.communities.sizes.iter().map(|bin| {
+        let points = found.communities.sizes.bins.iter().map(|bin| {
             let counted = format_counted(bin.count, "community", "communities");
             let from = format_count(bin.at_least);
             Point {
@@ -231,9 +238,9 @@ pub(super) fn presentation(presented: &PresentReport) -> String {
 
 pub(super) fn quality(all: &[Found<'_>]) -> Section {
     let first = all[0].communities;
-    let each = all.iter().filter_map(|found| found.communities.modularity);
+    let each = all.iter().filter_map(|found| found.communities.measures.known_modularity());
     let each = each.map(|modularity| format!("{modularity:.4}")).collect::<Vec<_>>();
-    let short = match (&each[..], first.code_length) {
+    let short = match (&each[..], first.measures.code_length) {
         ([], _) => "components".to_owned(),
         ([modularity], Some(bits)) => {
             format!("modularity {modularity}, code length {bits:.4} bits")
@@ -243,28 +250,40 @@ pub(super) fn quality(all: &[Found<'_>]) -> Section {
     type Measure = (&'static str, fn(&CommunitiesReport) -> String);
     let measures: [Measure; 15] = [
         ("modularity", |found| {
-            found.modularity.map(|modularity| format!("{modularity:.6}")).unwrap_or_default()
+            found
+                .measures
+                .known_modularity()
+                .map(|modularity| format!("{modularity:.6}"))
+                .unwrap_or_default()
         }),
-        ("coverage", |found| format!("{:.6}", found.coverage)),
+        ("coverage", |found| format!("{:.6}", found.measures.coverage)),
         ("code length in bits", |found| {
-            found.code_length.map(|bits| format!("{bits:.6}")).unwrap_or_default()
+            found.measures.code_length.map(|bits| format!("{bits:.6}")).unwrap_or_default()
         }),
-        ("communities", |found| format_count(found.community_count)),
-        ("communities of one node", |found| format_count(found.singleton_count)),
+        ("communities", |found| format_count(found.sizes.community_count)),
+        ("communities of one node", |found| format_count(found.sizes.singleton_count)),
         ("split, as not connected", |found| format_count(found.split_count)),
         ("split, as not well-connected", |found| {
-            found.well_connected.map(|w| format_count(w.counts.split_count)).unwrap_or_default()
+            found
+                .options
+                .well_connected
+                .map(|w| format_count(w.counts.split_count))
+                .unwrap_or_default()
         }),
         ("well-connected parts of these", |found| {
-            found.well_connected.map(|w| format_count(w.counts.part_count)).unwrap_or_default()
+            found
+                .options
+                .well_connected
+                .map(|w| format_count(w.counts.part_count))
+                .unwrap_or_default()
         }),
-        ("sweeps", |found| format_count(found.sweep_count)),
-        ("scans of the edges", |found| format_count(found.scan_count)),
+        ("sweeps", |found| format_count(found.sweeps.count.into())),
+        ("scans of the edges", |found| format_count(found.sweeps.scans)),
         ("arcs visited by sweeps", |found| format_count(found.visited_arc_count)),
-        ("levels above the graph", |found| format_count(found.level_count)),
-        ("cycles over the levels", |found| format_count(found.cycle_count)),
-        ("starts", |found| format_count(found.trial_count)),
-        ("converged", |found| match found.method.takes(MethodOption::Tolerance) {
+        ("levels above the graph", |found| format_count(found.levels.level_count)),
+        ("cycles over the levels", |found| format_count(found.sweeps.cycles.into())),
+        ("starts", |found| format_count(found.starts.count.into())),
+        ("converged", |found| match found.options.method.takes(MethodOption::Tolerance) {
             true => (if found.converged { "yes" } else { "no" }).into(),
             // The other methods have their own stopping rules.
             false => String::new(),

@@ -24,23 +24,23 @@ pub(super) fn name(text: &str, most: usize) -> String {
 }
 
 pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Option<Section> {
-    let known = all.iter().find_map(|found| found.communities.largest.as_ref())?;
+    let known = all.iter().find_map(|found| found.communities.described.largest.as_ref())?;
     let rows = known.communities.len().min(ROWS_MAX);
-    let all_in = match &all[0].communities.summary {
+    let all_in = match &all[0].communities.described.summary {
         Some(path) => format!("all are in {path}"),
         None => "--summary FILE writes all".into(),
     };
     let short = match (all.len(), rows as u64) {
-        (1, rows) if rows < all[0].communities.community_count => format!(
+        (1, rows) if rows < all[0].communities.sizes.community_count => format!(
             "the {rows} largest of {}; {all_in}",
-            format_count(all[0].communities.community_count)
+            format_count(all[0].communities.sizes.community_count)
         ),
         (1, _) => "all communities".into(),
         _ => format!("the {rows} largest of each result; {all_in}"),
     };
     let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
     let body = for_each(all, |at, found| {
-        let largest = found.communities.largest.as_ref()?;
+        let largest = found.communities.described.largest.as_ref()?;
         Some(html! { (table(at, largest, nodes)) })
     });
     let body = html! { (body) (meanings()) };

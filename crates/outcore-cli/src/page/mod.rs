@@ -93,7 +93,7 @@ fn data(report: &Report) -> Result<String> {
     let mut report = report.clone();
     let results = report.results.iter_mut().map(|result| &mut result.communities);
     for found in results.chain(&mut report.communities) {
-        found.largest = None;
+        found.described.largest = None;
     }
     json(&report)
 }

@@ -23,9 +23,9 @@ const DOUBTFUL: f64 = 0.7;
 
 /// Draws the network of each result of which the largest communities are known.
 pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Option<Section> {
-    let known = all.iter().find_map(|found| found.communities.largest.as_ref())?;
+    let known = all.iter().find_map(|found| found.communities.described.largest.as_ref())?;
     let listed = format_count(known.communities.len() as u64);
-    let short = match (all.len(), all[0].communities.community_count) {
+    let short = match (all.len(), all[0].communities.sizes.community_count) {
         (1, count) if count > known.communities.len() as u64 => {
             format!("the {listed} largest of {}", format_counted(count, "community", "communities"))
         }
@@ -34,7 +34,7 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Option<Section> {
     };
     let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
     let body = for_each(all, |at, found| {
-        let largest = found.communities.largest.as_ref()?;
+        let largest = found.communities.described.largest.as_ref()?;
         Some(Network::new(at, found, largest, nodes).render())
     });
     Some(Section { id: "network", heading: "Network of communities", short, body })

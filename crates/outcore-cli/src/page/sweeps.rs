@@ -14,7 +14,7 @@ const DRAWN_MAX: usize = 200;
 const COLORS: u64 = 8;
 
 pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Section {
-    let counts = all.iter().map(|found| found.communities.sweep_count);
+    let counts = all.iter().map(|found| u64::from(found.communities.sweeps.count));
     let most = counts.max().unwrap_or(0);
     let have_converged = all.iter().all(|found| found.communities.converged);
     let short = match (most, have_converged) {
@@ -42,7 +42,7 @@ fn body(all: &[Found<'_>]) -> Markup {
         @match all {
             [found] => {
                 div.low { (charts(drawings)) }
-                div.box tabindex="0" { (table(&HEADINGS, &rows(&found.communities.sweeps), &[])) }
+                div.box tabindex="0" { (table(&HEADINGS, &rows(&found.communities.sweeps.first), &[])) }
             }
             _ => { div class="box high" tabindex="0" { (small(drawings)) } }
         }
@@ -51,8 +51,8 @@ fn body(all: &[Found<'_>]) -> Markup {
 
 /// Says how many sweeps are listed if there were more.
 fn unlisted(all: &[Found<'_>]) -> String {
-    let listed = |found: &&Found<'_>| found.communities.sweeps.len() as u64;
-    let is_cut = |found: &&Found<'_>| found.communities.sweep_count > listed(found);
+    let listed = |found: &&Found<'_>| found.communities.sweeps.first.len() as u64;
+    let is_cut = |found: &&Found<'_>| u64::from(found.communities.sweeps.count) > listed(found);
     match all.iter().filter(is_cut).map(|found| listed(&found)).max() {
         Some(most) => format!(", of which the first {} are listed", format_count(most)),
         None => String::new(),
@@ -60,7 +60,7 @@ fn unlisted(all: &[Found<'_>]) -> String {
 }
 
 fn drawing(found: &Found<'_>) -> Option<Drawing> {
-    let all = &found.communities.sweeps;
+    let all = &found.communities.sweeps.first;
     let has_levels = all.iter().any(|sweep| sweep.level > 0 || sweep.refines);
     let drawn = (1..).zip(all.iter().take(DRAWN_MAX));
     let columns: Vec<Upright> = drawn.map(|(number, sweep)| column(number, sweep)).collect();
@@ -79,7 +79,10 @@ fn drawing(found: &Found<'_>) -> Option<Drawing> {
     let of = if found.name.is_empty() { String::new() } else { format!(", {}", found.name) };
     let beyond = match all.len() > DRAWN_MAX {
         true => {
-            format!(", the first {DRAWN_MAX} of {}", format_count(found.communities.sweep_count))
+            format!(
+                ", the first {DRAWN_MAX} of {}",
+                format_count(found.communities.sweeps.count.into())
+            )
         }
         false => String::new(),
     };

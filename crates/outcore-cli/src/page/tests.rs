@@ -46,12 +46,12 @@ fn page_of(largest: Option<LargestReport>) -> String {
     let mut report = report(directory.path());
     let found = report.communities.as_mut().expect("communities");
     if let Some(first) = largest.as_ref().and_then(|largest| largest.communities.first()) {
-        found.largest_size = first.size;
-        found.community_count = 1234;
+        found.sizes.largest_size = first.size;
+        found.sizes.community_count = 1234;
         let sizes = largest.iter().flat_map(|largest| &largest.communities).map(|each| each.size);
-        found.largest_sizes = sizes.take(10).collect();
+        found.sizes.largest_sizes = sizes.take(10).collect();
     }
-    found.largest = largest;
+    found.described.largest = largest;
     html(&report).expect("a page")
 }
 
@@ -187,8 +187,8 @@ fn convergence_with_many_levels_has_a_page() {
         node_count: 1_000_000 >> (number / 10 % 10),
         moved_count: 400_000 >> (number / 10 % 10 + number % 10),
     };
-    found.sweeps = (0..600).map(sweep).collect();
-    found.sweep_count = 12_345;
+    found.sweeps.first = (0..600).map(sweep).collect();
+    found.sweeps.count = 12_345;
     let page = html(&report).expect("a page");
     // `evals/lab/page.py` measures the height of the section.
     keep("levels.html", &page);
@@ -244,11 +244,11 @@ fn several_results_have_their_own_drawings() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut report = report(directory.path());
     let found = report.communities.as_mut().expect("communities");
-    found.resolution = Some(1.0);
-    found.largest = Some(power_law(100, name));
+    found.options.resolution = Some(1.0);
+    found.described.largest = Some(power_law(100, name));
     let results = [1.0, 2.0, 3.0, 4.0, 5.0].map(|resolution| {
         let mut communities = report.communities.clone().expect("communities");
-        communities.resolution = Some(resolution);
+        communities.options.resolution = Some(resolution);
         outcore::job::ResultReport { output: format!("c.{resolution}.tsv"), communities }
     });
     report.results = results.into();

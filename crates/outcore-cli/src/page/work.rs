@@ -152,10 +152,10 @@ fn counts(report: &Report, input: &InputReport) -> Vec<(&'static str, u64)> {
         ("with an edge", input.edge_count),
         ("comments", input.comment_count),
         ("bad, skipped", input.skipped_count),
-        ("weight 0, left out", input.zero_weight_count),
-        ("below the minimum weight, left out", input.below_min_count),
-        ("above the maximum weight, left out", input.above_max_count),
-        ("self scores", input.self_hit_count),
+        ("weight 0, left out", input.dropped.zero_weight_count),
+        ("below the minimum weight, left out", input.dropped.below_min_count),
+        ("above the maximum weight, left out", input.dropped.above_max_count),
+        ("self scores", input.dropped.self_hit_count),
         ("loops dropped", if loops_kept { 0 } else { input.loop_count }),
     ]
 }
@@ -199,7 +199,7 @@ pub(crate) fn job(report: &Report) -> Section {
         given.push(("graph on disk", format_bytes(graph.bytes)));
     }
     if let Some(found) = &report.communities {
-        given.push(("method", found.method.name().into()));
+        given.push(("method", found.options.method.name().into()));
         given.push(("options", facts::options(report, found)));
     }
     let short = facts::job(report);

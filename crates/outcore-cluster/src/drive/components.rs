@@ -19,6 +19,7 @@ use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
 use crate::store::saves::Saves;
 use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_io::Column;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 
@@ -76,18 +77,17 @@ impl ClusterJob<'_> {
         let scratch = PerThread::new(Closing::default);
         let roots = self.connect_all(&mut source, &scratch)?.into_roots();
         let (labels, sizes) = number_in_place(roots);
-        let communities: u64 = sizes.iter().map(|s| s.count).sum();
-        let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
+        let mut found = Communities::of_components(Column::Memory(labels), sizes);
         let window = (WINDOW_BYTES + window_bytes) / size_of::<f64>() as u64;
-        let modularity = self.expected_inside::<S>(
+        found.measures.modularity = self.expected_inside::<S>(
             &mut source,
             &scratch,
-            &labels,
-            (communities - singles) as usize,
+            found.labels.in_memory().unwrap_or_default(),
+            found.shared_count() as usize,
             window as usize,
         )?;
-        let scans = source.scans();
-        Ok(Communities { modularity, scans, ..Communities::of_components(labels, sizes) })
+        found.history.sweeps.scans = source.scans();
+        Ok(found)
     }
 
     fn connect_all(

@@ -201,9 +201,10 @@ impl ClusterJob<'_> {
         self.observer.expect(Some(arcs), 0.0)?;
         for found in &mut all {
             let Some(labels) = found.labels.in_memory() else { continue };
-            let tick = |_: &_| notify(self.observer, Event::Advance { done: found.arcs_visited });
+            let tick = |_: &_| notify(self.observer, Event::Advance { done: found.history.arcs });
             let (length, undivided) = code_lengths(source, labels, &rates, tick)?;
-            (found.code_length, found.undivided_length) = (Some(length), Some(undivided));
+            found.measures.code_length = Some(length);
+            found.baselines.undivided_length = Some(undivided);
             if self.options.finds_tree() {
                 found.tree = Some(self.measure_final(source, found, &rates)?);
             }

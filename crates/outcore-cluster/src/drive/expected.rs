@@ -85,7 +85,8 @@ impl ClusterOptions {
     pub(crate) fn expected_sweeps(
         &self,
         sweeps: u32,
-        (before, moved): (u64, u64),
+        before: u64,
+        moved: u64,
         enough: f64,
     ) -> (Option<f64>, f64) {
         let planned = SWEEPS.checked_sub(sweeps.into()).filter(|&left| left > 0);

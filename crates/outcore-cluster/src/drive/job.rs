@@ -146,9 +146,15 @@ impl ClusterJob<'_> {
     }
 
     /// Corrects the estimate of label propagation after `sweeps` sweeps; see [`ClusterOptions::expected_sweeps`].
-    pub(crate) fn expect_sweeps(&self, sweeps: u32, moved: (u64, u64), enough: f64) -> Result<()> {
+    pub(crate) fn expect_sweeps(
+        &self,
+        sweeps: u32,
+        before: u64,
+        moved: u64,
+        enough: f64,
+    ) -> Result<()> {
         let arcs = self.graph.arc_count() as f64;
-        let (left, after) = self.options.expected_sweeps(sweeps, moved, enough);
+        let (left, after) = self.options.expected_sweeps(sweeps, before, moved, enough);
         self.observer.expect(left.map(|left| left * arcs), after * arcs)
     }
 

@@ -422,7 +422,7 @@ impl ClusterJob<'_> {
             moving.for_each(|((history, swept), _)| history.learn(swept, count, enough));
             let moved = swept.iter().map(|swept| swept.moved).sum();
             let enough = enough * runs.len() as f64;
-            self.expect_sweeps(number, (moved_before, moved), enough)?;
+            self.expect_sweeps(number, moved_before, moved, enough)?;
             let text =
                 format!("sweep {number}: {} changed", format_counted(moved, "node", "nodes"));
             notify(self.observer, Event::Detail { text: &text })?;

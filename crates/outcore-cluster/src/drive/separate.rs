@@ -83,12 +83,11 @@ impl ClusterJob<'_> {
         let Some((saved, mut from)) = saves.open_with::<SavedResults>(SWEPT, self.observer)? else {
             return Ok(None);
         };
-        let nodes = self.graph.node_count();
-        let place = (self.graph.files(), self.scratch);
-        let load = |saved: SavedResult| saved.load(nodes, place, &mut from);
+        let (nodes, files) = (self.graph.node_count(), self.graph.files());
+        let load = |saved: SavedResult| saved.load(nodes, files, self.scratch, &mut from);
         let outcomes = saved.swept.into_iter().map(load).collect::<Result<Vec<_>>>()?;
         from.finish()?;
-        let sweeps = outcomes.iter().map(|outcome| outcome.history.sweeps).max().unwrap_or(0);
+        let sweeps = outcomes.iter().map(|outcome| outcome.history.sweeps.count).max().unwrap_or(0);
         self.report_resumed(sweeps)?;
         let source = &mut self.blocks(self.cache_bytes().min(self.rest() / 2));
         source.count_from(saved.scans);

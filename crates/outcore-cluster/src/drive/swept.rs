@@ -4,7 +4,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
 use crate::finish::tree::TreeLength;
 use crate::kernel::history::History;
-use crate::store::hierarchy::Grouping;
+use crate::store::hierarchy::{Grouping, Hierarchy};
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::{Array, Files};
@@ -45,6 +45,30 @@ impl SavedGroups {
     }
 }
 
+/// Groupings of a hierarchy.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct SavedHierarchy {
+    groupings: Vec<SavedGroups>,
+    made: u64,
+    shared: usize,
+}
+
+impl SavedHierarchy {
+    pub(crate) fn new(kept: &Hierarchy) -> Self {
+        let groupings = kept.groupings().iter().map(SavedGroups::new).collect();
+        Self { groupings, made: kept.made(), shared: kept.shared_count() }
+    }
+
+    /// Restores the groupings, whose files are in this directory.
+    ///
+    /// # Errors
+    /// `CorruptFile` if a file is damaged; `Io`.
+    pub(crate) fn restore(self, kept: &mut Hierarchy, directory: &Path) -> Result<()> {
+        let groupings = self.groupings.into_iter().map(|saved| saved.grouping(directory));
+        kept.restore(groupings.collect(), self.made, self.shared)
+    }
+}
+
 /// Returns the name of a file or level; these names are chosen by this crate.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -73,7 +97,8 @@ impl SavedResult {
     pub(crate) fn load(
         self,
         nodes: u64,
-        (files, directory): (&Files, &Path),
+        files: &Files,
+        directory: &Path,
         from: &mut StateReader,
     ) -> Result<SweptLabels> {
         let Self { mut history, groupings, tree, divisions, mut separation } = self;

@@ -1,10 +1,10 @@
 //! Closing of a clustering, for one or several results: a single scan splits the communities of all
 //! results and computes the sums for their modularity.
 
-use super::communities::{Communities, Stability};
+use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
-use super::cuts::separate::{Separated, Separation};
-use super::number::{SizeCount, number};
+use super::cuts::separate::Separation;
+use super::number::number;
 use super::stability::stays;
 use super::tally::Tally;
 use super::tree::TreeLength;
@@ -16,11 +16,10 @@ use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
-use crate::store::labels::Labels;
 use outcore_graph::Graph;
-use outcore_io::Array;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
+use outcore_io::{Array, Column, Shares};
 use std::path::Path;
 
 /// Labels after the last sweep.
@@ -110,30 +109,32 @@ impl Finish<'_> {
             Ok(())
         })?;
         // All results are numbered before any is rated: freeing the pieces makes room for the sums.
-        let numbered: Vec<FinalCommunities> = outcomes
+        let numbered: Vec<Numbered> = outcomes
             .into_iter()
             .zip(pieces)
-            .map(|(outcome, pieces)| FinalCommunities::new(outcome, pieces, held))
+            .map(|(outcome, pieces)| Numbered::new(outcome, pieces, held))
             .collect();
         let of_one = numbered.len() == 1;
-        let rate = |(numbered, inside): (FinalCommunities, f64)| {
-            let (mut code_length, mut undivided_length, mut chance_modularity) = (None, None, None);
-            let tallied = numbered.tallied(directed);
+        let rate = |(mut numbered, inside): (Numbered, f64)| {
+            let Numbered { found, labels, .. } = &mut numbered;
+            let count = if directed { found.community_count() } else { found.shared_count() };
             let kinds = if self.rates_kinds { self.graph.open_kinds()? } else { None };
             let kinds = kinds.map(|kinds| kinds.read()).transpose()?;
-            let mut tally = Tally::new(tallied, directed).of_kinds(kinds);
+            let mut tally = Tally::new(count as usize, directed).of_kinds(kinds);
             if let Some(strengths) = &mut strengths {
                 if is_rated {
                     tally.add_inside(inside);
-                    let nodes = (0..).zip(&numbered.labels).zip(strengths.iter());
+                    let nodes = (0..).zip(&*labels).zip(strengths.iter());
                     nodes.for_each(|((node, &label), &strength)| tally.add(node, label, strength));
                 }
                 if let Some(cuts) = cuts.take() {
-                    let (found, undivided) = numbered.code_lengths(strengths, &cuts);
-                    (code_length, undivided_length) = (Some(found), Some(undivided));
+                    let count = found.community_count() as usize;
+                    let (length, undivided) = code_lengths(count, labels, strengths, &cuts);
+                    found.measures.code_length = Some(length);
+                    found.baselines.undivided_length = Some(undivided);
                 }
                 if self.expects_chance && !self.graph.is_weighted() {
-                    chance_modularity = chance(strengths);
+                    found.baselines.chance_modularity = chance(strengths);
                 }
                 if of_one {
                     *strengths = Vec::new();
@@ -141,49 +142,45 @@ impl Finish<'_> {
             }
             if !is_rated {
                 let tick = |_: &_| notify(self.observer, Event::Advance { done });
-                tally = tally.scan::<S>(source, &numbered.labels, None, &scratch, tick)?;
+                tally = tally.scan::<S>(source, labels, None, &scratch, tick)?;
             }
-            let (divisions, rated) = numbered.rated(&tally, source.scans());
-            let rated = Communities { code_length, undivided_length, chance_modularity, ..rated };
-            Ok((divisions, rated))
+            found.measures.modularity = tally.modularity();
+            found.measures.two_mode_modularity = tally.two_mode_modularity();
+            found.measures.coverage = tally.coverage();
+            found.history.sweeps.scans += source.scans();
+            Ok(numbered)
         };
         let rated: Result<Vec<_>> = numbered.into_iter().zip(insides).map(rate).collect();
         drop((strengths, cuts));
-        rated?
-            .into_iter()
-            .map(|(divisions, rated)| self.with_stability(&divisions, rated))
-            .collect()
+        rated?.into_iter().map(|rated| self.with_stability(rated)).collect()
     }
 
     /// Counts the divisions in which each node stays with its community, if there are any, and discards them.
-    fn with_stability(&self, divisions: &[Grouping], rated: Communities) -> Result<Communities> {
-        let (false, Labels::Memory(labels)) = (divisions.is_empty(), &rated.labels) else {
-            return Ok(rated);
-        };
-        notify(self.observer, Event::Detail { text: "comparing the starts" })?;
-        let files = self.graph.files();
-        let counts = stays(files, labels, divisions)?;
-        let path = self.scratch.join("stability");
-        let counts = Labels::Disk(Array::write(files, &path, counts.into_iter().map(u32::from))?);
-        divisions.iter().for_each(|division| files.discard(&division.groups.path));
-        let stability = Some(Stability { counts, starts: divisions.len() as u32 });
-        Ok(Communities { stability, ..rated })
+    fn with_stability(&self, rated: Numbered) -> Result<Communities> {
+        let Numbered { mut found, labels, divisions } = rated;
+        if !divisions.is_empty() {
+            notify(self.observer, Event::Detail { text: "comparing the starts" })?;
+            let files = self.graph.files();
+            let counts = stays(files, &labels, &divisions)?.into_iter().map(u32::from);
+            let parts = Array::write(files, &self.scratch.join("stability"), counts)?;
+            let (parts, whole) = (Column::Disk(parts), divisions.len() as f64);
+            found.stability = Some(Shares { parts, whole });
+            divisions.iter().for_each(|division| files.discard(&division.groups.path));
+        }
+        Ok(Communities { labels: Column::Memory(labels), ..found })
     }
 }
 
 /// Communities with their final numbers.
-struct FinalCommunities {
+struct Numbered {
+    /// The communities, without labels.
+    found: Communities,
     labels: Vec<u32>,
-    sizes: Vec<SizeCount>,
-    split_count: u64,
-    history: History,
-    groupings: Vec<Grouping>,
-    tree: Option<TreeLength>,
+    /// Labels from each start, if requested.
     divisions: Vec<Grouping>,
-    separated: Option<Separated>,
 }
 
-impl FinalCommunities {
+impl Numbered {
     fn new(outcome: SweptLabels, pieces: Pieces, held: Option<&Bits>) -> Self {
         let SweptLabels { mut labels, history, groupings, tree, divisions, separation } = outcome;
         if let Some(held) = held {
@@ -196,80 +193,31 @@ impl FinalCommunities {
         let separated = separation.is_done().then(|| separation.counts());
         // Communities that are split make another tree.
         let tree = tree.filter(|_| split_count == 0 && separated.is_none());
-        Self { labels: roots, sizes, split_count, history, groupings, tree, divisions, separated }
+        let found = Communities::new(Column::Memory(Vec::new()), sizes, history);
+        let found = Communities { groupings, split_count, separated, tree, ..found };
+        Self { found, labels: roots, divisions }
     }
+}
 
-    fn community_count(&self) -> u64 {
-        self.sizes.iter().map(|s| s.count).sum()
+/// Computes the code length of the map equation for `count` communities, and that of all nodes together; see
+/// `map_equation`. Pieces of a split community have no arcs between them, so the cuts of nodes remain valid.
+fn code_lengths(count: usize, labels: &[u32], strengths: &[f64], cuts: &[f64]) -> (f64, f64) {
+    let mut communities = vec![(0.0, 0.0); count];
+    for ((&label, &strength), &cut) in labels.iter().zip(strengths).zip(cuts) {
+        let (mass, of_community): &mut (f64, f64) = &mut communities[label as usize];
+        *mass += strength;
+        *of_community += cut;
     }
-
-    fn singleton_count(&self) -> u64 {
-        self.sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count)
+    let total: f64 = strengths.iter().sum();
+    if total <= 0.0 {
+        return (0.0, 0.0);
     }
-
-    /// Returns the number of communities that need a sum of their own.
-    fn tallied(&self, directed: bool) -> usize {
-        let singles = if directed { 0 } else { self.singleton_count() };
-        (self.community_count() - singles) as usize
-    }
-
-    /// Computes the code length of the map equation, and that of all nodes together; see `map_equation`. Pieces of a
-    /// split community have no arcs between them, so the cuts of nodes remain valid.
-    fn code_lengths(&self, strengths: &[f64], cuts: &[f64]) -> (f64, f64) {
-        let mut communities = vec![(0.0, 0.0); self.community_count() as usize];
-        for ((&label, &strength), &cut) in self.labels.iter().zip(strengths).zip(cuts) {
-            let (mass, of_community): &mut (f64, f64) = &mut communities[label as usize];
-            *mass += strength;
-            *of_community += cut;
-        }
-        let total: f64 = strengths.iter().sum();
-        if total <= 0.0 {
-            return (0.0, 0.0);
-        }
-        let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
-        let of_community =
-            |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
-        let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
-        let of_communities = plogp(exits) + communities.iter().map(of_community).sum::<f64>();
-        (of_communities - of_nodes, -of_nodes)
-    }
-
-    fn rated(self, tally: &Tally, scans: u64) -> (Vec<Grouping>, Communities) {
-        let rated = Communities {
-            community_count: self.community_count(),
-            singleton_count: self.singleton_count(),
-            largest: self.sizes.first().map_or(0, |s| u64::from(s.size)),
-            split_count: self.split_count,
-            separated: self.separated,
-            modularity: tally.modularity(),
-            two_mode_modularity: tally.two_mode_modularity(),
-            coverage: tally.coverage(),
-            groupings: self.groupings,
-            code_length: None,
-            tree: self.tree,
-            sweeps: self.history.sweeps,
-            resumed_sweeps: self.history.resumed_sweeps,
-            scans: scans + self.history.scans,
-            cycles: self.history.cycles,
-            trials: self.history.trials.max(1),
-            trial_losses: self.history.losses,
-            trial_community_counts: self.history.counts,
-            equal_community_counts: self.history.equal_counts,
-            divided: self.history.divided,
-            trial_agreement: self.history.agreement,
-            chance_modularity: None,
-            undivided_length: None,
-            stability: None,
-            levels: self.history.levels,
-            sweeps_reported: self.history.reported,
-            converged: self.history.converged,
-            last_moved: self.history.last_moved,
-            arcs_visited: self.history.arcs,
-            sizes: self.sizes,
-            labels: Labels::Memory(self.labels),
-        };
-        (self.divisions, rated)
-    }
+    let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
+    let of_community =
+        |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
+    let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
+    let of_communities = plogp(exits) + communities.iter().map(of_community).sum::<f64>();
+    (of_communities - of_nodes, -of_nodes)
 }
 
 /// Returns the modularity that can be found in a random graph with these degrees: about 0.97 times the mean of their

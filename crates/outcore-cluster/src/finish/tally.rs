@@ -180,11 +180,8 @@ impl Tally {
     /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the share of
     /// the weight inside communities, minus the share that chance would put there.
     pub(crate) fn modularity(&self) -> f64 {
-        let share = |strength: f64| self.totals.share(strength);
         let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
-        let expected: f64 =
-            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
-        self.totals.modularity(expected)
+        self.totals.modularity(by_chance(&self.strengths, opposite, self.totals.total))
     }
 
     /// Returns the modularity of two kinds of nodes, if these were counted: edges by chance join nodes of different kinds
@@ -195,13 +192,21 @@ impl Tally {
             // All edges lead from one kind to the other, so the null model is that of directed edges.
             return Some(self.modularity());
         }
-        let share = |strength: f64| self.totals.share(strength);
-        let sums = self.strengths.iter().zip(second);
-        let expected: f64 =
-            sums.map(|(&all, &second)| 4.0 * share(all - second) * share(second)).sum();
+        let expected = by_chance_of_kinds(&self.strengths, second, self.totals.total);
         // A single node has no edge by chance.
         Some(if self.totals.total > 0.0 { self.coverage() - expected } else { 0.0 })
     }
+}
+
+/// Returns the share of the weight that chance would put inside communities, by the strengths of both ends of arcs.
+pub(crate) fn by_chance(strengths: &[f64], opposite: &[f64], total: f64) -> f64 {
+    strengths.iter().zip(opposite).map(|(&a, &b)| (a / total) * (b / total)).sum()
+}
+
+/// Like [`by_chance`], for edges that join nodes of two kinds, by the strengths of all nodes and of the second kind.
+pub(crate) fn by_chance_of_kinds(strengths: &[f64], second: &[f64], total: f64) -> f64 {
+    let of_one = |(&all, &second): (&f64, &f64)| 4.0 * ((all - second) / total) * (second / total);
+    strengths.iter().zip(second).map(of_one).sum()
 }
 
 fn add_opposite(

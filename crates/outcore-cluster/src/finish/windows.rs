@@ -6,7 +6,7 @@
 use super::number::{CountsBySize, SizeCount};
 use super::tally::WeightTotals;
 use crate::base::bits::Bits;
-use crate::store::column::{CHUNK_NODES, Column, chunks};
+use crate::store::pages::{CHUNK_NODES, Pages, chunks};
 use outcore_io::Files;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
@@ -35,7 +35,7 @@ impl Numbering<'_> {
     }
 
     /// Counts the labels with more than one piece. Memory: two bits per node.
-    pub(crate) fn split_count(&self, labels: &Column<u32>, pieces: &Column<u32>) -> Result<u64> {
+    pub(crate) fn split_count(&self, labels: &Pages<u32>, pieces: &Pages<u32>) -> Result<u64> {
         let nodes = self.node_count as usize;
         let (seen, split) = (Bits::new(nodes, false), Bits::new(nodes, false));
         let (mut for_labels, mut for_pieces) = (Vec::new(), Vec::new());
@@ -58,10 +58,10 @@ impl Numbering<'_> {
     /// removes `sizes`.
     pub(crate) fn number(
         &mut self,
-        pieces: &Column<u32>,
-        sizes: Column<u32>,
+        pieces: &Pages<u32>,
+        sizes: Pages<u32>,
         path: &Path,
-    ) -> Result<(Column<u32>, Vec<SizeCount>)> {
+    ) -> Result<(Pages<u32>, Vec<SizeCount>)> {
         let mut by_size = CountsBySize::new();
         let mut bytes = Vec::new();
         for window in self.windows(self.node_count, 4) {
@@ -81,7 +81,7 @@ impl Numbering<'_> {
             }
         }
         let (mut by_size, found) = by_size.numbered();
-        let communities = Column::create(self.files, path.to_path_buf())?;
+        let communities = Pages::create(self.files, path.to_path_buf())?;
         let (mut known, mut out) = (Vec::new(), Vec::new());
         for window in self.windows(self.node_count, 4) {
             let mut numbers = Vec::with_capacity((window.end - window.start) as usize);
@@ -120,8 +120,8 @@ fn at(window: &Range<u64>, of: u32) -> usize {
 /// ones); also adds the nodes to `totals`.
 pub(crate) fn expected_inside(
     numbering: &mut Numbering<'_>,
-    communities: &Column<u32>,
-    strengths: &Column<f64>,
+    communities: &Pages<u32>,
+    strengths: &Pages<f64>,
     shared: u64,
     totals: &mut WeightTotals,
 ) -> Result<f64> {

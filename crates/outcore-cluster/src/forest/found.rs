@@ -3,10 +3,9 @@
 use super::{Dendrogram, Forest, number_components};
 use crate::finish::communities::Communities;
 use crate::methods::options::ClusterOptions;
-use crate::store::labels::Labels;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, Observer, notify};
-use outcore_io::{Array, ArrayWriter, Files};
+use outcore_io::{Array, ArrayWriter, Column, Files};
 use outcore_sort::{SORT_BYTES_MIN, Sorter};
 use rayon::prelude::*;
 use std::path::Path;
@@ -50,7 +49,7 @@ impl Forest {
         }
         if let ([_], false) = (&codes[..], options.heights) {
             let (labels, sizes) = number_components(self.into_roots());
-            return Ok((vec![Communities::of_components(labels, sizes)], None));
+            return Ok((vec![Communities::of_components(Column::Memory(labels), sizes)], None));
         }
         let done = self.node_count();
         let mut all = Vec::new();
@@ -104,6 +103,5 @@ fn number(files: &Files, roots: &Array<u32>) -> Result<Communities> {
     let words = roots.read_all(files)?.into_iter().map(AtomicU32::new);
     let (labels, sizes) = number_components(words.collect());
     let labels = Array::write(files, &roots.path, labels.into_iter())?;
-    let components = Communities::of_components(Vec::new(), sizes);
-    Ok(Communities { labels: Labels::Disk(labels), ..components })
+    Ok(Communities::of_components(Column::Disk(labels), sizes))
 }

@@ -20,15 +20,14 @@ use super::{AnyLinks, Forest, ForestPlace, for_links, to_smallest};
 use crate::finish::communities::Communities;
 use crate::finish::windows::Numbering;
 use crate::methods::thresholds::Ladder;
-use crate::store::column::{Column, chunks};
-use crate::store::labels::Labels;
+use crate::store::pages::{Pages, chunks};
 use outcore_graph::ArcRecord;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::opt::MEMORY;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::{Event, notify};
 use outcore_io::units::{MIB, format_counted, size_to_type};
-use outcore_io::{Array, Files};
+use outcore_io::{Array, Column, Files};
 use outcore_sort::{SORT_BYTES_MIN, Sorted, Sorter};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -186,7 +185,7 @@ impl<'a, R: Rank> Ranges<'a, R> {
         let at = (beyond / self.size) as usize;
         if self.waiting[at].is_none() {
             let path = self.place.scratch.join(format!("waiting-{at}"));
-            let numbers = Column::create(self.place.files, path)?;
+            let numbers = Pages::create(self.place.files, path)?;
             self.waiting[at] = Some(Waiting { numbers, written: 0, collected: Vec::new() });
         }
         self.waiting[at].iter_mut().try_for_each(|waiting| waiting.push(edge))
@@ -211,7 +210,7 @@ impl<'a, R: Rank> Ranges<'a, R> {
     fn components(&self, at: usize, code: u32) -> Result<Communities> {
         let ForestPlace { files, scratch, memory, observer } = self.place;
         notify(observer, Event::Detail { text: "finding components on disk" })?;
-        let roots = Column::create(files, scratch.join("roots"))?;
+        let roots = Pages::create(files, scratch.join("roots"))?;
         let mut bytes = Vec::new();
         for range in &self.ranges {
             let own = self.load(range)?.into_roots(code, self.ladder);
@@ -219,20 +218,20 @@ impl<'a, R: Rank> Ranges<'a, R> {
             self.follow(&roots, range.start, &own, &mut bytes)?;
             roots.write_all(range.start, &own, &mut bytes)?;
         }
-        let sizes = Column::create(files, scratch.join("sizes"))?;
+        let sizes = Pages::create(files, scratch.join("sizes"))?;
         let mut numbering =
             Numbering { files, observer, node_count: self.node_count, room: memory / 2 };
         let path = scratch.join(format!("components-{at}"));
         let (_, sizes) = numbering.number(&roots, sizes, &path)?;
         roots.remove(files)?;
-        let components = Communities::of_components(Vec::new(), sizes);
-        Ok(Communities { labels: Labels::Disk(Array::new(path, self.node_count)), ..components })
+        let labels = Column::Disk(Array::new(path, self.node_count));
+        Ok(Communities::of_components(labels, sizes))
     }
 
     /// Replaces each node before the range that begins with `first` by its root.
     fn follow(
         &self,
-        roots: &Column<u32>,
+        roots: &Pages<u32>,
         first: u64,
         own: &[AtomicU32],
         bytes: &mut Vec<u8>,
@@ -287,7 +286,7 @@ impl Edges {
 
 /// Edges that wait for a range: three numbers each in a file, and some in memory.
 struct Waiting {
-    numbers: Column<u32>,
+    numbers: Pages<u32>,
     written: u64,
     collected: Vec<ArcRecord>,
 }

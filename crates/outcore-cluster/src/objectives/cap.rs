@@ -284,16 +284,20 @@ mod tests {
         for method in methods() {
             for (edges, most) in [(&star, 100), (&clique, 40)] {
                 let found = find(edges, &capped(method, most));
-                assert!(found.largest <= u64::from(most), "{method:?}: {:?}", found.sizes);
-                assert!(found.largest > u64::from(most) / 2, "{method:?}: {:?}", found.sizes);
+                assert!(found.largest() <= u64::from(most), "{method:?}: {:?}", found.sizes);
+                assert!(found.largest() > u64::from(most) / 2, "{method:?}: {:?}", found.sizes);
                 assert_eq!(
-                    find(edges, &capped(method, 1)).singleton_count,
+                    find(edges, &capped(method, 1)).singleton_count(),
                     found.labels().len() as u64
                 );
             }
             // Communities below the limit are found as without one.
             let ring = find(&ring_of_cliques(60, 8), &capped(method, 8));
-            assert!(ring.largest <= 8 && ring.community_count < 70, "{method:?}: {:?}", ring.sizes);
+            assert!(
+                ring.largest() <= 8 && ring.community_count() < 70,
+                "{method:?}: {:?}",
+                ring.sizes
+            );
         }
     }
 
@@ -317,11 +321,11 @@ mod tests {
         let pairs: Vec<u32> = (0..240).map(|node| node / 16).collect();
         let mut given = GivenLabels { initial: pairs, fixed: Vec::new() };
         let found = resume(&edges, &options, &given);
-        assert!(found.largest <= 8);
+        assert!(found.largest() <= 8);
         let same = found.labels().chunks(16).all(|pair| pair[..8].iter().all(|l| *l == pair[0]));
         assert!(same, "the first nodes of a community keep its label");
         given.fixed = (0..240).map(|node| if node % 16 < 5 { node / 16 } else { NONE }).collect();
-        assert!(resume(&edges, &options, &given).largest <= 8);
+        assert!(resume(&edges, &options, &given).largest() <= 8);
         options.max_size = Some(4);
         let error = POOLS[1]
             .install(|| cluster_from(&edges.graph(), &options, given, PLENTY, scratch(), &Silent))

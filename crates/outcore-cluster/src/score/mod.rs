@@ -27,5 +27,6 @@ pub use connected::Connectedness;
 pub use connected::{ScoreRoom, connectedness, connectedness_bytes};
 pub use quality::quality_bytes;
 pub use quality::tree_bytes;
-pub use quality::{Quality, QualityRules, quality, quality_at, quality_by, quality_of_levels};
+pub use quality::{CommunitySizes, Quality, QualityRules};
+pub use quality::{quality, quality_at, quality_by, quality_of_levels};
 pub use visits::{Visited, visits, visits_bytes, walked};

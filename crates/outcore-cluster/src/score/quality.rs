@@ -19,6 +19,7 @@
 //! ```
 
 use crate::finish::connect::NodeSums;
+use crate::finish::tally::{by_chance, by_chance_of_kinds};
 use crate::finish::tree::{Links, MODULE_BYTES, TreeLength, codebooks_of};
 use crate::flow::length::{self, code_lengths};
 use crate::flow::rates::{Teleportation, VisitRates};
@@ -61,6 +62,16 @@ pub struct Quality {
     pub conductance_mean: Option<f64>,
     /// Maximum conductance of a community.
     pub conductance_max: Option<f64>,
+    /// Number and sizes of the communities.
+    #[serde(flatten)]
+    pub sizes: CommunitySizes,
+    /// Number of communities that are not connected.
+    pub disconnected_count: u64,
+}
+
+/// Number and sizes of communities.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct CommunitySizes {
     /// Number of communities.
     pub community_count: u64,
     /// Number of nodes in the largest community.
@@ -71,8 +82,22 @@ pub struct Quality {
     pub median: f64,
     /// Number of communities of one node.
     pub singleton_count: u64,
-    /// Number of communities that are not connected.
-    pub disconnected_count: u64,
+}
+
+impl CommunitySizes {
+    /// Returns those of communities with so many nodes; those without nodes do not count.
+    fn of(mut sizes: Vec<u32>) -> Self {
+        sizes.retain(|&size| size > 0);
+        let nodes: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+        let largest = sizes.iter().copied().max().map_or(0, u64::from);
+        Self {
+            community_count: sizes.len() as u64,
+            largest,
+            largest_share: largest as f64 / nodes.max(1) as f64,
+            singleton_count: sizes.iter().filter(|&&size| size == 1).count() as u64,
+            median: median(&mut sizes),
+        }
+    }
 }
 
 /// Rules of measures.
@@ -302,30 +327,24 @@ impl QualitySums {
         !self.opposite.is_empty()
     }
 
-    fn quality(mut self, resolution: f64, disconnected_count: u64) -> Quality {
+    fn quality(self, resolution: f64, disconnected_count: u64) -> Quality {
         let undirected = !self.is_directed();
         let code_lengths = undirected.then(|| self.code_lengths());
         let conductances = if undirected { self.conductances() } else { None };
         let (modularity, coverage) = (self.modularity(resolution), self.coverage());
         let cpm = self.cpm(resolution);
-        let nodes: u64 = self.sizes.iter().map(|&size| u64::from(size)).sum();
-        self.sizes.retain(|&size| size > 0);
-        let largest = self.sizes.iter().copied().max().map_or(0, u64::from);
+        let two_mode_modularity = self.two_mode_modularity(resolution);
         Quality {
             resolution,
             modularity,
-            two_mode_modularity: self.two_mode_modularity(resolution),
+            two_mode_modularity,
             code_length: code_lengths.map(|(length, _)| length),
             code_length_undivided: code_lengths.map(|(_, undivided)| undivided),
             cpm,
             coverage,
             conductance_mean: conductances.map(|(mean, _)| mean),
             conductance_max: conductances.map(|(_, max)| max),
-            community_count: self.sizes.len() as u64,
-            largest,
-            largest_share: largest as f64 / nodes.max(1) as f64,
-            singleton_count: self.sizes.iter().filter(|&&size| size == 1).count() as u64,
-            median: median(&mut self.sizes),
+            sizes: CommunitySizes::of(self.sizes),
             disconnected_count,
         }
     }
@@ -339,11 +358,8 @@ impl QualitySums {
         if self.total <= 0.0 {
             return 0.0;
         }
-        let share = |strength: f64| strength / self.total;
         let opposite = if self.is_directed() { &self.opposite } else { &self.strengths };
-        let expected: f64 =
-            self.strengths.iter().zip(opposite).map(|(&a, &b)| share(a) * share(b)).sum();
-        self.coverage() - resolution * expected
+        self.coverage() - resolution * by_chance(&self.strengths, opposite, self.total)
     }
 
     /// Returns the modularity of two kinds of nodes. Directed edges lead from the first to the second, and then it is the
@@ -353,13 +369,7 @@ impl QualitySums {
         if self.is_directed() || self.total <= 0.0 {
             return Some(self.modularity(resolution));
         }
-        let share = |strength: f64| strength / self.total;
-        let expected: f64 = self
-            .strengths
-            .iter()
-            .zip(second)
-            .map(|(&all, &second)| 4.0 * share(all - second) * share(second))
-            .sum();
+        let expected = by_chance_of_kinds(&self.strengths, second, self.total);
         Some(self.coverage() - resolution * expected)
     }
 

@@ -253,10 +253,13 @@ fn agreement_on_known_graphs_matches_scikit_learn() {
 #[test]
 fn sizes_are_counted() {
     let found = karate().0.quality(&[[0; 20].as_slice(), &[5; 13], &[3]].concat(), 1.0);
-    assert_eq!((found.community_count, found.singleton_count, found.largest), (3, 1, 20));
-    assert_eq!((found.median, found.largest_share), (13.0, 20.0 / 34.0));
+    assert_eq!(
+        (found.sizes.community_count, found.sizes.singleton_count, found.sizes.largest),
+        (3, 1, 20)
+    );
+    assert_eq!((found.sizes.median, found.sizes.largest_share), (13.0, 20.0 / 34.0));
     let found = karate().0.quality(&[[0; 20].as_slice(), &[5; 14]].concat(), 1.0);
-    assert_eq!(found.median, 17.0);
+    assert_eq!(found.sizes.median, 17.0);
 }
 
 #[test]
@@ -466,7 +469,7 @@ proptest! {
         close(found.modularity, naive.modularity(resolution));
         close(found.cpm, naive.cpm(resolution));
         prop_assert_eq!(found.disconnected_count, naive.disconnected());
-        prop_assert_eq!(found.community_count, naive.communities().len() as u64);
+        prop_assert_eq!(found.sizes.community_count, naive.communities().len() as u64);
         if edges.directed {
             // Its code length is compared in the tests of `flow`.
             prop_assert!(found.code_length.is_some() && found.conductance_mean.is_none());

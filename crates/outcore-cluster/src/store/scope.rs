@@ -4,7 +4,7 @@
 //! Memory: 3/16 byte per node of the graph for the set of one interval with its ranks.
 
 use super::by_node::{KnownLabels, NodeLabels};
-use super::column::{CHUNK_NODES, Column, chunks};
+use super::pages::{CHUNK_NODES, Pages, chunks};
 use super::ranked::{Ranked, WORD_BITS};
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_ranges, piece_nodes};
@@ -69,8 +69,8 @@ impl Scope {
         self.members.rank(node)
     }
 
-    /// Reads the values of the nodes from a column, by place.
-    pub(crate) fn gather(&self, column: &Column<u32>, values: &mut Vec<AtomicU32>) -> Result<()> {
+    /// Reads the values of the nodes from pages, by place.
+    pub(crate) fn gather(&self, pages: &Pages<u32>, values: &mut Vec<AtomicU32>) -> Result<()> {
         values.resize_with(self.places(), AtomicU32::default);
         let values = &values[..];
         let wanted: Vec<Range<u64>> =
@@ -80,7 +80,7 @@ impl Scope {
             buffers.with(|(bytes, read)| {
                 wanted[part].iter().try_for_each(|chunk| {
                     read.clear();
-                    read.extend(column.read(chunk.clone(), bytes)?);
+                    read.extend(pages.read(chunk.clone(), bytes)?);
                     let mut places = values[self.place(chunk.start as u32)..].iter();
                     self.members.for_each(chunk.clone(), |node| {
                         let place = places.next().expect("every member has a place");

@@ -32,10 +32,10 @@ proptest! {
                 cluster(&graph, &options, needed + spare, scratch(), &Silent).unwrap()
             });
             prop_assert_eq!(found.labels(), &expected);
-            prop_assert_eq!((found.sweeps, found.coverage), (0, 1.0));
+            prop_assert_eq!((found.history.sweeps.count, found.measures.coverage), (0, 1.0));
             let rated = quality(&heavy_graph, found.labels(), &Silent).unwrap();
-            prop_assert!((rated.modularity - found.modularity).abs() < 1e-9);
-            prop_assert_eq!(rated.community_count, found.community_count);
+            prop_assert!((rated.modularity - found.measures.modularity).abs() < 1e-9);
+            prop_assert_eq!(rated.sizes.community_count, found.community_count());
         }
     }
 }
@@ -49,11 +49,11 @@ fn many_components_are_rated_with_little_memory() {
     let needed = components(0.0).memory(&graph, 0, rayon::current_num_threads()).total_bytes();
     let found = cluster(&graph, &components(0.0), needed, scratch(), &Silent).unwrap();
     assert_eq!(found.sizes, [SizeCount { size: 2, count: u64::from(pairs) }]);
-    assert!((found.modularity - (1.0 - 1.0 / f64::from(pairs))).abs() < 1e-12);
-    assert_eq!(found.scans, 4);
+    assert!((found.measures.modularity - (1.0 - 1.0 / f64::from(pairs))).abs() < 1e-12);
+    assert_eq!(found.history.sweeps.scans, 4);
     let again = find(&edges, &components(0.0));
-    assert_eq!(again.scans, 2);
-    assert_eq!(found, Communities { scans: 4, ..again });
+    assert_eq!(again.history.sweeps.scans, 2);
+    assert_eq!(found, again.with_scans(4));
 }
 
 #[test]

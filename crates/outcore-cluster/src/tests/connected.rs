@@ -171,15 +171,15 @@ proptest! {
             prop_assert_eq!(rated.well_connected_count, well_connected(before.labels(), &heavy, rule));
         }
         let rated = quality(&heavy.graph(), found.labels(), &Silent).unwrap();
-        prop_assert!((rated.modularity - found.modularity).abs() < 1e-9);
-        prop_assert!((rated.coverage - found.coverage).abs() < 1e-9);
-        if let Some(length) = found.code_length {
+        prop_assert!((rated.modularity - found.measures.modularity).abs() < 1e-9);
+        prop_assert!((rated.coverage - found.measures.coverage).abs() < 1e-9);
+        if let Some(length) = found.measures.code_length {
             prop_assert!((rated.code_length.unwrap() - length).abs() < 1e-9);
         }
         let tight = cramped(&graph, community_edges);
         for (graph, pool, is_tight) in [(&graph, 0, true), (&tight, 2, true), (&tight, 0, false)] {
             let again = find(&options, graph, pool, is_tight);
-            prop_assert_eq!(&Communities { scans: found.scans, ..again }, &found);
+            prop_assert_eq!(&again.with_scans(found.history.sweeps.scans), &found);
         }
     }
 }
@@ -202,7 +202,7 @@ fn a_community_that_is_too_large_is_refused_with_the_memory_that_suffices() {
         let needed = || options.min_memory(&graph, 0, rayon::current_num_threads());
         let least = POOLS[1].install(|| needed().total_bytes());
         let expected = one(find(PLENTY));
-        assert_eq!(expected.largest, u64::from(count) + 1, "{method:?}");
+        assert_eq!(expected.largest(), u64::from(count) + 1, "{method:?}");
         let error = find(least).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
         let hint = error.hint_text().unwrap();
@@ -211,8 +211,9 @@ fn a_community_that_is_too_large_is_refused_with_the_memory_that_suffices() {
         let typed = typed.filter_map(|word| parse_bytes(word).ok()).max().unwrap();
         assert!(typed > least && typed < PLENTY / 4, "{hint}");
         let found = one(find(typed));
-        assert_eq!(found.resumed_sweeps, expected.sweeps);
-        let (scans, resumed_sweeps) = (expected.scans, 0);
-        assert_eq!(Communities { scans, resumed_sweeps, ..found }, expected);
+        assert_eq!(found.history.resumed_sweeps, expected.history.sweeps.count);
+        let history = History { resumed_sweeps: 0, ..found.history.clone() };
+        let found = Communities { history, ..found };
+        assert_eq!(found.with_scans(expected.history.sweeps.scans), expected);
     }
 }

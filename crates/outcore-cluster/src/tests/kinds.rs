@@ -141,14 +141,14 @@ proptest! {
         let (options, on_disk) = (options(Method::Modularity), graph.graph(directed));
         let first = found(&on_disk, &options, 1, None);
         let expected = graph.barber(first.labels());
-        let reported = first.two_mode_modularity.unwrap();
+        let reported = first.measures.two_mode_modularity.unwrap();
         prop_assert!((reported - expected).abs() < 1e-9, "{} is not {}", reported, expected);
         prop_assert!(expected > -1e-9, "single nodes are better than {}", expected);
         for (pool, spare) in [(0, Some(0)), (2, Some(3000))] {
             prop_assert_eq!(&first, &found(&on_disk, &options, pool, spare));
         }
         let other = found(&on_disk, &self::options(Method::Components), 1, None);
-        prop_assert_eq!(other.two_mode_modularity, None);
+        prop_assert_eq!(other.measures.two_mode_modularity, None);
     }
 }
 
@@ -182,5 +182,5 @@ fn blocks_are_found() {
     let graph = TwoKinds { kinds, edges };
     let communities = found(&graph.graph(false), &options(Method::Modularity), 2, None);
     let planted: Vec<u32> = (0..10 * blocks).map(|node| node / 10).collect();
-    assert!(communities.two_mode_modularity.unwrap() >= graph.barber(&planted) - 1e-12);
+    assert!(communities.measures.two_mode_modularity.unwrap() >= graph.barber(&planted) - 1e-12);
 }

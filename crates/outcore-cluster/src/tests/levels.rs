@@ -121,7 +121,7 @@ proptest! {
                 let (given, memory) = (GivenLabels::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
-            prop_assert_eq!(found.sweeps, oracle.sweeps);
+            prop_assert_eq!(found.history.sweeps.count, oracle.sweeps);
             prop_assert_eq!(found.labels(), &expected);
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
@@ -129,26 +129,26 @@ proptest! {
             first = Some(found);
         }
         let found = first.unwrap();
-        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
-        let swept = found.sweeps_reported.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
+        prop_assert!(max_size.is_none_or(|most| found.largest() <= u64::from(most)));
+        let swept = found.history.sweeps.first.iter().filter(|sweep| sweep.level == 0 && !sweep.refines);
         // Starts, their combinations, and at most three rounds of four perturbations.
         let searches = u64::from(2 * trials + 1) + if trials > 1 { 12 } else { 0 };
         let mut others = searches * (2 + 4 * u64::from(cycles));
-        prop_assert_eq!(found.divided.map(|(_, count)| count), compared.map(|(count, _)| count));
+        prop_assert_eq!(found.history.starts.divided.map(|(_, count)| count), compared.map(|(count, _)| count));
         if let Some((_, sweeps)) = compared {
             others += u64::from(sweeps) + 2 + 4 * u64::from(cycles);
         }
-        prop_assert!(found.scans <= swept.count() as u64 + others);
+        prop_assert!(found.history.sweeps.scans <= swept.count() as u64 + others);
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
-        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
+        prop_assert!((rated.modularity - found.measures.modularity).abs() < 1e-12);
         let by_definition = modularity_by_definition(&edges, found.labels());
-        prop_assert!((found.modularity - by_definition).abs() < 1e-9);
-        if let Some(code_length) = found.code_length {
+        prop_assert!((found.measures.modularity - by_definition).abs() < 1e-9);
+        if let Some(code_length) = found.measures.code_length {
             let by_definition = rated.code_length.unwrap();
             prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
         }
-        prop_assert_eq!(found.code_length.is_some(), method == Method::MapEquation);
+        prop_assert_eq!(found.measures.code_length.is_some(), method == Method::MapEquation);
     }
 
     /// With several resolutions, the largest gives the same result as alone; the others start from its level 1.
@@ -176,7 +176,7 @@ proptest! {
                 cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
             }).unwrap();
             for (found, (labels, groups)) in found.iter().zip(expected) {
-                prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+                prop_assert!(max_size.is_none_or(|most| found.largest() <= u64::from(most)));
                 prop_assert_eq!(found.labels(), &finish.finish(labels));
                 prop_assert_eq!(&groupings(graph.files(), found), groups);
             }
@@ -196,9 +196,9 @@ proptest! {
         let expected = find(&edges.heavier_than(min_weight), &options);
         let found = find(&edges, &ClusterOptions { min_weight, ..options });
         prop_assert_eq!(&found.labels, &expected.labels);
-        prop_assert_eq!(found.sweeps, expected.sweeps);
-        prop_assert!((found.modularity - expected.modularity).abs() < 1e-9);
-        let bits = |found: &Communities| found.code_length.unwrap_or(0.0);
+        prop_assert_eq!(found.history.sweeps.count, expected.history.sweeps.count);
+        prop_assert!((found.measures.modularity - expected.measures.modularity).abs() < 1e-9);
+        let bits = |found: &Communities| found.measures.code_length.unwrap_or(0.0);
         prop_assert!((bits(&found) - bits(&expected)).abs() < 1e-9);
     }
 
@@ -234,7 +234,7 @@ fn known_answers_are_found() {
         let star = Edges::new(5001, (0..5000).map(|leaf| (leaf, 5000)));
         let complete = cliques(1, 300);
         for (name, edges) in [("star", &star), ("complete", &complete)] {
-            assert_eq!(find(edges, &map).community_count, 1, "{name}");
+            assert_eq!(find(edges, &map).community_count(), 1, "{name}");
         }
         let pairs = find(&Edges::new(10_000, (0..5000).map(|i| (2 * i, 2 * i + 1))), &map);
         assert_eq!(pairs.sizes, [SizeCount { size: 2, count: 5000 }]);
@@ -244,14 +244,14 @@ fn known_answers_are_found() {
         }
         let ring = find(&ring_of_cliques(30, 5), &of(Method::Modularity));
         // The optimum is 15 pairs of neighboring cliques; moving one community at a time leaves some unpaired.
-        assert!((15..=18).contains(&ring.community_count), "{:?}", ring.sizes);
-        assert!(ring.modularity > 0.995 * 0.887_878, "{}", ring.modularity);
+        assert!((15..=18).contains(&ring.community_count()), "{:?}", ring.sizes);
+        assert!(ring.measures.modularity > 0.995 * 0.887_878, "{}", ring.measures.modularity);
         for method in [Method::MapEquation, Method::Modularity, Method::Cpm] {
             let isolated = find(&Edges::new(300, []), &of(method));
-            assert_eq!((isolated.singleton_count, isolated.modularity), (300, 0.0));
+            assert_eq!((isolated.singleton_count(), isolated.measures.modularity), (300, 0.0));
             let loops = find(&Edges::new(50, (0..50).map(|v| (v, v))), &of(method));
-            assert_eq!(loops.singleton_count, 50);
-            assert_eq!(find(&Edges::new(0, []), &of(method)).community_count, 0);
+            assert_eq!(loops.singleton_count(), 50);
+            assert_eq!(find(&Edges::new(0, []), &of(method)).community_count(), 0);
         }
     }
 }
@@ -332,10 +332,11 @@ fn starts_that_are_asked_for_are_tried_on_large_graphs() {
         let (given, limits) = (GivenLabels::default(), as_size(SizeClass::Large));
         let found =
             one(cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent));
-        assert_eq!(found.trials, trials.unwrap_or(5));
+        assert_eq!(found.history.starts.count, trials.unwrap_or(5));
         assert_eq!(found.stability.is_some(), stability);
-        let (near, equal) = (&found.trial_community_counts, &found.equal_community_counts);
-        assert!(near.len() <= found.trials as usize);
+        let (near, equal) =
+            (&found.history.starts.community_counts, &found.history.starts.equal_counts);
+        assert!(near.len() <= found.history.starts.count as usize);
         // The best start is equal to itself.
         assert!(!equal.is_empty() && equal.iter().all(|count| near.contains(count)));
     }

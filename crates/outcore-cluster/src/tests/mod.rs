@@ -91,6 +91,12 @@ impl Specified for Edges {
 }
 
 impl Communities {
+    /// Returns the same with another number of scans, which depends on memory.
+    pub(crate) fn with_scans(mut self, scans: u64) -> Self {
+        self.history.sweeps.scans = scans;
+        self
+    }
+
     /// Returns the labels, which must be in memory.
     pub(crate) fn labels(&self) -> &[u32] {
         self.labels.in_memory().unwrap()
@@ -161,22 +167,22 @@ proptest! {
                 let (given, memory) = (GivenLabels::default(), needed + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
-            prop_assert_eq!((found.sweeps, found.arcs_visited), (expected.1, expected.2));
+            prop_assert_eq!((found.history.sweeps.count, found.history.arcs), (expected.1, expected.2));
             prop_assert_eq!(found.labels(), &expected.0);
             // Without memory for the strengths, the graph is scanned once more.
-            let found = Communities { scans: 0, ..found };
+            let found = found.with_scans(0);
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
             }
             first = Some(found);
         }
         let found = first.unwrap();
-        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+        prop_assert!(max_size.is_none_or(|most| found.largest() <= u64::from(most)));
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
-        prop_assert_eq!(rated.community_count, found.community_count);
-        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
-        prop_assert!((rated.coverage - found.coverage).abs() < 1e-12);
+        prop_assert_eq!(rated.sizes.community_count, found.community_count());
+        prop_assert!((rated.modularity - found.measures.modularity).abs() < 1e-12);
+        prop_assert!((rated.coverage - found.measures.coverage).abs() < 1e-12);
         let by_definition = modularity_by_definition(&edges, found.labels());
         prop_assert!((rated.modularity - by_definition).abs() < 1e-9, "{} {}", rated.modularity, by_definition);
     }
@@ -217,9 +223,17 @@ fn known_answers_are_found() {
         let sides = Edges::new(600, (0..300).flat_map(|a| (300..600).map(move |b| (a, b))));
         for (name, edges) in [("star", star), ("complete", complete), ("bipartite", sides)] {
             let found = find(&edges, &options);
-            assert_eq!((found.community_count, found.last_moved), (1, 0), "{name}");
-            assert!(found.sweeps <= 15, "{name}: {} sweeps", found.sweeps);
-            assert!(found.modularity.abs() < 1e-12, "{name}: {}", found.modularity);
+            assert_eq!((found.community_count(), found.history.last_moved), (1, 0), "{name}");
+            assert!(
+                found.history.sweeps.count <= 15,
+                "{name}: {} sweeps",
+                found.history.sweeps.count
+            );
+            assert!(
+                found.measures.modularity.abs() < 1e-12,
+                "{name}: {}",
+                found.measures.modularity
+            );
         }
         let pairs = find(&Edges::new(10_000, (0..5000).map(|i| (2 * i, 2 * i + 1))), &options);
         assert_eq!(pairs.sizes, [SizeCount { size: 2, count: 5000 }]);
@@ -229,16 +243,27 @@ fn known_answers_are_found() {
         bridged.edges.push((0, 50, 1.0));
         let two = find(&bridged, &options);
         assert_eq!(two.labels(), [vec![0; 50], vec![1; 50]].concat());
-        assert!((two.modularity - (0.5 - 1.0 / 2451.0)).abs() < 1e-12, "{}", two.modularity);
+        assert!(
+            (two.measures.modularity - (0.5 - 1.0 / 2451.0)).abs() < 1e-12,
+            "{}",
+            two.measures.modularity
+        );
 
         let ring = find(&ring_of_cliques(30, 5), &options);
-        assert!(ring.community_count >= 28, "{:?}", ring.sizes);
+        assert!(ring.community_count() >= 28, "{:?}", ring.sizes);
         assert!(ring.labels().chunks(5).all(|clique| clique.iter().all(|l| *l == clique[0])));
         let isolated = find(&Edges::new(300, []), &options);
-        assert_eq!((isolated.singleton_count, isolated.modularity, isolated.sweeps), (300, 0.0, 1));
+        assert_eq!(
+            (
+                isolated.singleton_count(),
+                isolated.measures.modularity,
+                isolated.history.sweeps.count
+            ),
+            (300, 0.0, 1)
+        );
     }
     let empty = find(&Edges::new(0, []), &converge(1));
-    assert_eq!((empty.community_count, empty.largest), (0, 0));
+    assert_eq!((empty.community_count(), empty.largest()), (0, 0));
 }
 
 /// Covers graphs on which moving all nodes at the same time never ends: a path, a cycle, a grid, a ring of cliques.
@@ -260,9 +285,9 @@ fn sweeps_end_where_simultaneous_moves_do_not() {
         (ring_of_cliques(1000, 10), 15),
     ] {
         let found = find(&edges, &converge(1));
-        assert_eq!(found.last_moved, 0);
-        assert!(found.sweeps <= most, "{} sweeps", found.sweeps);
-        assert!(found.largest < 200, "{}", found.largest);
+        assert_eq!(found.history.last_moved, 0);
+        assert!(found.history.sweeps.count <= most, "{} sweeps", found.history.sweeps.count);
+        assert!(found.largest() < 200, "{}", found.largest());
     }
 }
 
@@ -342,7 +367,7 @@ fn an_observer_can_stop_a_clustering_at_any_event() {
         match cluster(&graph, &options, PLENTY, scratch(), &observer) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Interrupted),
             Ok(found) => {
-                assert_eq!(found.largest, 5);
+                assert_eq!(found.largest(), 5);
                 break;
             }
         }
@@ -422,9 +447,17 @@ fn planted_communities_are_found() {
         for seed in 1..=3 {
             let found = find(&edges, &ClusterOptions { seed, ..plain() });
             let nmi = crate::score::nmi(found.labels(), &communities);
-            println!("{name} seed {seed}: NMI {nmi:.4}, {} sweeps", found.sweeps);
-            assert!(nmi >= least, "{name} seed {seed}: NMI {nmi}, {} sweeps", found.sweeps);
-            assert!(found.sweeps <= 15, "{name} seed {seed}: {} sweeps", found.sweeps);
+            println!("{name} seed {seed}: NMI {nmi:.4}, {} sweeps", found.history.sweeps.count);
+            assert!(
+                nmi >= least,
+                "{name} seed {seed}: NMI {nmi}, {} sweeps",
+                found.history.sweeps.count
+            );
+            assert!(
+                found.history.sweeps.count <= 15,
+                "{name} seed {seed}: {} sweeps",
+                found.history.sweeps.count
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::store::saves::SAVED;
 use crate::tests::{Edges, PLENTY, POOLS, as_size, plain, scratch, size_classes, some_edges};
 use outcore_io::checkpoint::CHECKPOINT;
 use outcore_io::progress::Silent;
-use outcore_io::{Cramped, Files};
+use outcore_io::{Column, Cramped, Files, Shares};
 use outcore_testkit::cases;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -102,18 +102,19 @@ fn forms() -> Vec<ClusterOptions> {
 /// Returns the relevant fields of the results, and the content of the files of groupings.
 fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
     let of = |found: Communities| {
-        let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
+        let labels = Column::Memory(found.labels.into_memory(graph.files()).unwrap());
         let read = |grouping: &Grouping| {
             let bytes = graph.files().read(&grouping.groups.path).unwrap();
             bytes[..grouping.groups.bytes() as usize].to_vec()
         };
         let mut groups: Vec<_> = found.groupings.iter().map(read).collect();
-        if let Some(Stability { counts, .. }) = &found.stability {
-            let counts = counts.clone().into_memory(graph.files()).unwrap();
+        if let Some(Shares { parts, .. }) = &found.stability {
+            let counts = parts.clone().into_memory(graph.files()).unwrap();
             groups.push(counts.into_iter().flat_map(u32::to_le_bytes).collect());
         }
         // The number of scans depends on memory.
-        (Communities { labels, scans: 0, resumed_sweeps: 0, ..found }, groups)
+        let history = History { resumed_sweeps: 0, ..found.history.clone() };
+        (Communities { labels, history, ..found }.with_scans(0), groups)
     };
     found.unwrap().into_iter().map(of).collect()
 }
@@ -173,7 +174,7 @@ proptest! {
             saved += u32::from(is_saved);
         }
         let found = run(5, &Silent).unwrap();
-        prop_assert_eq!(saved > 0, found.iter().any(|found| found.resumed_sweeps > 0));
+        prop_assert_eq!(saved > 0, found.iter().any(|found| found.history.resumed_sweeps > 0));
         prop_assert_eq!(reported(&graph, Ok(found)), expected);
     }
 }
@@ -212,7 +213,7 @@ fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)>
         graph,
         cluster_from(&edges().graph(), options, GivenLabels::default(), PLENTY, scratch(), &Silent),
     );
-    let resumed = found[0].resumed_sweeps;
+    let resumed = found[0].history.resumed_sweeps;
     assert_eq!(reported(graph, Ok(found)), whole);
     Ok((resumed, observer.warnings()))
 }

@@ -45,7 +45,7 @@ pub(crate) fn shapes(edges: u32) -> [(&'static str, Edges); 8] {
 #[test]
 fn arcs_are_looked_at_a_bounded_number_of_times_on_any_shape() {
     let visits = |edges: &Edges, options: &ClusterOptions| {
-        find(edges, options).arcs_visited as f64 / edges.edges.len() as f64
+        find(edges, options).history.arcs as f64 / edges.edges.len() as f64
     };
     let usual = ClusterOptions::default();
     let options = [

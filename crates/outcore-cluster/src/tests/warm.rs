@@ -158,17 +158,17 @@ proptest! {
                 let (given, memory) = (given(&labels), memory + spare);
                 one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
             });
-            let found = Communities { scans: 0, ..found };
+            let found = found.with_scans(0);
             if let Some(first) = &first {
                 prop_assert_eq!(first, &found);
             }
             first = Some(found);
         }
         let found = first.unwrap();
-        prop_assert!(max_size.is_none_or(|most| found.largest <= u64::from(most)));
+        prop_assert!(max_size.is_none_or(|most| found.largest() <= u64::from(most)));
         let rated = quality(&graph, found.labels(), &Silent).unwrap();
         prop_assert_eq!(rated.disconnected_count, 0);
-        prop_assert!((rated.modularity - found.modularity).abs() < 1e-12);
+        prop_assert!((rated.modularity - found.measures.modularity).abs() < 1e-12);
     }
 
     /// The result is at least as good as the given labels, split into connected pieces.
@@ -197,7 +197,11 @@ fn a_good_result_stays_as_it_is() {
         for limits in [ScratchLimits::default(), large()] {
             let found = find_in(&edges, &of(method), fresh.labels(), limits);
             assert!(kept(fresh.labels(), found.labels(), |_| true) >= 0.99, "{method:?}");
-            assert!(found.sweeps < fresh.sweeps, "{method:?}: {} sweeps", found.sweeps);
+            assert!(
+                found.history.sweeps.count < fresh.history.sweeps.count,
+                "{method:?}: {} sweeps",
+                found.history.sweeps.count
+            );
         }
     }
 }
@@ -254,7 +258,7 @@ fn new_nodes_join_the_communities_around_them() {
         let fresh = super::find(&edges, &of(method));
         let found = find(&edges, &of(method), &before);
         if method == Method::Modularity {
-            assert!(found.modularity >= 0.998 * fresh.modularity);
+            assert!(found.measures.modularity >= 0.998 * fresh.measures.modularity);
         } else {
             assert!(kept(&truth, found.labels(), |_| true) >= 0.95, "{method:?}");
         }
@@ -269,7 +273,9 @@ fn labels_far_from_any_solution_do_no_harm() {
     let random: Vec<u32> = (0..1200).map(|node| (mix(node) % 60) as u32).collect();
     for method in METHODS {
         let fresh = super::find(&edges, &of(method));
-        let rate = |found: &Communities| found.code_length.map_or(found.modularity, |bits| -bits);
+        let rate = |found: &Communities| {
+            found.measures.code_length.map_or(found.measures.modularity, |bits| -bits)
+        };
         for labels in [&vec![0; 1200], &random, &alone] {
             for limits in [ScratchLimits::default(), large()] {
                 let found = find_in(&edges, &of(method), labels, limits);

@@ -5,8 +5,8 @@
 //!      |  ^
 //!    save  resume      length and xxh3-64 checksum of the bytes, in a checkpoint
 //! ```
-//! How many numbers there are is not in the file, which may be longer. Other files use [`Number`] alone.
-//! Memory: at most [`ARRAY_BLOCK_BYTES`], three times in a writer and twice in a reader.
+//! How many numbers there are is not in the file, which may be longer. Other files use [`Number`] alone. A [`Column`] is an
+//! array, or numbers in memory. Memory: at most [`ARRAY_BLOCK_BYTES`], three times in a writer and twice in a reader.
 
 use super::buffered::BufferedReader;
 use super::scratch::SCRATCH_HINT;
@@ -312,5 +312,131 @@ impl<T: Number> ArrayReader<T> {
         // Not all systems remove an open file.
         drop(self);
         files.discard(&path);
+    }
+}
+
+/// One number per node, in node order: in memory or, if memory is too small, in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column<T> {
+    /// All numbers.
+    Memory(Vec<T>),
+    /// Numbers in the directory for temporary files.
+    Disk(Array<T>),
+}
+
+impl<T: Number> Column<T> {
+    /// Returns how many numbers there are.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Memory(numbers) => numbers.len() as u64,
+            Self::Disk(array) => array.count,
+        }
+    }
+
+    /// Returns all numbers if they are in memory.
+    pub fn in_memory(&self) -> Option<&[T]> {
+        match self {
+            Self::Memory(numbers) => Some(numbers),
+            Self::Disk(_) => None,
+        }
+    }
+
+    /// Scans the numbers.
+    ///
+    /// # Errors
+    /// `Io` with the path of the file.
+    pub fn scan(&self, files: &Files) -> Result<ColumnScan<'_, T>> {
+        Ok(ColumnScan(match self {
+            Self::Memory(numbers) => ColumnSource::Memory(numbers.iter()),
+            Self::Disk(array) => ColumnSource::Disk(array.read(files, u64::MAX)?),
+        }))
+    }
+
+    /// Moves the numbers to the file `path`.
+    ///
+    /// # Errors
+    /// `Io`, `DiskFull`, `CorruptFile` with the path of the file.
+    pub fn into_disk(self, files: &Files, path: &Path) -> Result<Self> {
+        let array = match self {
+            Self::Memory(numbers) => Array::write(files, path, numbers.into_iter())?,
+            Self::Disk(array) => {
+                let moved = array.copy_to(files, path)?;
+                files.discard(&array.path);
+                moved
+            }
+        };
+        Ok(Self::Disk(array))
+    }
+
+    /// Reads all numbers into memory.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    pub fn into_memory(self, files: &Files) -> Result<Vec<T>> {
+        match self {
+            Self::Memory(numbers) => Ok(numbers),
+            Self::Disk(array) => array.read_all(files),
+        }
+    }
+}
+
+/// Scan of a column.
+pub struct ColumnScan<'a, T>(ColumnSource<'a, T>);
+
+enum ColumnSource<'a, T> {
+    Memory(std::slice::Iter<'a, T>),
+    Disk(ArrayReader<T>),
+}
+
+impl<T: Number> ColumnScan<'_, T> {
+    /// Returns the next number, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<T>> {
+        match &mut self.0 {
+            ColumnSource::Memory(numbers) => Ok(numbers.next().copied()),
+            ColumnSource::Disk(numbers) => numbers.next_number(),
+        }
+    }
+}
+
+/// Share of a whole for each node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shares<T> {
+    /// Part of each node.
+    pub parts: Column<T>,
+    /// The whole, in the unit of the parts.
+    pub whole: f64,
+}
+
+impl<T: Number + Into<f64>> Shares<T> {
+    /// Scans the shares.
+    ///
+    /// # Errors
+    /// `Io` with the path of the file.
+    pub fn scan(&self, files: &Files) -> Result<SharesScan<'_, T>> {
+        Ok(SharesScan { parts: self.parts.scan(files)?, whole: self.whole })
+    }
+}
+
+/// Scan of shares.
+pub struct SharesScan<'a, T> {
+    parts: ColumnScan<'a, T>,
+    whole: f64,
+}
+
+impl<T: Number + Into<f64>> SharesScan<'_, T> {
+    /// Returns the share of the next node, 0 of nothing, or `None` at the end.
+    ///
+    /// # Errors
+    /// `Io`, `CorruptFile` with the path of the file.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<f64>> {
+        let share = |part: T| if self.whole > 0.0 { part.into() / self.whole } else { 0.0 };
+        Ok(self.parts.next()?.map(share))
     }
 }

@@ -45,6 +45,7 @@ mod tuning;
 mod wait;
 
 pub use array::{ARRAY_BLOCK_BYTES, Array, ArrayReader, ArrayWriter, Number, numbers_in};
+pub use array::{Column, ColumnScan, Shares, SharesScan};
 pub use buffered::BufferedReader;
 pub use cramped::Cramped;
 pub use disk::Disk;

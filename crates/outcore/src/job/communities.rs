@@ -3,19 +3,19 @@
 use super::context::{Clustered, Context};
 use super::doubt::doubts;
 use super::given;
-use super::present::{self, OfNodes, Targets};
-use super::report::{CommunitiesReport, ResultReport};
+use super::present::{self, Presenting, Targets};
+use super::report::{CommunitiesReport, ResultReport, SizesReport};
 use crate::budget::Limits;
 use crate::cluster::{
-    self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, Labels,
-    MethodSpec,
+    self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, MethodSpec,
 };
 use crate::error::opt::{ATTENUATION, MIN_WEIGHT, RESOLUTION};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::io::Column;
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
-use crate::present::{Look, reading_bytes};
+use crate::present::reading_bytes;
 use crate::progress::Stage;
 use crate::units::format_counted;
 
@@ -31,16 +31,11 @@ pub(super) fn find_and_write(
     check_names(graph, targets.all_outputs())?;
     targets.check_module_names(context, graph)?;
     // A forest takes memory until its components are found.
-    let found = match &forest {
-        Some(_) => Some(find_components(context, graph, forest, options)?),
+    let found = match forest {
+        Some(forest) => Some(find_components(context, graph, Some(forest), options)?),
         None => None,
     };
-    let earlier = present::read_earlier(context, graph, targets)?;
-    let priorities = present::read_priorities(context, graph, targets)?;
-    let look = match &found {
-        Some(_) => targets.options.look(),
-        None => targets.look(graph, context.limits, &earlier),
-    };
+    let mut presenting = Presenting::read(context, graph, targets, found.is_none())?;
     let given = given::read(context, graph, options, &targets.options.communities)?;
     let of_each = options.of_each_threshold();
     let (all, dendrogram) = match found {
@@ -52,52 +47,27 @@ pub(super) fn find_and_write(
         None => (find_each(context, graph, &of_each)?, None),
     };
     if let Some(dendrogram) = dendrogram {
-        present::write_dendrogram(context, graph, &dendrogram, targets)?;
+        presenting.write_dendrogram(context, &dendrogram)?;
     }
-    let flow = present::find_flow(context, graph, options.recorded_teleportation, targets)?;
-    let resumed = all.iter().any(|found| found.resumed_sweeps > 0);
+    presenting.find_flow(context, options.recorded_teleportation)?;
+    let resumed = all.iter().any(|found| found.history.resumed_sweeps > 0);
     let (mut results, mut columns, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (at, mut found) in all.into_iter().enumerate() {
         let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
         let mut communities = CommunitiesReport::new(graph, own, value, &found);
-        for doubt in doubts(own, &found, giant(own.method.spec(), &communities)) {
+        for doubt in doubts(own, &found, giant(own.method.spec(), &communities.sizes)) {
             context.warn(&format!("{doubt}{}", of_value(options, at)))?;
         }
-        let groupings = std::mem::take(&mut found.groupings);
         if own.levels && !of_each.is_empty() {
-            found.labels = Labels::Memory(found.labels.into_memory(context.files)?);
+            found.labels = Column::Memory(found.labels.into_memory(context.files)?);
         }
-        let stability = found.stability.take();
-        let of_tree = found.tree.as_ref().map(|tree| tree.code_length);
-        let code_length = of_tree.or(found.code_length);
         if !targets.columns.is_empty() {
             columns.push(present::column(&found, targets.options));
         }
-        let (reported, presented) =
-            present::present(context, graph, targets, found, (&earlier, look))?;
-        communities.presented = presented;
         let output = targets.output(at);
-        let is_described = targets.options.outline && look == Look::Communities;
-        if let Some(earlier) = earlier.as_ref().filter(|_| is_described) {
-            let to = (targets, output);
-            communities.compared = present::compare_earlier(context, &reported, earlier, to)?;
-        }
-        let levels = present::divide(context, &reported, &groupings, targets)?;
-        communities.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
-        let (options, stable) = (targets.options, stability.as_ref());
-        let target = (targets, at, look);
-        let chosen = (stable, priorities.as_ref());
-        let (inside, largest) = present::look_inside(context, graph, &reported, chosen, target)?;
-        communities.largest = largest;
-        communities.summary = targets.summaries.get(at).map(|path| path.display().to_string());
+        let waiting = presenting.present(context, at, found, &mut communities)?;
+        together.extend(waiting.map(|presented| (presented, output)));
         results.push(ResultReport { output: output.display().to_string(), communities });
-        if !targets.columns.is_empty() {
-            continue;
-        }
-        let (inside, stability, flow) = (&inside, stability.as_ref(), flow.as_ref());
-        let of_nodes = OfNodes { inside, stability, flow, levels, code_length };
-        let reported = present::write(context, graph, reported, of_nodes, options, output)?;
-        together.extend(reported.map(|reported| (reported, output)));
     }
     if !together.is_empty() {
         present::write_together(context, graph, &together, targets.options)?;
@@ -140,9 +110,9 @@ fn find_components(
 }
 
 /// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
-fn giant(spec: &MethodSpec, report: &CommunitiesReport) -> Option<String> {
-    let is_giant = report.largest_share > 0.5 && report.largest_size > spec.giant_above;
-    let (percent, advice) = (100.0 * report.largest_share, spec.giant);
+fn giant(spec: &MethodSpec, sizes: &SizesReport) -> Option<String> {
+    let is_giant = sizes.largest_share > 0.5 && sizes.largest_size > spec.giant_above;
+    let (percent, advice) = (100.0 * sizes.largest_share, spec.giant);
     is_giant.then(|| {
         format!("one community holds {percent:.1} % of the nodes, more than half{}", advice())
     })
@@ -170,7 +140,7 @@ fn find(
         let memory = context.memory_for(least.total_bytes());
         let (scratch, observer) = (context.work.path(), context.observer);
         let all = cluster::cluster_from(graph, options, given, memory, scratch, observer)?;
-        let modularity = all.iter().map(|found| format!("{:.4}", found.modularity));
+        let modularity = all.iter().map(|found| format!("{:.4}", found.measures.modularity));
         let modularity = modularity.collect::<Vec<_>>().join(", ");
         let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
         Ok((all, summary))

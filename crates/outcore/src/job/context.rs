@@ -5,9 +5,11 @@ use super::resume::WorkDirectory;
 use crate::budget::Limits;
 use crate::error::Result;
 use crate::graph::GraphSummary;
+use crate::input::CommunityInput;
 use crate::io::{
     Files, begin_stage, give_back_freed, peak_memory_bytes, resident_memory_bytes, stage_peak_bytes,
 };
+use crate::membership::MembershipOptions;
 use crate::plan::Plan;
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::sort::SortSummary;
@@ -96,6 +98,17 @@ impl<'a> Context<'a> {
 
     pub(crate) fn warn(&self, text: &str) -> Result<()> {
         notify(self.observer, Event::Warning { text })
+    }
+
+    /// Returns options for reading a file of communities in the work directory.
+    pub(crate) fn reading(&self, input: &CommunityInput) -> MembershipOptions {
+        MembershipOptions {
+            input: input.clone(),
+            numbered: false,
+            limits: self.limits,
+            held_bytes: 0,
+            scratch: self.work.path().to_path_buf(),
+        }
     }
 
     /// Returns the memory for a step that needs at least `least` bytes. The allocator may still hold memory that

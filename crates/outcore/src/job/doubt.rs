@@ -29,11 +29,12 @@ pub(crate) fn doubts(
 ) -> Vec<String> {
     let chance = chance(options, found);
     let of_starts = of_starts(options, found, chance.is_some());
-    if found.community_count < 2 {
+    if found.community_count() < 2 {
         return of_one_community(found).or(giant).into_iter().chain(of_starts).collect();
     }
     let mut all: Vec<String> = giant.into_iter().chain(of_starts).collect();
-    if let (Some(length), Some(undivided)) = (found.code_length, found.undivided_length)
+    let lengths = found.measures.code_length.zip(found.baselines.undivided_length);
+    if let Some((length, undivided)) = lengths
         && length >= undivided * (1.0 - ROUNDING)
         && options.max_size.is_none()
     {
@@ -43,12 +44,12 @@ pub(crate) fn doubts(
     }
     // Starts do not agree on communities that are there by chance.
     // A start that keeps all nodes together agrees with any other: the numbers of communities must be alike, too.
-    let is_found_again = found.trial_agreement.is_some_and(|share| share >= AGREE)
-        && !differ(&found.trial_community_counts);
+    let is_found_again = found.history.starts.agreement.is_some_and(|share| share >= AGREE)
+        && !differ(&found.history.starts.community_counts);
     if let Some(chance) = chance.filter(|_| !is_found_again) {
         all.push(format!(
             "modularity is about that of a random graph with the same degrees: {chance:.3} is expected there, {:.3} was found",
-            found.modularity
+            found.measures.modularity
         ));
     }
     all
@@ -59,15 +60,16 @@ fn chance(options: &ClusterOptions, found: &Communities) -> Option<f64> {
     // A density gives communities of another modularity.
     let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
     let is_comparable = !is_density && options.resolution == [1.0];
-    found.chance_modularity.filter(|chance| is_comparable && found.modularity <= CHANCE * chance)
+    let is_by_chance = |chance: &f64| found.measures.modularity <= CHANCE * chance;
+    found.baselines.chance_modularity.filter(is_by_chance).filter(|_| is_comparable)
 }
 
 /// Returns the reason to doubt that other starts would give the same communities, if any.
 fn of_starts(options: &ClusterOptions, found: &Communities, by_chance: bool) -> Option<String> {
     // Where communities are clear, starts that are somewhat worse have merged or divided some.
-    let counts =
-        if by_chance { &found.trial_community_counts } else { &found.equal_community_counts };
-    match found.trial_agreement {
+    let starts = &found.history.starts;
+    let counts = if by_chance { &starts.community_counts } else { &starts.equal_counts };
+    match starts.agreement {
         Some(share) if share < AGREE => Some(format!(
             "starts disagree: {:.1} % of the nodes stay with their communities from one start to another on average",
             100.0 * share
@@ -77,10 +79,10 @@ fn of_starts(options: &ClusterOptions, found: &Communities, by_chance: bool) -> 
             format_count(counts.iter().copied().min().unwrap_or(0)),
             format_count(counts.iter().copied().max().unwrap_or(0))
         )),
-        None if found.trials > 1 => found.trial_losses.iter().any(|&loss| loss > 0.0).then(|| {
+        None if starts.count > 1 => starts.losses.iter().any(|&loss| loss > 0.0).then(|| {
             format!(
                 "only one of {} found these communities: the others are more than 2 % worse",
-                format_counted(found.trials.into(), "start", "starts")
+                format_counted(starts.count.into(), "start", "starts")
             )
         }),
         None => alone(options),
@@ -117,8 +119,9 @@ fn alone(options: &ClusterOptions) -> Option<String> {
 
 /// Says that modularity divides nodes that the map equation keeps together, if they are not divided by chance.
 fn of_one_community(found: &Communities) -> Option<String> {
-    let (modularity, count) = found.divided?;
-    let by_chance = found.chance_modularity.map_or(LEAST_MODULARITY, |chance| CHANCE * chance);
+    let (modularity, count) = found.history.starts.divided?;
+    let by_chance =
+        found.baselines.chance_modularity.map_or(LEAST_MODULARITY, |chance| CHANCE * chance);
     (count > 1 && modularity > by_chance.max(LEAST_MODULARITY)).then(|| format!(
         "all nodes are in one community, whose random walk no division describes more briefly; {} finds {} of modularity {modularity:.3}",
         METHOD.of(Method::of_modularity().name()),
@@ -129,7 +132,7 @@ fn of_one_community(found: &Communities) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Method, cluster};
+    use crate::cluster::{Method, SizeCount, Starts, cluster};
     use crate::progress::Silent;
     use outcore_testkit::{Edges, ring_of_cliques};
     use std::path::Path;
@@ -140,6 +143,13 @@ mod tests {
             cluster(&edges.graph(), options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         let first = |text: String| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
         doubts(options, &found, None).into_iter().map(first).collect()
+    }
+
+    /// Returns the same communities after another comparison of the starts.
+    fn with(found: &Communities, change: impl FnOnce(&mut Starts)) -> Communities {
+        let mut other = found.clone();
+        change(&mut other.history.starts);
+        other
     }
 
     /// Returns a graph without communities: each node has `degree` edges to others.
@@ -211,15 +221,16 @@ mod tests {
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         // As in sparse graphs, where the estimate for a random graph is as high.
-        let found = Communities { chance_modularity: Some(found.modularity), ..found };
+        let mut found = found;
+        found.baselines.chance_modularity = Some(found.measures.modularity);
         assert_eq!(doubts(&options, &found, None), Vec::<String>::new());
-        let merged = Communities { trial_community_counts: vec![1, 4], ..found.clone() };
+        let merged = with(&found, |starts| starts.community_counts = vec![1, 4]);
         assert_eq!(
             doubts(&options, &merged, None).len(),
             2,
             "a start that keeps all together agrees"
         );
-        let apart = Communities { trial_agreement: Some(0.5), ..found };
+        let apart = with(&found, |starts| starts.agreement = Some(0.5));
         assert_eq!(doubts(&options, &apart, None).len(), 2);
     }
 
@@ -233,22 +244,20 @@ mod tests {
             doubts(options, &found, None).first().cloned().unwrap_or_default()
         };
         assert_eq!(first(&options, found.clone()), "");
-        let counts = Communities { equal_community_counts: vec![30, 19, 30], ..found.clone() };
+        let counts = with(&found, |starts| starts.equal_counts = vec![30, 19, 30]);
         assert!(first(&options, counts).contains("from 19 to 30"));
-        let worse = Communities {
-            trial_agreement: None,
-            trial_losses: vec![0.0, 0.5],
-            trials: 2,
-            ..found.clone()
-        };
+        let worse = with(&found, |starts| {
+            *starts = Starts { count: 2, losses: vec![0.0, 0.5], ..Starts::default() };
+        });
         assert!(first(&options, worse).starts_with("only one of 2 starts"));
-        let alone = Communities { trial_agreement: None, trials: 1, ..found.clone() };
+        let alone = with(&found, |starts| (starts.agreement, starts.count) = (None, 1));
         assert!(first(&options, alone.clone()).contains("--trials 5"));
         let asked = ClusterOptions { trials: Some(9), ..options.clone() };
         assert!(first(&asked, alone.clone()).starts_with("`--trials 9` had no effect"));
         let one = ClusterOptions { trials: Some(1), ..options.clone() };
         assert_eq!(first(&one, alone), "");
-        let together = Communities { community_count: 1, divided: Some((0.4, 6)), ..found };
+        let mut together = with(&found, |starts| starts.divided = Some((0.4, 6)));
+        together.sizes = vec![SizeCount { size: 150, count: 1 }];
         assert!(first(&options, together).contains("`--method modularity` finds 6 communities"));
     }
 
@@ -258,10 +267,10 @@ mod tests {
         let edges = ring_of_cliques(30, 5);
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
-        assert!(
-            found.code_length < found.undivided_length && doubts(&options, &found, None).is_empty()
-        );
-        let worse = Communities { code_length: found.undivided_length, ..found };
+        assert!(found.measures.code_length < found.baselines.undivided_length);
+        assert!(doubts(&options, &found, None).is_empty());
+        let mut worse = found;
+        worse.measures.code_length = worse.baselines.undivided_length;
         assert!(doubts(&options, &worse, None)[0].starts_with("a single community would score"));
     }
 }

@@ -18,8 +18,8 @@ use crate::io::{Files, peak_memory_bytes};
 use crate::membership::{self, Membership, MembershipOptions};
 use crate::output::{self, RowFormat, Written};
 use crate::plan;
-use crate::present::Workbench;
 use crate::present::Presented;
+use crate::present::Workbench;
 use crate::progress::{Observer, Stage};
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::{format_count, format_counted};
@@ -259,13 +259,8 @@ impl ExportJob<'_> {
 
     /// Reads the communities, and leaves out those that are not asked for.
     fn read(&self, context: &mut Context<'_>, path: &Path) -> Result<Membership> {
-        let options = MembershipOptions {
-            input: self.options.input.clone(),
-            numbered: true,
-            limits: self.options.limits,
-            held_bytes: 0,
-            scratch: context.work.path().to_path_buf(),
-        };
+        let reading = context.reading(&self.options.input);
+        let options = MembershipOptions { numbered: true, ..reading };
         let found = context.stage(Stage::Match, |context| {
             let found =
                 membership::read(context.files, path, self.graph, &options, context.observer)?;
@@ -330,8 +325,7 @@ impl ExportJob<'_> {
         let budget = left.saturating_sub(scan + of_communities).max(SORT_BYTES_MIN);
         context.stage(Stage::Merge, |context| {
             context.begin(Stage::Merge, Some(graph.arc_count()), "arcs")?;
-            let (files, scratch, observer) =
-                (context.files, context.work.path(), context.observer);
+            let (files, scratch, observer) = (context.files, context.work.path(), context.observer);
             if self.options.quotient {
                 let threads = context.limits.threads;
                 let bench = Workbench { files, scratch, budget, threads, observer };

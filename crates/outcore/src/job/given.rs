@@ -36,12 +36,13 @@ pub(super) fn read(
 ) -> Result<GivenLabels> {
     let mut given = GivenLabels::default();
     if let Some(path) = &options.initial {
-        let place = (context.work.path().join("initial"), 0);
-        given.initial = read_labels(context, graph, path, input, place)?;
+        let scratch = context.work.path().join("initial");
+        given.initial = read_labels(context, graph, path, input, scratch, 0)?;
     }
     if let Some(path) = &options.propagation.fixed {
-        let place = (context.work.path().join("fixed"), 4 * given.initial.len() as u64);
-        given.fixed = read_labels(context, graph, path, input, place)?;
+        let scratch = context.work.path().join("fixed");
+        let held_bytes = 4 * given.initial.len() as u64;
+        given.fixed = read_labels(context, graph, path, input, scratch, held_bytes)?;
     }
     Ok(given)
 }
@@ -52,17 +53,12 @@ fn read_labels(
     graph: &Graph,
     path: &Path,
     input: &CommunityInput,
-    (scratch, held_bytes): (PathBuf, u64),
+    scratch: PathBuf,
+    held_bytes: u64,
 ) -> Result<Vec<u32>> {
     context.files.create_directory(&scratch)?;
     context.stage(Stage::Match, |context| {
-        let options = MembershipOptions {
-            input: input.clone(),
-            numbered: false,
-            limits: context.limits,
-            held_bytes,
-            scratch,
-        };
+        let options = MembershipOptions { held_bytes, scratch, ..context.reading(input) };
         let read = membership::read(context.files, path, graph, &options, context.observer)?;
         let Membership { labels, community_count, named, unknown, .. } = read;
         if unknown > 0 {

@@ -70,9 +70,10 @@ pub use predict::plan;
 pub use present::outputs;
 pub use read::Normalize;
 pub use report::{
-    AppendReport, CommunitiesReport, InputReport, PresentReport, Report, ResultReport, StageReport,
+    AppendReport, CommunitiesReport, DescriptionReport, DroppedReport, InputReport, LevelsReport,
+    PresentReport, Report, ResultOptions, ResultReport, SizesReport, StageReport,
 };
-pub use score::{AgainstReport, ScoreOptions, ScoreReport, Unnamed, score};
+pub use score::{AgainstReport, ScoreOptions, ScoreReport, UnmatchedReport, Unnamed, score};
 
 pub use crate::budget::Limits;
 use crate::checkpoint::report_from_scratch;
@@ -84,7 +85,7 @@ use crate::input::InputOptions;
 use crate::io::{Files, Owner, Scratch, Watch, Writer, address_limit};
 use crate::plan::Clustering;
 pub use crate::plan::Plan;
-pub use crate::present::{LevelForm, PresentOptions, RowForm, Small};
+pub use crate::present::{LevelForm, PresentOptions, RowForm, SideFiles, Small};
 use crate::progress::Observer;
 use crate::units::format_bytes;
 use communities::{check_graph, find_and_write};

@@ -3,8 +3,8 @@
 use super::JobKind;
 use crate::budget::Limits;
 use crate::cluster::{
-    ClusterOptions, Communities, Method, PropagationOptions, Separated, Sweep, TreeLength,
-    WellConnected,
+    Baselines, ClusterOptions, Communities, Measures, Method, PropagationOptions, Separated,
+    Starts, Sweeps, TreeLength, WellConnected,
 };
 use crate::compare::CompareReport;
 use crate::graph::{Bin, Graph, GraphSummary, bins};
@@ -68,16 +68,9 @@ pub struct InputReport {
     pub comment_count: u64,
     /// Lines with an edge.
     pub edge_count: u64,
-    /// Edges dropped because their weight is 0.
-    pub zero_weight_count: u64,
-    /// Edges of weight 0 from a node to itself, as adjacency lists have for nodes without neighbors.
-    pub zero_weight_loop_count: u64,
-    /// Edges dropped because their weight is below the minimum.
-    pub below_min_count: u64,
-    /// Edges dropped because their weight is above the maximum.
-    pub above_max_count: u64,
-    /// Self hits: edges from a node to itself that are used for self scores.
-    pub self_hit_count: u64,
+    /// Edges that are not in the graph.
+    #[serde(flatten)]
+    pub dropped: DroppedReport,
     /// Edges from a node to itself that were neither dropped by weight nor used for self scores.
     pub loop_count: u64,
     /// Edges that are used and whose weight is not 1.
@@ -95,6 +88,29 @@ pub struct InputReport {
     pub skipped_count: u64,
     /// Detected formats of the files, one line for each.
     pub formats: Vec<String>,
+}
+
+/// Edges of the input that are not in the graph.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct DroppedReport {
+    /// Edges dropped because their weight is 0.
+    pub zero_weight_count: u64,
+    /// Edges of weight 0 from a node to itself, as adjacency lists have for nodes without neighbors.
+    pub zero_weight_loop_count: u64,
+    /// Edges dropped because their weight is below the minimum.
+    pub below_min_count: u64,
+    /// Edges dropped because their weight is above the maximum.
+    pub above_max_count: u64,
+    /// Self hits: edges from a node to itself that are used for self scores.
+    pub self_hit_count: u64,
+}
+
+impl DroppedReport {
+    /// Returns how many edges are not in the graph.
+    pub(super) fn count(&self) -> u64 {
+        let by_weight = self.below_min_count + self.above_max_count;
+        self.zero_weight_count + by_weight + self.self_hit_count
+    }
 }
 
 /// Graph that edges were added to, and what they added.
@@ -115,6 +131,44 @@ pub struct AppendReport {
 /// Report of one result.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CommunitiesReport {
+    /// Options that the result was found with.
+    #[serde(flatten)]
+    pub options: ResultOptions,
+    /// Number and sizes of the communities.
+    #[serde(flatten)]
+    pub sizes: SizesReport,
+    /// Description of the communities.
+    #[serde(flatten)]
+    pub described: DescriptionReport,
+    /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
+    pub split_count: u64,
+    /// Measures of the communities.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// Sweeps and scans.
+    #[serde(flatten)]
+    pub sweeps: Sweeps,
+    /// Comparison of the starts, of which the best was refined.
+    #[serde(flatten)]
+    pub starts: Starts,
+    /// What the measures are compared with.
+    #[serde(flatten)]
+    pub baselines: Baselines,
+    /// Levels.
+    #[serde(flatten)]
+    pub levels: LevelsReport,
+    /// Whether the sweeps converged: few enough nodes still changed.
+    pub converged: bool,
+    /// Number of arcs visited by all sweeps.
+    pub visited_arc_count: u64,
+    /// Presentation of the communities, if it changes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presented: Option<PresentReport>,
+}
+
+/// Options that a result was found with.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ResultOptions {
     /// Method.
     pub method: Method,
     /// Seed.
@@ -137,6 +191,11 @@ pub struct CommunitiesReport {
     /// Further options of label propagation, if any were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub propagation: Option<PropagationOptions>,
+}
+
+/// Number and sizes of communities.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct SizesReport {
     /// Number of communities.
     pub community_count: u64,
     /// Communities of one node.
@@ -148,7 +207,13 @@ pub struct CommunitiesReport {
     /// Sizes of the ten largest communities, largest first.
     pub largest_sizes: Vec<u64>,
     /// Histogram of community sizes.
-    pub sizes: Vec<Bin<u64>>,
+    #[serde(rename = "sizes")]
+    pub bins: Vec<Bin<u64>>,
+}
+
+/// Description of communities.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct DescriptionReport {
     /// File of the table of communities, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -158,47 +223,11 @@ pub struct CommunitiesReport {
     /// Comparison with the earlier result, if there is one and the largest communities are described.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<CompareReport>,
-    /// Communities that were split because they were not connected; 0 if `well_connected` counts them.
-    pub split_count: u64,
-    /// Modularity (Newman 2004) at resolution 1; `None` for components of edges of which no graph was built.
-    pub modularity: Option<f64>,
-    /// Modularity of a graph of two kinds of nodes (Barber 2007) at resolution 1, if that was the objective.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub two_mode_modularity: Option<f64>,
-    /// Fraction of the total weight that is inside communities.
-    pub coverage: f64,
-    /// Code length of the map equation in bits per step of a random walk, if that was the objective.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code_length: Option<f64>,
-    /// Number of sweeps.
-    pub sweep_count: u64,
-    /// Moves of each sweep; the first 4,096 sweeps if there are more.
-    pub sweeps: Vec<Sweep>,
-    /// Number of scans of the edges, including all sweeps.
-    pub scan_count: u64,
-    /// Number of cycles over levels; 0 if the method has none.
-    pub cycle_count: u64,
-    /// Number of restarts, of which the best was refined; 1 if the method has one.
-    pub trial_count: u64,
-    /// Amount by which the objective of each start was below the best: bits per step for the map equation, otherwise a
-    /// share of the total weight.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trial_losses: Vec<f64>,
-    /// Number of communities that hold 99 % of the nodes, in each start that was compared with the best.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trial_community_counts: Vec<u64>,
-    /// The same, in each start within a thousandth of the best.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub equal_community_counts: Vec<u64>,
-    /// Modularity of the communities that maximize it, and their number, if the map equation keeps all nodes together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub divided: Option<(f64, u64)>,
-    /// Mean share of nodes that stay with the communities of the best start in another one.
-    pub trial_agreement: Option<f64>,
-    /// Modularity expected in a random graph with these degrees; only for large, unweighted graphs that are not sparse.
-    pub chance_modularity: Option<f64>,
-    /// Code length with all nodes in one community, if the code length is reported.
-    pub undivided_length: Option<f64>,
+}
+
+/// Levels of a result.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LevelsReport {
     /// Number of levels above the graph.
     pub level_count: u64,
     /// Code length of the tree of modules whose levels are written, if it was sought, and of each level.
@@ -207,13 +236,6 @@ pub struct CommunitiesReport {
     /// Number of groups inside communities for each written level, coarsest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_counts: Option<Vec<u64>>,
-    /// Whether the sweeps converged: few enough nodes still changed.
-    pub converged: bool,
-    /// Number of arcs visited by all sweeps.
-    pub visited_arc_count: u64,
-    /// Presentation of the communities, if it changes them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub presented: Option<PresentReport>,
 }
 
 impl CommunitiesReport {
@@ -224,66 +246,64 @@ impl CommunitiesReport {
         at: usize,
         found: &Communities,
     ) -> Self {
+        let history = found.history.clone();
+        Self {
+            options: ResultOptions::new(options, at, found.separated),
+            sizes: SizesReport::new(found, graph.node_count()),
+            described: DescriptionReport::default(),
+            split_count: found.split_count,
+            measures: found.measures,
+            sweeps: history.sweeps,
+            starts: history.starts,
+            baselines: found.baselines,
+            levels: LevelsReport {
+                level_count: history.levels,
+                tree: found.tree.clone(),
+                group_counts: None,
+            },
+            converged: history.converged,
+            visited_arc_count: history.arcs,
+            presented: None,
+        }
+    }
+}
+
+impl ResultOptions {
+    fn new(options: &ClusterOptions, at: usize, separated: Option<Separated>) -> Self {
         let mut propagation = options.propagation.clone();
         let all = &options.propagation.attenuation;
         // All resolutions share one attenuation.
         propagation.attenuation = all.get(at).or(all.first()).copied().into_iter().collect();
         let is_plain = propagation == PropagationOptions::default();
+        let separation = options.well_connected.zip(separated);
         Self {
             method: options.method,
             seed: options.seed,
             resolution: options.has_resolution().then(|| options.resolution[at]),
             min_weight: options.thresholds.get(at).copied().unwrap_or(options.min_weight),
             max_size: options.max_size,
-            well_connected: options
-                .well_connected
-                .zip(found.separated)
-                .map(|(bound, counts)| WellConnectedReport { bound, counts }),
+            well_connected: separation.map(|(bound, counts)| WellConnectedReport { bound, counts }),
             initial: options.initial.clone(),
             propagation: (!is_plain).then_some(propagation),
-            community_count: found.community_count,
-            singleton_count: found.singleton_count,
-            largest_size: found.largest,
-            largest_share: found.largest as f64 / graph.node_count().max(1) as f64,
-            largest_sizes: largest(found),
-            summary: None,
-            largest: None,
-            compared: None,
-            sizes: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
-            split_count: found.split_count,
-            modularity: Some(found.modularity).filter(|found| found.is_finite()),
-            two_mode_modularity: found.two_mode_modularity,
-            coverage: found.coverage,
-            code_length: found.code_length,
-            converged: found.converged,
-            scan_count: found.scans,
-            cycle_count: u64::from(found.cycles),
-            trial_count: u64::from(found.trials),
-            trial_losses: found.trial_losses.clone(),
-            trial_community_counts: found.trial_community_counts.clone(),
-            equal_community_counts: found.equal_community_counts.clone(),
-            divided: found.divided,
-            trial_agreement: found.trial_agreement,
-            chance_modularity: found.chance_modularity,
-            undivided_length: found.undivided_length,
-            level_count: found.levels,
-            tree: found.tree.clone(),
-            group_counts: None,
-            sweep_count: u64::from(found.sweeps),
-            sweeps: found.sweeps_reported.clone(),
-            visited_arc_count: found.arcs_visited,
-            presented: None,
         }
     }
 }
 
-/// Returns the sizes of the largest communities.
-fn largest(found: &Communities) -> Vec<u64> {
-    let each = found.sizes.iter().flat_map(|s| {
-        let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_REPORTED);
-        std::iter::repeat_n(u64::from(s.size), count)
-    });
-    each.take(LARGEST_REPORTED).collect()
+impl SizesReport {
+    fn new(found: &Communities, node_count: u64) -> Self {
+        let largest = found.sizes.iter().flat_map(|s| {
+            let count = usize::try_from(s.count).unwrap_or(usize::MAX).min(LARGEST_REPORTED);
+            std::iter::repeat_n(u64::from(s.size), count)
+        });
+        Self {
+            community_count: found.community_count(),
+            singleton_count: found.singleton_count(),
+            largest_size: found.largest(),
+            largest_share: found.largest() as f64 / node_count.max(1) as f64,
+            largest_sizes: largest.take(LARGEST_REPORTED).collect(),
+            bins: bins(found.sizes.iter().rev().map(|s| (u64::from(s.size), s.count))),
+        }
+    }
 }
 
 /// Separation of communities that were not well-connected.

@@ -73,10 +73,9 @@ pub struct ScoreReport {
     pub communities: String,
     /// Number of nodes of the graph.
     pub node_count: u64,
-    /// Number of nodes that the communities do not name.
-    pub unnamed_count: u64,
-    /// Number of names in the file of communities that are not in the graph.
-    pub unknown_count: u64,
+    /// Nodes and names that do not match.
+    #[serde(flatten)]
+    pub unmatched: UnmatchedReport,
     /// Quality of the communities by the graph.
     pub quality: Quality,
     /// Code length of the tree of modules, if the file has one.
@@ -93,6 +92,15 @@ pub struct ScoreReport {
     /// Peak resident memory of the process, if the system reports it.
     #[serde(skip)]
     pub peak_memory_bytes: Option<u64>,
+}
+
+/// Nodes and names of a file of communities that do not match.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct UnmatchedReport {
+    /// Number of nodes that the communities do not name.
+    pub unnamed_count: u64,
+    /// Number of names in the file of communities that are not in the graph.
+    pub unknown_count: u64,
 }
 
 /// Comparison with other communities.
@@ -156,6 +164,7 @@ impl Scoring<'_> {
         let communities = &self.options.communities;
         let mut found = self.read(context, communities, 0, |_| String::new())?;
         let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
+        let unmatched = UnmatchedReport { unnamed_count, unknown_count };
         self.warn(context, unknown_count)?;
         let community_count = self.label_all(&mut found)?;
         let has_paths = found.has_paths;
@@ -173,8 +182,7 @@ impl Scoring<'_> {
             graph: self.options.graph.display().to_string(),
             communities: communities.display().to_string(),
             node_count: self.graph.node_count(),
-            unnamed_count,
-            unknown_count,
+            unmatched,
             quality,
             tree,
             well_connected,
@@ -214,16 +222,6 @@ impl Scoring<'_> {
             .note(format!("there are {nodes} and at least {communities}"))
     }
 
-    fn reading(&self, context: &Context<'_>, held_bytes: u64) -> MembershipOptions {
-        MembershipOptions {
-            input: self.options.input.clone(),
-            numbered: false,
-            limits: self.options.limits,
-            held_bytes,
-            scratch: context.work.path().to_path_buf(),
-        }
-    }
-
     /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
     fn read(
         &self,
@@ -232,7 +230,8 @@ impl Scoring<'_> {
         held_bytes: u64,
         sum_up: impl FnOnce(&Membership) -> String,
     ) -> Result<Membership> {
-        let options = self.reading(context, held_bytes);
+        let reading = context.reading(&self.options.input);
+        let options = MembershipOptions { held_bytes, ..reading };
         context.stage(Stage::Match, |context| {
             let found =
                 membership::read(context.files, path, self.graph, &options, context.observer)?;
@@ -251,7 +250,8 @@ impl Scoring<'_> {
             return Ok(Vec::new());
         }
         let nodes = self.graph.node_count();
-        let options = self.reading(context, 4 * nodes);
+        let reading = context.reading(&self.options.input);
+        let options = MembershipOptions { held_bytes: 4 * nodes, ..reading };
         context.stage(Stage::Match, |context| {
             let found = membership::read_levels(
                 context.files,
@@ -356,7 +356,8 @@ impl Scoring<'_> {
             let connected = connected
                 .map(|bound| connectedness(self.graph, labels, bound, room, context.observer))
                 .transpose()?;
-            let communities = format_counted(found.community_count, "community", "communities");
+            let count = found.sizes.community_count;
+            let communities = format_counted(count, "community", "communities");
             let summary = format!("{communities}, modularity {:.4}", found.modularity);
             Ok(((found, tree, connected), summary))
         })

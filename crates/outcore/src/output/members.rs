@@ -61,7 +61,7 @@ impl MemberLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::sim::Sim;
+    use outcore_testkit::sim::Sim;
     use std::sync::Arc;
 
     #[test]

@@ -20,7 +20,7 @@ use crate::cluster::{ClusterMemory, ClusterOptions, Ladder};
 use crate::error::opt::WORK_DIR;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Tuning;
-use crate::present::{self, Look, PresentOptions};
+use crate::present::{self, Look, PresentMemory, PresentOptions};
 use crate::progress::Stage;
 use crate::units::{MIB, format_bytes};
 use forecast::{ClusterForecast, Forecast};
@@ -121,21 +121,17 @@ impl Clustering<'_> {
     /// community per node.
     fn forecast(&self, job: &Forecast<'_>, input: &InputSize, threads: usize) -> Clustered {
         let Self { options, present } = *self;
-        let results = options.result_count();
         let bytes = |nodes: u64, scan: ClusterMemory, earlier: u64| {
             let read = present::reading_bytes(nodes, options, present, threads);
-            let is_presented = present.earlier.is_some() || present.look() != Look::None;
-            let counts = (results, earlier);
-            let reported = || {
-                present::memory_bytes_for(
-                    (nodes, input.is_directed),
-                    &scan,
-                    (present, present.look()),
-                    options.levels,
-                    counts,
-                )
+            let memory = PresentMemory {
+                options: present,
+                levels: options.levels,
+                result_count: options.result_count(),
+                nodes,
+                is_directed: input.is_directed,
+                scan,
             };
-            read.max(if is_presented { reported() } else { 0 })
+            read.max(memory.least_bytes(earlier))
         };
         let (least, most) = (input.smallest_graph(), input.largest_graph());
         let presenting_bytes_at_least =

@@ -2,6 +2,7 @@
 
 use super::tests::{bench, files, presented};
 use super::*;
+use crate::cluster::Grouping;
 use crate::io::{Array, Files};
 use crate::progress::Silent;
 use proptest::prelude::*;

@@ -137,7 +137,7 @@ impl Workbench<'_> {
     /// Returns the memory of [`write_representatives`](super::write_representatives) in addition to the budget, the
     /// labels and the scan.
     pub(crate) fn representatives_bytes(presented: &Presented) -> u64 {
-        super::LABEL_BYTES * presented.shared_count() as u64
+        super::memory::LABEL_BYTES * presented.shared_count() as u64
     }
 
     /// Creates a sorter with an equal share of the budget, for `sorts` concurrent sorters.

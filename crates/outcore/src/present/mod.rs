@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Nothing here changes which nodes are in a community of at least the minimum size. Memory is given by
-//! [`memory_bytes_for`]; data per node or per pair of communities is sorted on disk.
+//! [`PresentMemory`]; data per node or per pair of communities is sorted on disk.
 
 mod earlier;
 mod flow;
@@ -20,6 +20,7 @@ mod level_tests;
 mod levels;
 mod links;
 mod matching;
+mod memory;
 mod nodes;
 mod outline;
 mod preferred;
@@ -34,6 +35,7 @@ pub use earlier::Earlier;
 pub(crate) use flow::{Flow, FlowPurpose};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Records, Workbench, match_numbers};
+pub(crate) use memory::{PresentMemory, reading_bytes};
 pub(crate) use nodes::{NodeColumn, NodeValues, for_each_node, write_nodes};
 pub(crate) use outline::Outline;
 pub use outline::{CommunityLink, CommunityReport, LargestReport};
@@ -45,17 +47,13 @@ pub(crate) use representatives::{
 pub(crate) use summary::Sums;
 pub(crate) use tree::{ModuleRows, check_module_names, module_bytes, write_modules};
 
-use crate::cluster::{ClusterMemory, ClusterOptions, Grouping, LabelScan, Labels, SizeCount};
-use crate::error::Result;
+use crate::cluster::SizeCount;
+use crate::error::opt::{DROP, HEIGHTS, KEEP, REPRESENTATIVES, SUMMARY};
+use crate::error::{Opt, Result};
 use crate::input::CommunityInput;
-use crate::io::Files;
-use crate::membership::{self, Membership};
-use crate::sort::Sorter;
-use record::NamePiece;
+use crate::io::{Column, ColumnScan, Files};
+use crate::membership::Membership;
 use std::path::PathBuf;
-
-/// Bytes of memory per community of more than one node while representatives are found.
-const LABEL_BYTES: u64 = 12;
 
 /// Treatment of nodes in communities that are too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -96,6 +94,35 @@ pub enum RowForm {
     Pairs,
 }
 
+/// What is written beside a result: for each kind, its file, or the files of all results.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SideFiles<T = Option<PathBuf>> {
+    /// One representative per community.
+    pub representatives: T,
+    /// The nodes that represent their communities, or have none.
+    pub keep: T,
+    /// All other nodes.
+    pub drop: T,
+    /// A table of the communities.
+    pub summary: T,
+    /// The weights at which nodes join, for components.
+    pub heights: T,
+}
+
+impl<T> SideFiles<T> {
+    /// Returns all of them, with their options.
+    pub(crate) fn each(&self) -> [(Opt, &T); 5] {
+        let Self { representatives, keep, drop, summary, heights } = self;
+        [
+            (REPRESENTATIVES, representatives),
+            (KEEP, keep),
+            (DROP, drop),
+            (SUMMARY, summary),
+            (HEIGHTS, heights),
+        ]
+    }
+}
+
 /// Presentation options of communities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentOptions {
@@ -107,18 +134,10 @@ pub struct PresentOptions {
     pub earlier: Option<PathBuf>,
     /// How the earlier result is read.
     pub communities: CommunityInput,
-    /// File to write one representative per community to.
-    pub representatives: Option<PathBuf>,
     /// Which node represents a community: by default, the one with the most weight to others in it.
     pub prefer: Option<Preference>,
-    /// File to write the nodes to that represent their communities, or have none.
-    pub keep: Option<PathBuf>,
-    /// File to write all other nodes to.
-    pub drop: Option<PathBuf>,
-    /// File to write the weights to at which nodes join, for components.
-    pub heights: Option<PathBuf>,
-    /// File to write a table of the communities to.
-    pub summary: Option<PathBuf>,
+    /// Files to write beside the result.
+    pub sides: SideFiles,
     /// Whether the report describes the largest communities, if the memory suffices for it.
     pub outline: bool,
     /// Output form of levels, if they are written.
@@ -137,7 +156,7 @@ impl PresentOptions {
     /// Returns what the outputs need.
     pub(crate) fn look(&self) -> Look {
         match self.shows_representatives() {
-            _ if self.summary.is_some() => Look::Communities,
+            _ if self.sides.summary.is_some() => Look::Communities,
             _ if self.member_weights => Look::Weights,
             true if self.prefer.is_some() => Look::Preferred,
             true => Look::Weights,
@@ -147,7 +166,7 @@ impl PresentOptions {
 
     /// Returns whether an output names what represents a community.
     pub(crate) fn shows_representatives(&self) -> bool {
-        let Self { representatives, keep, drop, summary, .. } = self;
+        let SideFiles { representatives, keep, drop, summary, .. } = &self.sides;
         let files = [representatives, keep, drop, summary];
         files.iter().any(|file| file.is_some()) || self.rows == RowForm::Pairs
     }
@@ -186,12 +205,8 @@ impl Default for PresentOptions {
             small: Small::default(),
             earlier: None,
             communities: CommunityInput::default(),
-            representatives: None,
             prefer: None,
-            keep: None,
-            drop: None,
-            heights: None,
-            summary: None,
+            sides: SideFiles::default(),
             outline: false,
             levels: LevelForm::default(),
             rows: RowForm::default(),
@@ -206,7 +221,7 @@ impl Default for PresentOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presented {
     /// Label of each node; in memory, [`Presented::NONE`] if the node is left out.
-    labels: Labels,
+    labels: Column<u32>,
     /// Number of communities of each size, largest first.
     pub sizes: Vec<SizeCount>,
     /// Number of each label; empty if labels are the numbers.
@@ -227,12 +242,17 @@ impl Presented {
 
     /// Returns whether the labels are on disk.
     pub(crate) fn is_on_disk(&self) -> bool {
-        matches!(self.labels, Labels::Disk(_))
+        matches!(self.labels, Column::Disk(_))
     }
 
     /// Drops communities of fewer than `min_size` nodes, or turns them into singletons. `labels` are those of
     /// [`cluster`](crate::cluster::cluster): the largest community is 0.
-    pub fn new(mut labels: Labels, mut sizes: Vec<SizeCount>, min_size: u32, small: Small) -> Self {
+    pub fn new(
+        mut labels: Column<u32>,
+        mut sizes: Vec<SizeCount>,
+        min_size: u32,
+        small: Small,
+    ) -> Self {
         let large = sizes.iter().take_while(|size| size.size >= min_size).count();
         let (mut small_communities, mut small_nodes) = (0, 0);
         for SizeCount { size, count } in sizes.drain(large..) {
@@ -241,7 +261,7 @@ impl Presented {
         }
         let first_small = sizes.iter().map(|size| size.count).sum();
         if small_nodes > 0 {
-            if let Labels::Memory(labels) = &mut labels {
+            if let Column::Memory(labels) = &mut labels {
                 let mut relabel = Relabel::new(small, first_small);
                 labels.iter_mut().for_each(|label| *label = relabel.label(*label));
             }
@@ -255,8 +275,7 @@ impl Presented {
 
     /// Returns communities whose labels have these numbers.
     pub(crate) fn numbered(labels: Vec<u32>, numbers: Vec<u64>) -> Self {
-        let labels = Labels::Memory(labels);
-        Self { numbers, ..Self::new(labels, Vec::new(), 1, Small::Drop) }
+        Self { numbers, ..Self::new(Column::Memory(labels), Vec::new(), 1, Small::Drop) }
     }
 
     /// Returns the label of each node, [`Presented::NONE`] for nodes that are left out.
@@ -279,7 +298,7 @@ impl Presented {
 
     /// Returns the number of nodes.
     pub fn node_count(&self) -> u64 {
-        self.labels.node_count()
+        self.labels.count()
     }
 
     /// Returns whether any nodes are left out.
@@ -354,7 +373,7 @@ impl Relabel {
 /// Scan of the number of each node's community, in node order.
 pub struct PresentedScan<'a> {
     presented: &'a Presented,
-    labels: LabelScan<'a>,
+    labels: ColumnScan<'a, u32>,
     relabel: Option<Relabel>,
 }
 
@@ -378,65 +397,4 @@ impl PresentedScan<'_> {
         let label = self.relabel.as_mut().map_or(label, |relabel| relabel.label(label));
         Ok((label != Presented::NONE).then_some(label))
     }
-}
-
-/// Returns an upper bound on the memory of presentation, including the labels of all results, with or without levels,
-/// if `earlier_count` communities of an earlier result have a node in the graph. `scan` is the memory of a scan of the
-/// graph.
-pub(crate) fn memory_bytes_for(
-    (nodes, is_directed): (u64, bool),
-    scan: &ClusterMemory,
-    (options, look): (&PresentOptions, Look),
-    levels: bool,
-    (result_count, earlier_count): (u64, u64),
-) -> u64 {
-    let matched = u64::from(options.earlier.is_some());
-    let labels = result_count * 4 * nodes + matched * 8 * nodes;
-    let sorts = match look {
-        // The report compares the results, which is optional, like all that it says of communities.
-        Look::Communities => Workbench::SORTS,
-        _ => 2,
-    } * Workbench::BUDGET_MIN;
-    let matching = matched * (matching::earlier_bytes(earlier_count) + sorts);
-    let scan = scan.scratch_bytes + scan.block_bytes;
-    let sort = Sorter::<NamePiece>::BUDGET_MIN;
-    // At most half of the nodes represent others.
-    let weights = Inside::weight_bytes(nodes, is_directed, options.member_weights);
-    let strongest = LABEL_BYTES * nodes / 2 + weights;
-    let preferred = if options.prefer.is_some() { Priorities::bytes(nodes) } else { 0 };
-    let inside = preferred
-        + match look {
-            Look::None => 0,
-            Look::Preferred => sort,
-            Look::Weights => scan.max(sort) + strongest,
-            // Arcs are sorted during the scan. Weight and stability of each community, and arcs of half of them.
-            Look::Communities => scan + 2 * sort + strongest + (8 + 8 + 4) * nodes,
-        };
-    let levels = u64::from(levels) * (Grouping::BYTES_A_NODE - 4) * nodes;
-    labels + matching.max(inside).max(levels)
-}
-
-/// Returns the memory to find the flow of nodes, with `rates` bytes beside a scan, and to write it, with `modules` bytes
-/// for files of Infomap, labels of all results included.
-pub(crate) fn flow_bytes(
-    nodes: u64,
-    scan: &ClusterMemory,
-    (rates, modules): (u64, u64),
-    result_count: u64,
-) -> u64 {
-    result_count * 4 * nodes + modules.max(rates + scan.scratch_bytes + scan.block_bytes)
-}
-
-/// Returns the minimum memory limit for reading an earlier result and given labels; 0 without either.
-pub(crate) fn reading_bytes(
-    nodes: u64,
-    options: &ClusterOptions,
-    present: &PresentOptions,
-    threads: usize,
-) -> u64 {
-    let given = options.files().count() as u64;
-    if given == 0 && present.earlier.is_none() {
-        return 0;
-    }
-    membership::memory_bytes_for(nodes, given.saturating_sub(1) * 4 * nodes, threads)
 }

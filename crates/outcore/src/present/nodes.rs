@@ -9,14 +9,12 @@
 //! The bytes of a file depend only on the list, its order included. Cost: a scan of the names and of each column, and their
 //! buffers. A name and a number as text, which most results are, take a loop of their own.
 
-use super::flow::FlowScan;
 use super::levels::{LevelColumns, Levels};
 use super::matching::Workbench;
 use super::{Presented, PresentedScan};
-use crate::cluster::StabilityScan;
 use crate::error::Result;
 use crate::graph::{Graph, KindScan, Kinds, NameScan};
-use crate::io::{ArrayReader, Files};
+use crate::io::{ArrayReader, Files, SharesScan};
 use crate::output::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::progress::REPORT_NODES;
 use std::io::Write;
@@ -35,9 +33,9 @@ pub(crate) enum NodeValues<'a> {
     /// Weight of the node's edges inside its community.
     Weight(Iter<'a, f64>),
     /// Share of the steps of a random walk that end at the node.
-    Flow(FlowScan),
+    Flow(SharesScan<'a, f64>),
     /// Share of the starts in which it stays with its community.
-    Stability(StabilityScan<'a>),
+    Stability(SharesScan<'a, u32>),
     /// Name of its kind, of two.
     Kind(KindScan, [String; 2]),
 }
@@ -87,7 +85,7 @@ impl NodeValues<'_> {
             Self::Group(groups) => Some(Value::Number(groups.number()?.into())),
             Self::Path(scan) => scan.next()?.map(Value::Name),
             Self::Weight(weights) => weights.next().copied().map(Value::Weight),
-            Self::Flow(scan) => Some(Value::Exact(scan.next()?)),
+            Self::Flow(scan) => scan.next()?.map(Value::Exact),
             Self::Stability(scan) => scan.next()?.map(Value::Share),
             Self::Kind(scan, names) => {
                 let is_second = scan.next_kind()?;
@@ -243,11 +241,11 @@ pub(crate) fn for_each_node(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Labels, SizeCount};
+    use crate::cluster::SizeCount;
     use crate::graph::{Duplicates, GraphOptions, GraphWriter, NamesWriter};
-    use crate::io::Array;
-    use crate::io::sim::Sim;
+    use crate::io::{Array, Column};
     use crate::present::Small;
+    use outcore_testkit::sim::Sim;
     use std::path::Path;
     use std::sync::Arc;
 
@@ -262,7 +260,7 @@ mod tests {
         let options = GraphOptions { node_count: 3, directed: false, duplicates, keep_loops };
         GraphWriter::create(&files, path, &options).unwrap().finish().unwrap();
         let graph = Graph::open(&files, path).unwrap();
-        let labels = Labels::Memory(vec![0, Presented::NONE, 0]);
+        let labels = Column::Memory(vec![0, Presented::NONE, 0]);
         let sizes = vec![SizeCount { size: 2, count: 1 }];
         let mut presented = Presented::new(labels, sizes, 1, Small::Drop);
         presented.numbers = vec![7];

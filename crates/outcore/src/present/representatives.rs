@@ -25,7 +25,7 @@ use std::cell::RefCell;
 #[derive(Default)]
 pub(crate) struct Inside {
     /// Node with the largest weight or the preferred one, for each community of more than one node.
-    strongest: Vec<u32>,
+    pub(crate) strongest: Vec<u32>,
     /// Weight of each node's edges inside its community; empty if weights are not written.
     pub(crate) weights: Vec<f64>,
 }
@@ -91,16 +91,6 @@ impl Inside {
     /// Returns the memory of the weights of nodes.
     pub(crate) fn weight_bytes(nodes: u64, is_directed: bool, keeps_weights: bool) -> u64 {
         8 * nodes * (u64::from(is_directed) + u64::from(keeps_weights))
-    }
-
-    /// Returns nothing but preferred nodes, in the place of those with the largest weight.
-    pub(crate) fn of_preferred(preferred: Vec<u32>) -> Self {
-        Self { strongest: preferred, weights: Vec::new() }
-    }
-
-    /// Returns the same with preferred nodes in the place of those with the largest weight.
-    pub(crate) fn preferring(self, preferred: Vec<u32>) -> Self {
-        Self { strongest: preferred, ..self }
     }
 
     /// Returns whether a node is the representative of its community.

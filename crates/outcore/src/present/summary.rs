@@ -16,13 +16,12 @@ use super::matching::Workbench;
 use super::record::{NamePiece, for_each_name, sort_names};
 use super::representatives::{BySize, Inside};
 use super::{CommunityReport, LargestReport, Outline};
-use crate::cluster::StabilityScan;
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::rows::RowsAhead;
 use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
 use crate::graph::{ArcRecord, Block, Graph};
-use crate::io::prefetch;
+use crate::io::{SharesScan, prefetch};
 use crate::output::{OutputColumn, Value, ValueKind};
 use crate::sort::{Sorted, Sorter};
 use crate::weight::Weight;
@@ -175,7 +174,7 @@ impl<'a> Sums<'a> {
         graph: &Graph,
         presented: &Presented,
         inside: &Inside,
-        stability: Option<StabilityScan<'_>>,
+        stability: Option<SharesScan<'_, u32>>,
         mut take: impl FnMut(&CommunityReport, &[u8]) -> Result<()>,
     ) -> Result<Option<LargestReport>> {
         let sizes = BySize::new(presented);
@@ -225,7 +224,7 @@ impl<'a> Sums<'a> {
     }
 
     /// Returns the sum of the stability of the nodes of each community.
-    fn stability(&self, mut scan: StabilityScan<'_>) -> Result<Vec<f64>> {
+    fn stability(&self, mut scan: SharesScan<'_, u32>) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; self.listed as usize];
         for &label in self.labels {
             let stability = scan.next()?.unwrap_or(0.0);

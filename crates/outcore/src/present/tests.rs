@@ -53,7 +53,7 @@ pub(super) fn numbered(labels: &[u32]) -> (Vec<u32>, Vec<SizeCount>) {
 
 pub(super) fn presented(labels: &[u32], min_size: u32, small: Small) -> Presented {
     let (labels, sizes) = numbered(labels);
-    Presented::new(Labels::Memory(labels), sizes, min_size, small)
+    Presented::new(Column::Memory(labels), sizes, min_size, small)
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl ModuleRows<'_> {
         let (mut scan, mut flow) = (self.scan(bench)?, self.flow.scan(bench.files)?);
         let mut modules = Vec::new();
         for node in 0..self.presented.node_count() {
-            let flow = flow.next()?;
+            let flow = flow.next()?.expect("one for each node");
             if scan.next(&mut modules)? {
                 let mut parent = 0;
                 for (&module, level) in modules.iter().zip(&mut levels) {
@@ -257,7 +257,7 @@ fn sort_nodes(
     let (mut scan, mut flow) = (rows.scan(bench)?, rows.flow.scan(bench.files)?);
     let (mut modules, done) = (Vec::new(), rows.presented.node_count());
     let names = (0..done).map(|node| {
-        let flow = flow.next()?;
+        let flow = flow.next()?.expect("one for each node");
         if !scan.next(&mut modules)? {
             return Ok(None);
         }

@@ -78,7 +78,7 @@ fn every_form_of_a_result_is_read_back() {
     let present = PresentOptions::default();
     cluster(&sim, "/out/plain.tsv", &plain, &present);
     let expected = score(&sim, "/out/plain.tsv", CommunityInput::default()).unwrap().quality;
-    assert!(expected.community_count > 5 && expected.modularity > 0.5);
+    assert!(expected.sizes.community_count > 5 && expected.modularity > 0.5);
     let rows = |rows| PresentOptions { rows, ..PresentOptions::default() };
     let levels = |levels| PresentOptions { levels, ..PresentOptions::default() };
     let weights = || PresentOptions { member_weights: true, ..PresentOptions::default() };
@@ -151,7 +151,7 @@ fn columns_of_tables_and_text_are_those_that_are_named() {
     let columns = Some(vec![Column::Name("name".into()), Column::Name("degree".into())]);
     let input = CommunityInput { columns, ..CommunityInput::default() };
     for path in ["/in/c.parquet", "/in/c.csv"] {
-        assert_eq!(score(&sim, path, input.clone()).unwrap().quality.community_count, 2);
+        assert_eq!(score(&sim, path, input.clone()).unwrap().quality.sizes.community_count, 2);
         let found = score(&sim, path, input.clone()).unwrap().quality;
         assert!(found.modularity < 0.0, "{path}: {}", found.modularity);
     }

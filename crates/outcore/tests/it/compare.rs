@@ -388,7 +388,7 @@ fn a_job_compares_with_the_earlier_result_as_two_files_are_compared() {
         let (method, to) = (ClusterOptions::default(), Path::new("/out/b.tsv"));
         let report =
             job::cluster_and_present(&files, &source, &method, &presented, to, &Silent).unwrap();
-        let found = report.communities.as_ref().unwrap().compared.as_ref().unwrap();
+        let found = report.communities.as_ref().unwrap().described.compared.as_ref().unwrap();
         let options = CompareOptions { b: to.into(), output: None, moved: None, ..options(2, 96) };
         let expected = job::compare(&files_of(&sim), &options, &Silent).unwrap();
         let json = |report| serde_json::to_value::<&CompareReport>(report).unwrap();

@@ -7,7 +7,7 @@ use outcore::cluster::{ClusterOptions, Method};
 use outcore::input::Column;
 use outcore::io::Cramped;
 use outcore::job::{self, JobOptions, Report, Source};
-use outcore::present::{Preference, PresentOptions};
+use outcore::present::{Preference, PresentOptions, SideFiles};
 use outcore::progress::Silent;
 use outcore_testkit::cases;
 use outcore_testkit::sim::Sim;
@@ -150,9 +150,7 @@ proptest! {
         let limits = Limits { memory_bytes: 96 * MIB, threads };
         let present = PresentOptions {
             prefer: Some(Preference::File("/in/priorities".into())),
-            representatives: Some("/out/r.tsv".into()),
-            keep: Some("/out/keep".into()),
-            drop: Some("/out/drop".into()),
+            sides: SideFiles { representatives: Some("/out/r.tsv".into()), keep: Some("/out/keep".into()), drop: Some("/out/drop".into()), ..Default::default() },
             ..PresentOptions::default()
         };
         // The file must name a node.
@@ -160,7 +158,7 @@ proptest! {
         prop_assume!(pairs.priorities.iter().any(|(node, _)| nodes.contains(node)));
         let report = run(&sim, limits, cramped, &thresholds(false), &present);
         prop_assert_eq!(report.results.len(), THRESHOLDS.len());
-        prop_assert!(report.sort.is_none() && report.communities.unwrap().modularity.is_none());
+        prop_assert!(report.sort.is_none() && report.communities.unwrap().measures.known_modularity().is_none());
         let mut columns = vec![String::new(); nodes.len()];
         for threshold in THRESHOLDS {
             let components = pairs.components(threshold);
@@ -201,7 +199,7 @@ proptest! {
         let pairs = Pairs { edges, ..pairs };
         let sim = pairs.storage();
         let found = ClusterOptions { heights: true, min_weight: 0.25, ..thresholds(true) };
-        let present = PresentOptions { heights: Some("/out/h.tsv".into()), ..PresentOptions::default() };
+        let present = PresentOptions { sides: SideFiles { heights: Some("/out/h.tsv".into()), ..Default::default() }, ..PresentOptions::default() };
         run(&sim, Limits { memory_bytes: 96 * MIB, threads: 2 }, Cramped::NOT, &found, &present);
         let expected = [lines(&sim, OUTPUT), lines(&sim, "/out/h.tsv")];
         let files = files_of(&sim);
@@ -252,12 +250,14 @@ fn other_methods_cluster_one_graph_at_each_threshold() {
         for method in [Method::LabelPropagation, Method::Modularity, Method::MapEquation] {
             let limits = Limits { memory_bytes: 96 * MIB, threads: 2 };
             let found = ClusterOptions { method, ..thresholds(method.is_multilevel()) };
-            let present =
-                PresentOptions { summary: Some("/out/s.tsv".into()), ..PresentOptions::default() };
+            let present = PresentOptions {
+                sides: SideFiles { summary: Some("/out/s.tsv".into()), ..Default::default() },
+                ..PresentOptions::default()
+            };
             let report = run(&sim, limits, Cramped::NOT, &found, &present);
             assert_eq!(report.warnings.iter().any(|text| text.contains("are of sums")), is_warned);
             for (threshold, result) in THRESHOLDS.into_iter().zip(&report.results) {
-                assert_eq!(result.communities.min_weight, threshold);
+                assert_eq!(result.communities.options.min_weight, threshold);
                 let several = lines(&sim, &format!("/out/c.{threshold}.tsv"));
                 let summary = lines(&sim, &format!("/out/s.{threshold}.tsv"));
                 let alone = ClusterOptions {
@@ -291,8 +291,11 @@ fn what_is_kept_and_dropped_is_every_node() {
     sim.put("/in/edges.tsv", b"b a 1\na c 1\nx y 0.1\n");
     let present = PresentOptions {
         prefer: Some(Preference::First),
-        keep: Some("/out/keep.csv".into()),
-        drop: Some("/out/drop".into()),
+        sides: SideFiles {
+            keep: Some("/out/keep.csv".into()),
+            drop: Some("/out/drop".into()),
+            ..Default::default()
+        },
         min_size: 2,
         ..PresentOptions::default()
     };

@@ -223,7 +223,7 @@ proptest! {
         let clustering = ClusterOptions { levels: true, recorded_teleportation, trials: Some(1), ..ClusterOptions::default() };
         let (source, present) = (Source::Edges(Box::new(edges)), PresentOptions::default());
         let report = job::cluster_and_present(&files, &source, &clustering, &present, Path::new("/out/c.tree"), &Silent).unwrap();
-        let found = report.communities.unwrap().tree.unwrap();
+        let found = report.communities.unwrap().levels.tree.unwrap();
         let options = ScoreOptions { recorded_teleportation, ..score_options("/out/c.tree") };
         let score = job::score(&files, &options, &Silent).unwrap();
         match score.tree {

@@ -66,7 +66,7 @@ fn threads_and_memory_and_short_transfers_change_no_byte() {
         let sim = storage();
         sim.set_short_transfers(short);
         let report = cluster(&sim, options(threads, memory * MIB)).unwrap();
-        assert!(report.communities.unwrap().community_count > 1);
+        assert!(report.communities.unwrap().sizes.community_count > 1);
         results.push(sim.get(OUTPUT).unwrap());
         assert_eq!(sim.paths().len(), 2, "nothing else is left: {:?}", sim.paths());
     }

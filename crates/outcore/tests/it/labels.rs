@@ -97,7 +97,7 @@ fn earlier_results_and_fixed_labels_are_read_from_files() {
     again.initial = Some(PathBuf::from("/out/before.tsv"));
     let report = cluster_edges(&sim, &again, "/out/after.tsv").unwrap();
     assert_eq!(sim.get("/out/after.tsv"), sim.get("/out/before.tsv"));
-    assert_eq!(report.communities.unwrap().sweep_count, 1);
+    assert_eq!(report.communities.unwrap().sweeps.count, 1);
     cluster_graph(&sim, &again, "/out/of-graph.tsv", 1).unwrap();
     assert_eq!(sim.get("/out/of-graph.tsv"), sim.get("/out/before.tsv"));
 
@@ -176,7 +176,7 @@ fn components_of_heavy_edges_are_the_same_from_edges_and_graph() {
     for (min_weight, count) in [(0.0, 1), (0.75, 30), (9.0, 240)] {
         let report = cluster_graph(&sim, &components(min_weight), "/out/graph.tsv", 3).unwrap();
         let found = report.communities.unwrap();
-        assert_eq!((found.community_count, found.sweep_count), (count, 0));
+        assert_eq!((found.sizes.community_count, found.sweeps.count), (count, 0));
         cluster_edges(&sim, &components(min_weight), "/out/edges.tsv").unwrap();
         assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"));
     }
@@ -198,7 +198,7 @@ fn every_option_gives_the_same_bytes_with_any_number_of_threads() {
         for threads in [1, 7] {
             let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
             assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "options {at}");
-            assert!(report.communities.unwrap().propagation.is_some());
+            assert!(report.communities.unwrap().options.propagation.is_some());
         }
     }
 }
@@ -216,7 +216,11 @@ fn maximum_sizes_hold_for_jobs_with_any_method() {
             let report = cluster_graph(&sim, &options, "/out/graph.tsv", threads).unwrap();
             assert_eq!(sim.get("/out/edges.tsv"), sim.get("/out/graph.tsv"), "{method:?}");
             let found = report.communities.unwrap();
-            assert_eq!((found.largest_size, found.max_size), (5, max_size), "{method:?}");
+            assert_eq!(
+                (found.sizes.largest_size, found.options.max_size),
+                (5, max_size),
+                "{method:?}"
+            );
         }
     }
 }

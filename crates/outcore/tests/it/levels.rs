@@ -113,8 +113,8 @@ fn threads_and_memory_and_short_transfers_change_no_byte_of_the_levels() {
         let text = text(&sim, OUTPUT);
         let counts = nested(&rows(&text, LevelForm::Columns));
         assert!(counts.len() > 2, "{counts:?}");
-        assert_eq!(counts[0], report.community_count);
-        assert_eq!(report.group_counts.unwrap(), counts[1..]);
+        assert_eq!(counts[0], report.sizes.community_count);
+        assert_eq!(report.levels.group_counts.unwrap(), counts[1..]);
         results.push(text);
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
@@ -137,7 +137,7 @@ fn communities_are_the_same_with_and_without_levels() {
                 let limits = (2, 128 * MIB);
                 let columns = LevelForm::Columns;
                 let report = run(&sim, limits, &plain, &reported(columns), &Silent).unwrap();
-                assert!(report.communities.unwrap().group_counts.is_none());
+                assert!(report.communities.unwrap().levels.group_counts.is_none());
                 let expected = text(&sim, OUTPUT);
                 run(&sim, limits, &kept, &reported(columns), &Silent).unwrap();
                 let found = text(&sim, OUTPUT);
@@ -187,7 +187,7 @@ fn each_of_several_resolutions_has_its_levels() {
     for (result, value) in report.results.iter().zip(["0.3", "1", "5"]) {
         let found = text(&sim, &format!("/out/communities.{value}.tsv"));
         let counts = nested(&rows(&found, LevelForm::Columns));
-        assert_eq!(result.communities.group_counts.as_ref().unwrap()[..], counts[1..]);
+        assert_eq!(result.communities.levels.group_counts.as_ref().unwrap()[..], counts[1..]);
         all.push(found);
     }
     // The result of the largest resolution is the same as that of the resolution alone.

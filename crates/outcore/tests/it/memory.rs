@@ -9,7 +9,7 @@ use outcore::input::InputOptions;
 use outcore::io::{Files, Meter, own_process};
 use outcore::job::{self, JobOptions, Source};
 use outcore::plan::Clustering;
-use outcore::present::{Preference, PresentOptions, RowForm};
+use outcore::present::{Preference, PresentOptions, RowForm, SideFiles};
 use outcore::progress::{Event, Observer, Silent, Stage};
 use outcore::{Error, ErrorKind, Result};
 use std::fmt::Write as _;
@@ -73,7 +73,13 @@ fn wanted(directory: &Path, method: Method) -> Vec<(&'static str, ClusterOptions
         (
             "representatives",
             plain.clone(),
-            PresentOptions { representatives: Some(directory.join("r.tsv")), ..present.clone() },
+            PresentOptions {
+                sides: SideFiles {
+                    representatives: Some(directory.join("r.tsv")),
+                    ..Default::default()
+                },
+                ..present.clone()
+            },
         ),
     ];
     if matches!(method, Method::MapEquation | Method::Modularity) {
@@ -180,12 +186,18 @@ fn check_forms_of_components(by: usize) {
     let present = PresentOptions::default();
     let chosen = PresentOptions {
         prefer: Some(Preference::File(directory.join("priorities"))),
-        representatives: Some(directory.join("r.tsv")),
-        keep: Some(directory.join("keep")),
-        drop: Some(directory.join("drop")),
+        sides: SideFiles {
+            representatives: Some(directory.join("r.tsv")),
+            keep: Some(directory.join("keep")),
+            drop: Some(directory.join("drop")),
+            ..Default::default()
+        },
         ..present.clone()
     };
-    let heights = PresentOptions { heights: Some(directory.join("heights")), ..present.clone() };
+    let heights = PresentOptions {
+        sides: SideFiles { heights: Some(directory.join("heights")), ..Default::default() },
+        ..present.clone()
+    };
     let columns = ClusterOptions { levels: true, ..several.clone() };
     let other = ClusterOptions { method: Method::LabelPropagation, ..several.clone() };
     let all = [

@@ -156,15 +156,17 @@ fn check(found: Communities, options: &ClusterOptions, graph: &Graph, files: &Fi
     let nodes = graph.node_count();
     let in_sizes: u64 = found.sizes.iter().map(|row| u64::from(row.size) * row.count).sum();
     assert_eq!(in_sizes, nodes);
-    assert!(options.max_size.is_none_or(|most| found.largest <= most.into()));
+    assert!(options.max_size.is_none_or(|most| found.largest() <= most.into()));
     // Powers of weights near the limits of floating point overflow or underflow.
     let is_usual = (1e-6..1e6).contains(&graph.weight_total());
     let has_modularity = options.forest_ladder().is_none();
-    let is_finite = found.modularity.is_finite() == has_modularity && found.coverage.is_finite();
+    let is_finite = found.measures.modularity.is_finite() == has_modularity
+        && found.measures.coverage.is_finite();
     assert!(!is_usual || is_finite);
+    let community_count = found.community_count();
     let labels = found.labels.into_memory(files)?;
     let distinct: BTreeSet<_> = labels.iter().collect();
-    assert_eq!((labels.len() as u64, distinct.len() as u64), (nodes, found.community_count));
+    assert_eq!((labels.len() as u64, distinct.len() as u64), (nodes, community_count));
     Ok(())
 }
 
@@ -238,5 +240,5 @@ fn several_values_are_refused_where_one_result_is_returned() {
     let find = |options| cluster(&graph, options, 64 * MIB, Path::new("scratch"), &Silent);
     assert_eq!(find(&several).unwrap_err().kind(), ErrorKind::Usage);
     let one = ClusterOptions { resolution: vec![0.5], ..several.clone() };
-    assert_eq!(find(&one).unwrap().labels.node_count(), 3);
+    assert_eq!(find(&one).unwrap().labels.count(), 3);
 }

@@ -100,10 +100,11 @@ fn sizes(sim: &Sim, output: &str) -> Vec<u64> {
 
 fn is_report_of(found: &CommunitiesReport, sim: &Sim, output: &str) -> bool {
     let sizes = sizes(sim, output);
-    found.largest_sizes == sizes[..sizes.len().min(10)]
-        && counted(&found.sizes, &sizes, is_between)
-        && found.sweeps.len() as u64 == found.sweep_count
-        && found.sweeps.iter().all(|sweep| sweep.moved_count <= sweep.node_count)
+    let sweeps = &found.sweeps;
+    found.sizes.largest_sizes == sizes[..sizes.len().min(10)]
+        && counted(&found.sizes.bins, &sizes, is_between)
+        && sweeps.first.len() == sweeps.count as usize
+        && sweeps.first.iter().all(|sweep| sweep.moved_count <= sweep.node_count)
 }
 
 fn some_edges() -> impl Strategy<Value = Vec<Edge>> {
@@ -154,8 +155,8 @@ proptest! {
                 let found = report.communities.unwrap();
                 prop_assert!(is_report_of(&found, &sim, OUTPUT), "{found:?}");
                 if let Some(first) = &first {
-                    prop_assert_eq!(&found.sweeps, &first.sweeps);
-                    prop_assert_eq!(&found.sizes, &first.sizes);
+                    prop_assert_eq!(&found.sweeps.first, &first.sweeps.first);
+                    prop_assert_eq!(&found.sizes.bins, &first.sizes.bins);
                 }
                 first = Some(found);
             }
@@ -186,11 +187,39 @@ fn each_of_several_results_is_reported() {
         let report = cluster(&sim, options(2, 128 * MIB), &clustering, &Silent);
         assert!(report.results.len() > 1);
         for result in &report.results {
-            let attenuation = result.communities.propagation.as_ref().map(|p| &p.attenuation);
+            let attenuation =
+                result.communities.options.propagation.as_ref().map(|p| &p.attenuation);
             assert!(attenuation.is_none_or(|values| values.len() == 1), "{attenuation:?}");
             assert_eq!(attenuation.is_some(), result.output.contains("0.4"));
             assert!(is_report_of(&result.communities, &sim, &result.output), "{result:?}");
         }
+    }
+}
+
+/// The fields that a report embeds stand in it in the order of the documentation.
+#[test]
+fn fields_of_a_result_keep_their_order() {
+    const FIELDS: &str = "method seed resolution min_weight max_size well_connected initial \
+        propagation community_count singleton_count largest_size largest_share largest_sizes sizes \
+        summary largest compared split_count modularity two_mode_modularity coverage code_length \
+        sweep_count sweeps scan_count cycle_count trial_count trial_losses trial_community_counts \
+        equal_community_counts divided trial_agreement chance_modularity undivided_length \
+        level_count tree group_counts converged visited_arc_count presented";
+    let sim = storage_of(&text(&groups(30)));
+    let well_connected = Some("log10".parse().unwrap());
+    let (max_size, trials, levels) = (Some(20), Some(3), true);
+    for (method, most) in [(Method::MapEquation, 32), (Method::Components, 20)] {
+        let plain = ClusterOptions { method, ..ClusterOptions::default() };
+        let all = ClusterOptions { well_connected, max_size, trials, ..plain.clone() };
+        let clustering = if method.is_multilevel() { all } else { plain };
+        let clustering = ClusterOptions { levels: levels && method.is_multilevel(), ..clustering };
+        let report = cluster(&sim, options(2, 128 * MIB), &clustering, &Silent);
+        let json = serde_json::to_string_pretty(&report.communities.unwrap()).unwrap();
+        let keys = json.lines().filter_map(|line| line.strip_prefix("  \"")?.split('"').next());
+        let keys: Vec<&str> = keys.collect();
+        let mut fields = FIELDS.split_whitespace();
+        assert!(keys.iter().all(|key| fields.any(|field| field == *key)), "{keys:?}");
+        assert!(keys.len() >= most, "{}: {keys:?}", keys.len());
     }
 }
 
@@ -199,9 +228,9 @@ fn sweeps_report_their_level_and_cycle() {
     let sim = storage_of(&text(&groups(300)));
     let report = cluster(&sim, options(2, 128 * MIB), &ClusterOptions::default(), &Silent);
     let found = report.communities.unwrap();
-    let sweeps = &found.sweeps;
-    assert_eq!(sweeps.iter().map(|sweep| sweep.level).max(), Some(found.level_count));
-    assert_eq!(sweeps.iter().map(|sweep| u64::from(sweep.cycle)).max(), Some(found.cycle_count));
+    let (sweeps, cycle_count) = (&found.sweeps.first, found.sweeps.cycles);
+    assert_eq!(sweeps.iter().map(|sweep| sweep.level).max(), Some(found.levels.level_count));
+    assert_eq!(sweeps.iter().map(|sweep| sweep.cycle).max(), Some(cycle_count));
     assert!(sweeps[0].level == 0 && !sweeps[0].refines && sweeps.iter().any(|s| s.refines));
     let of_graph = |sweep: &&outcore::cluster::Sweep| sweep.level == 0;
     assert!(sweeps.iter().filter(of_graph).all(|sweep| sweep.node_count == 3600));

@@ -8,7 +8,7 @@ use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, METHODS, Method, PropagationOptions, WellConnected};
 use outcore::input::CommunityInput;
 use outcore::job::{self, JobOptions, ScoreOptions, ScoreReport, Source, Unnamed};
-use outcore::present::{LevelForm, PresentOptions, RowForm, Small};
+use outcore::present::{LevelForm, PresentOptions, RowForm, SideFiles, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
 use outcore_testkit::sim::{Fault, Sim};
@@ -58,7 +58,7 @@ fn present(min_size: u32, small: Small) -> PresentOptions {
         min_size,
         small,
         earlier: Some(EARLIER.into()),
-        representatives: Some(REPRESENTATIVES.into()),
+        sides: SideFiles { representatives: Some(REPRESENTATIVES.into()), ..Default::default() },
         ..PresentOptions::default()
     }
 }
@@ -298,7 +298,10 @@ fn scores_are_independent_of_memory_and_threads() {
         let found = score(&sim, &score_options(threads, memory * MIB), &Silent).unwrap();
         assert_eq!(sim.paths(), files, "nothing is left");
         let against = found.against.unwrap();
-        assert_eq!((found.unnamed_count, found.unknown_count, against.unknown_count), (0, 0, 1));
+        assert_eq!(
+            (found.unmatched.unnamed_count, found.unmatched.unknown_count, against.unknown_count),
+            (0, 0, 1)
+        );
         assert!(against.agreement.nmi > 0.8 && against.agreement.nmi < 1.0);
         scores.push((found.quality, against.agreement, found.well_connected.unwrap()));
     }
@@ -306,9 +309,11 @@ fn scores_are_independent_of_memory_and_threads() {
     let communities = report.communities.unwrap();
     let (quality, _, connected) = scores[0];
     assert!(connected.well_connected_count <= connected.community_count);
-    assert!(connected.community_count <= quality.community_count - quality.singleton_count);
-    assert!((quality.modularity - communities.modularity.unwrap()).abs() < 1e-12);
-    assert_eq!(quality.community_count, communities.community_count);
+    assert!(
+        connected.community_count <= quality.sizes.community_count - quality.sizes.singleton_count
+    );
+    assert!((quality.modularity - communities.measures.modularity).abs() < 1e-12);
+    assert_eq!(quality.sizes.community_count, communities.sizes.community_count);
 }
 
 #[test]
@@ -323,10 +328,10 @@ fn unnamed_nodes_are_an_error_or_singletons() {
     assert!(error.hint_text().unwrap().contains("--unnamed singletons"));
     options.unnamed = Unnamed::Singletons;
     let found = score(&sim, &options, &Silent).unwrap();
-    assert_eq!(found.unnamed_count, left_out.small_node_count);
-    assert_eq!(found.quality.singleton_count, left_out.small_node_count);
+    assert_eq!(found.unmatched.unnamed_count, left_out.small_node_count);
+    assert_eq!(found.quality.sizes.singleton_count, left_out.small_node_count);
     let communities = left_out.small_node_count + left_out.written_community_count;
-    assert_eq!(found.quality.community_count, communities);
+    assert_eq!(found.quality.sizes.community_count, communities);
 }
 
 #[test]
@@ -374,7 +379,11 @@ fn a_community_of_more_than_half_of_the_nodes_causes_a_warning() {
             let output = Path::new(OUTPUT);
             let report =
                 job::cluster(&files_of(&sim), &source, &clustering, output, &warnings).unwrap();
-            assert_eq!(report.communities.unwrap().community_count, 2, "{method:?} {sizes:?}");
+            assert_eq!(
+                report.communities.unwrap().sizes.community_count,
+                2,
+                "{method:?} {sizes:?}"
+            );
             let texts = warnings.into_texts();
             let giants = texts.iter().filter(|text| text.starts_with("one community holds 53.8 %"));
             let expected = usize::from(is_giant);

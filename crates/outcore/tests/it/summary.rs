@@ -4,7 +4,7 @@
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, METHODS, Method};
 use outcore::job::{self, JobOptions, Source};
-use outcore::present::{PresentOptions, Small};
+use outcore::present::{PresentOptions, SideFiles, Small};
 use outcore::progress::Silent;
 use outcore_testkit::sim::Sim;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn run(case: &Case, text: &str, (threads, memory): (usize, u64)) -> Sim {
     let present = PresentOptions {
         min_size: case.min_size,
         small: case.small,
-        summary: Some(SUMMARY.into()),
+        sides: SideFiles { summary: Some(SUMMARY.into()), ..Default::default() },
         ..PresentOptions::default()
     };
     let output = Path::new(OUTPUT);
@@ -231,13 +231,16 @@ fn the_outline_equals_the_table() {
         let clustering = ClusterOptions { method: spec.method, ..ClusterOptions::default() };
         let present = PresentOptions {
             outline: true,
-            summary: Some(Path::new(SUMMARY).to_path_buf()),
+            sides: SideFiles {
+                summary: Some(Path::new(SUMMARY).to_path_buf()),
+                ..Default::default()
+            },
             ..PresentOptions::default()
         };
         let output = Path::new(OUTPUT);
         let job =
             || job::cluster_and_present(&files, &source, &clustering, &present, output, &Silent);
-        let found = job().unwrap().communities.unwrap().largest.unwrap();
+        let found = job().unwrap().communities.unwrap().described.largest.unwrap();
         let number: BTreeMap<String, u64> = rows(&sim, OUTPUT)
             .into_iter()
             .map(|row| (row[0].clone(), row[1].parse().unwrap()))

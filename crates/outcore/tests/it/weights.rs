@@ -48,10 +48,10 @@ fn thresholds_apply_to_transformed_weights_and_are_counted() {
         let sim = storage_of(text);
         let report = build(&sim, &options).unwrap();
         let input = report.input.unwrap();
-        assert_eq!((input.edge_count, input.zero_weight_count), (5, 1));
+        assert_eq!((input.edge_count, input.dropped.zero_weight_count), (5, 1));
         assert_eq!(report.graph.unwrap().node_count, 6, "the nodes of all edges stay");
         let summary = report.stages[0].summary.clone();
-        (weight_total(&sim), input.below_min_count, input.above_max_count, summary)
+        (weight_total(&sim), input.dropped.below_min_count, input.dropped.above_max_count, summary)
     };
     let summary = |dropped: &str| format!("5 edges, 6 nodes, 1 edge of weight 0 dropped{dropped}");
     assert_eq!(transformed(None, None), (206.0, 0, 0, summary("")));
@@ -278,7 +278,7 @@ fn normalizing_gives_the_same_graph_as_dividing_the_input() {
                 assert_eq!(sim.get(&arcs), expected.get(&arcs), "{duplicates:?} {directed}");
                 let input = report.input.unwrap();
                 let self_hits = hits.iter().filter(|hit| hit.0 == hit.1).count() as u64;
-                assert_eq!(input.self_hit_count, self_hits);
+                assert_eq!(input.dropped.self_hit_count, self_hits);
                 assert_eq!(input.no_self_hit_count, without_self_hit);
                 assert_eq!(report.graph.unwrap().dropped_loop_count, 0);
             }
@@ -292,7 +292,14 @@ fn thresholds_do_not_apply_to_self_hits() {
     let (min_weight, max_weight, normalize) = (Some(40.0), Some(300.0), Normalize::SelfScore);
     let options = JobOptions { min_weight, max_weight, normalize, ..options() };
     let input = build(&sim, &options).unwrap().input.unwrap();
-    assert_eq!((input.below_min_count, input.above_max_count, input.self_hit_count), (0, 0, 2));
+    assert_eq!(
+        (
+            input.dropped.below_min_count,
+            input.dropped.above_max_count,
+            input.dropped.self_hit_count
+        ),
+        (0, 0, 2)
+    );
     assert_eq!(input.no_self_hit_count, 1);
     let expected = 40.0 / 50.0 + 300.0 / 300.0;
     assert!((weight_total(&sim) - expected).abs() < 1e-6, "{}", weight_total(&sim));
@@ -329,7 +336,7 @@ fn listed_nodes_follow_those_of_edges_and_are_communities_of_their_own() {
     assert_eq!(sim.get(OUTPUT).unwrap(), b"b\t0\na\t0\nc\t0\nz\t1\ny\t2\n");
     let input = report.input.unwrap();
     assert_eq!((input.listed_count, input.listed_only_count), (4, 2));
-    assert_eq!(report.communities.unwrap().singleton_count, 2);
+    assert_eq!(report.communities.unwrap().sizes.singleton_count, 2);
     assert_eq!(report.stages[0].summary, "3 edges, 5 nodes");
 }
 
@@ -420,7 +427,7 @@ fn found(exponent: i32, clustering: &ClusterOptions) -> (Vec<u8>, ScoreReport) {
 fn weights_of_any_magnitude_give_the_same_communities_and_scores() {
     for clustering in weighing() {
         let (expected, plain) = found(0, &clustering);
-        assert!(plain.quality.community_count > 1);
+        assert!(plain.quality.sizes.community_count > 1);
         for exponent in [-1000, -700, -540, -301, -80, 290, 310, 520, 900, 1009] {
             let what = format!("2^{exponent}, {:?}", clustering.method);
             let (communities, scores) = found(exponent, &clustering);

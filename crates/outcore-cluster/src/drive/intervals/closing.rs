@@ -9,18 +9,17 @@
 use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
 use crate::base::parallel::{PerThread, for_ranges};
 use crate::base::table::Sum;
-use crate::finish::communities::Communities;
+use crate::finish::communities::{Communities, Measures};
 use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
 use crate::finish::tally::WeightTotals;
 use crate::finish::windows::{Numbering, expected_inside};
 use crate::kernel::history::History;
-use crate::store::column::{Column, chunks};
-use crate::store::labels::Labels;
+use crate::store::pages::{Pages, chunks};
 use crate::store::ranked::Ranked;
 use crate::store::scope::{Interval, Scope, ScopedLabels};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
-use outcore_io::{Array, Number};
+use outcore_io::{Array, Column, Number};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Pieces by the places of a scope.
@@ -56,16 +55,16 @@ impl IntervalRun<'_, '_, '_> {
     /// Splits, numbers and rates the communities.
     pub(super) fn close<S: Sum>(
         mut self,
-        labels: Column<u32>,
+        labels: Pages<u32>,
         intervals: &[Interval],
-        history: History,
+        mut history: History,
     ) -> Result<Communities> {
         let observer = self.job.observer;
         notify(observer, Event::Detail { text: "splitting and counting communities" })?;
         observer.expect(Some(self.job.graph.arc_count() as f64), 0.0)?;
         let nodes = self.job.graph.node_count();
-        let pieces = self.column("pieces")?;
-        let strengths = self.column("strengths")?;
+        let pieces = self.pages("pieces")?;
+        let strengths = self.pages("strengths")?;
         let mut inside = 0.0;
         {
             let mut space = JoinScratch {
@@ -84,7 +83,7 @@ impl IntervalRun<'_, '_, '_> {
                     sums.iter().for_each(|sums| inside += sums.inside_at_later);
                     strengths.write(first, sums.iter().map(|sums| sums.strength), bytes)
                 };
-                self.join::<S>(&mut space, interval, (&labels, &pieces), history.arcs, visit)?;
+                self.join::<S>(&mut space, interval, &labels, &pieces, history.arcs, visit)?;
             }
         }
         self.scans += 1;
@@ -93,53 +92,24 @@ impl IntervalRun<'_, '_, '_> {
         let split_count = numbering.split_count(&labels, &pieces)?;
         labels.remove(self.files)?;
         let path = result_path(&self.directory);
-        let (communities, sizes) = numbering.number(&pieces, self.column("sizes")?, &path)?;
+        let (communities, sizes) = numbering.number(&pieces, self.pages("sizes")?, &path)?;
         pieces.remove(self.files)?;
-        let singles = sizes.last().filter(|s| s.size == 1).map_or(0, |s| s.count);
-        let community_count: u64 = sizes.iter().map(|s| s.count).sum();
+        let labels = Column::Disk(Array::new(path, nodes));
+        history.sweeps.scans = self.scans;
+        let found = Communities::new(labels, sizes, history);
         let mut totals = WeightTotals::default();
         totals.add_inside(inside);
-        let shared = community_count - singles;
+        let shared = found.shared_count();
         let expected =
             expected_inside(&mut numbering, &communities, &strengths, shared, &mut totals)?;
         strengths.remove(self.files)?;
-        Ok(Communities {
-            community_count,
-            singleton_count: singles,
-            largest: sizes.first().map_or(0, |s| u64::from(s.size)),
-            split_count,
-            separated: None,
-            modularity: totals.modularity(expected),
-            two_mode_modularity: None,
-            coverage: totals.coverage(),
-            groupings: Vec::new(),
-            code_length: None,
-            tree: None,
-            sweeps: history.sweeps,
-            resumed_sweeps: history.resumed_sweeps,
-            scans: self.scans,
-            cycles: 0,
-            trials: 1,
-            trial_losses: Vec::new(),
-            trial_community_counts: Vec::new(),
-            equal_community_counts: Vec::new(),
-            divided: None,
-            trial_agreement: None,
-            chance_modularity: None,
-            undivided_length: None,
-            stability: None,
-            levels: 0,
-            sweeps_reported: history.reported,
-            converged: history.converged,
-            last_moved: history.last_moved,
-            arcs_visited: history.arcs,
-            sizes,
-            labels: Labels::Disk(Array::new(path, nodes)),
-        })
+        let (modularity, coverage) = (totals.modularity(expected), totals.coverage());
+        let measures = Measures { modularity, coverage, ..found.measures };
+        Ok(Communities { split_count, measures, ..found })
     }
 
-    fn column<T: Number>(&self, name: &str) -> Result<Column<T>> {
-        Column::create(self.files, self.path(name))
+    fn pages<T: Number>(&self, name: &str) -> Result<Pages<T>> {
+        Pages::create(self.files, self.path(name))
     }
 
     /// Joins the pieces that an interval's arcs connect; passes the sums of its nodes to `visit`.
@@ -147,7 +117,8 @@ impl IntervalRun<'_, '_, '_> {
         &mut self,
         space: &mut JoinScratch,
         interval: &Interval,
-        (labels, pieces): (&Column<u32>, &Column<u32>),
+        labels: &Pages<u32>,
+        pieces: &Pages<u32>,
         done: u64,
         mut visit: impl FnMut(u64, &[NodeSums], &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {

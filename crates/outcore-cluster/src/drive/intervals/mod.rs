@@ -41,7 +41,7 @@ use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::MethodOption;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
 use crate::store::by_node::NodeLabels;
-use crate::store::column::{CHUNK_NODES, Column, chunks};
+use crate::store::pages::{CHUNK_NODES, Pages, chunks};
 use crate::store::ranked::Ranked;
 use crate::store::saves::Saves;
 use crate::store::scope::{Interval, Neighbors, Scope, ScopedLabels, Survey};
@@ -132,14 +132,15 @@ impl ClusterJob<'_> {
         let mut run = IntervalRun { job: self, files, directory, source, room, scans: 0 };
         // Also needed when sweeps are resumed, since the intervals depend on the memory of this process.
         let Begun { labels, sweeping, closing } = run.begin::<S>()?;
-        let begun = match saved {
+        let (history, active) = match saved {
             Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
             None => (History::default(), Bits::new(nodes as usize, true)),
         };
         let history = if cutoff > 0.0 {
-            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || Votes::<false>::new(cutoff))
+            let votes = || Votes::<false>::new(cutoff);
+            run.sweeps::<S, _>(&labels, &sweeping, history, active, saves, votes)
         } else {
-            run.sweeps::<S, _>(&labels, &sweeping, begun, saves, || InsideWeight)
+            run.sweeps::<S, _>(&labels, &sweeping, history, active, saves, || InsideWeight)
         }?;
         drop(sweeping);
         run.close::<S>(labels, &closing, history)
@@ -148,9 +149,17 @@ impl ClusterJob<'_> {
 
 /// Initial labels, and the intervals of both phases.
 struct Begun {
-    labels: Column<u32>,
+    labels: Pages<u32>,
     sweeping: Vec<Interval>,
     closing: Vec<Interval>,
+}
+
+/// Sweep that has begun.
+#[derive(Clone, Copy)]
+struct BegunSweep {
+    number: u32,
+    /// Number of arcs visited so far, by all sweeps.
+    done: u64,
 }
 
 /// Labels of consecutive nodes.
@@ -180,7 +189,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let cutoff = options.propagation.label_cutoff;
         let chosen = Stars::choose(&leads, nodes as usize, options.seed ^ LEAD);
         let stars = Stars { least: cutoff * (1.0 - RELATIVE_TOLERANCE), ..chosen };
-        let column = Column::create(self.files, self.path("labels"))?;
+        let pages = Pages::create(self.files, self.path("labels"))?;
         let mut sweeping = self.survey("sweeping", Neighbors::All, SWEEP_BYTES)?;
         let mut closing = self.survey("closing", Neighbors::Before, CLOSING_BYTES)?;
         let scratch = PerThread::new(ArcScratch::default);
@@ -194,13 +203,13 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 seed_block::<S>(block, stars, &IntervalPart { first, labels: &labels }, &scratch)?;
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
-            column.write(first.into(), values, &mut bytes)?;
+            pages.write(first.into(), values, &mut bytes)?;
             // The two mark separate bits and do not interfere.
             let (one, other) = rayon::join(|| sweeping.add(block), || closing.add(block));
             one.and(other)
         })?;
         self.scans += 1;
-        Ok(Begun { labels: column, sweeping: sweeping.finish()?, closing: closing.finish()? })
+        Ok(Begun { labels: pages, sweeping: sweeping.finish()?, closing: closing.finish()? })
     }
 
     /// Prepares the division of the graph into intervals with `place_bytes` bytes per place.
@@ -222,7 +231,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Replaces the initial labels by those of an earlier job; returns its progress and its active nodes.
     fn resume(
         &mut self,
-        labels: &Column<u32>,
+        labels: &Pages<u32>,
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
@@ -257,12 +266,12 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Saves the state of the sweeps in the same format as with labels in memory.
     fn save(
         &self,
-        labels: &Column<u32>,
+        labels: &Pages<u32>,
         history: &History,
         active: &Bits,
         saves: &mut Saves,
     ) -> Result<()> {
-        let (number, scans) = (history.sweeps, self.scans);
+        let (number, scans) = (history.sweeps.count, self.scans);
         let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, self.job.observer, |to| {
@@ -277,9 +286,10 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     /// Sweeps until few enough nodes change.
     fn sweeps<S: Sum, O: Objective<Flow = NoFlow>>(
         &mut self,
-        labels: &Column<u32>,
+        labels: &Pages<u32>,
         intervals: &[Interval],
-        (mut history, active): (History, Bits),
+        mut history: History,
+        active: Bits,
         saves: &mut Saves,
         objective: impl Fn() -> O,
     ) -> Result<History> {
@@ -291,7 +301,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
         let mut bytes = Vec::new();
-        for number in history.sweeps + 1..=options.most_sweeps() {
+        for number in history.sweeps.count + 1..=options.most_sweeps() {
             if history.converged {
                 break;
             }
@@ -303,7 +313,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 }
                 scope.enter(self.files, interval)?;
                 scope.gather(labels, &mut values)?;
-                let begun = (number, history.arcs + swept.arcs);
+                let begun = BegunSweep { number, done: history.arcs + swept.arcs };
                 let (objective, workshop) = (objective(), &mut workshop);
                 let of_interval = if intervals.len() == 1 {
                     // Here places are node indexes, so no rank is looked up.
@@ -320,7 +330,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 }
             }
             self.scans += 1;
-            self.job.expect_sweeps(number, (history.last_moved, swept.moved), enough)?;
+            self.job.expect_sweeps(number, history.last_moved, swept.moved, enough)?;
             history.learn(&swept, count, enough);
             let moved = format_counted(swept.moved, "node", "nodes");
             let text = format!("sweep {number}: {moved} changed");
@@ -332,11 +342,11 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         Ok(history)
     }
 
-    /// Sweeps an interval in sweep number `number`; `done` is the number of arcs visited before.
+    /// Sweeps an interval.
     fn sweep<S: Sum, O: Objective<Flow = NoFlow>, L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,
-        (number, done): (u32, u64),
+        BegunSweep { number, done }: BegunSweep,
         labels: &L,
         active: &Bits,
         objective: O,

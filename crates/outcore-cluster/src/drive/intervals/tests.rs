@@ -7,10 +7,10 @@ use crate::drive::run::cluster_within;
 use crate::finish::communities::Communities;
 use crate::methods::table::Method;
 use crate::store::given::GivenLabels;
-use crate::store::labels::Labels;
 use crate::tests::{PLENTY, POOLS, some_edges};
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
+use outcore_io::Column;
 use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
 use outcore_testkit::cases;
@@ -60,8 +60,8 @@ fn on_disk(
 
 /// Returns the result with labels in memory, without the fields that may differ.
 fn in_memory(graph: &Graph, found: Communities) -> Communities {
-    let labels = Labels::Memory(found.labels.into_memory(graph.files()).unwrap());
-    Communities { labels, scans: 0, ..found }
+    let labels = Column::Memory(found.labels.into_memory(graph.files()).unwrap());
+    Communities { labels, ..found }.with_scans(0)
 }
 
 proptest! {
@@ -85,7 +85,7 @@ proptest! {
             let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
         }).unwrap().remove(0);
-        let expected = Communities { scans: 0, ..expected };
+        let expected = expected.with_scans(0);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
         for (pool, spare, limits) in [
             (0, 0, ScratchLimits::default()),
@@ -134,7 +134,7 @@ fn many_intervals_and_windows_give_the_same_result() {
     let options = plain();
     let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
     let expected = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
-    let expected = Communities { scans: 0, ..expected.unwrap().remove(0) };
+    let expected = expected.unwrap().remove(0).with_scans(0);
     for spare in [0, 1 << 20] {
         let found = POOLS[1].install(|| on_disk(&graph, &options, limits, spare)).unwrap();
         assert_eq!(in_memory(&graph, found), expected, "{spare}");
@@ -152,7 +152,7 @@ fn pieces_join_across_intervals() {
     options.min_weight = 0.0;
     let found =
         POOLS[1].install(|| on_disk(&graph, &options, ScratchLimits::default(), 0)).unwrap();
-    assert!(found.split_count < found.community_count);
+    assert!(found.split_count < found.community_count());
     let labels = found.labels.into_memory(&files).unwrap();
     let quality = crate::score::quality(&graph, &labels, &Silent).unwrap();
     assert_eq!(quality.disconnected_count, 0);

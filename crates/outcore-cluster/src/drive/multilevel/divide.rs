@@ -90,7 +90,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         examined: &Bits,
         strength: f64,
     ) -> Result<Option<Vec<u32>>> {
-        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
+        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps.count));
         let done = self.history.arcs;
         let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
         let (groups, rest) = if level.graph().is_weighted() {

@@ -80,7 +80,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let holdings = Arc::new(holdings);
         sums.free_below(classes.len());
         level.source.release();
-        if level.number == self.base {
+        if level.number == self.place.base {
             level.holdings = below;
         }
         self.hierarchy.keep(&groups, classes.len())?;
@@ -130,7 +130,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         division: &Division<'_>,
     ) -> Result<Contracted<O>> {
         // The directory of the previous cycle may still be needed.
-        let name = format!("level-{}-{}", self.history.cycles, level.number + 1);
+        let name = format!("level-{}-{}", self.history.sweeps.cycles, level.number + 1);
         let directory = self.scratch(name);
         let spare = level.memory - level.needed - level.source.kept_bytes();
         // The rest covers memory of the levels below that the allocator retains.
@@ -153,7 +153,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         labels: &[AtomicU32],
     ) -> Result<Option<Groupings>> {
-        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps));
+        let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps.count));
         let Groups { labels: groups, sums, count } =
             self.first_groups(level, self.starts.usual, seed, Some(labels))?;
         let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();

@@ -168,29 +168,47 @@ struct Multilevel<'a, 'j, O: Sums> {
     rule: O::Rule,
     history: History,
     hierarchy: Hierarchy,
-    /// Level whose communities are sought: its sweeps continue after the levels above are solved.
-    base: u64,
+    place: SearchPlace,
     /// Number of scans of the base before the levels above were solved.
     scans: u64,
-    /// Rules that wait for level 1, and the results of other rules.
-    waiting: Vec<O::Rule>,
-    found: Vec<SweptLabels>,
+    others: OtherRules<O>,
     /// Other starts to try.
     starts: Starts,
-    /// Number of parallel searches begun, each with its own seed.
-    searches: u64,
-    /// Prefix of file names.
-    prefix: String,
     /// Labels on the graph from each start, if requested.
     divisions: Option<Hierarchy>,
     /// Maximum number of cycles.
     max_cycles: u32,
-    /// Step of a clustering from given communities, until it turns out to need all steps of a fresh one.
-    step: Option<WarmStep>,
-    /// Input communities, kept as a fallback if a run from scratch scores worse.
-    given: Option<Hierarchy>,
+    warm: FromGiven,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
+}
+
+/// Place of a search among others.
+#[derive(Default)]
+struct SearchPlace {
+    /// Level whose communities are sought: its sweeps continue after the levels above are solved.
+    base: u64,
+    /// Number of parallel searches begun, each with its own seed.
+    searches: u64,
+    /// Prefix of file names.
+    prefix: String,
+}
+
+/// Rules besides the first.
+struct OtherRules<O: Sums> {
+    /// Those that wait for level 1.
+    waiting: Vec<O::Rule>,
+    /// Results of those that have been solved.
+    found: Vec<SweptLabels>,
+}
+
+/// State of a clustering from given communities.
+#[derive(Default)]
+struct FromGiven {
+    /// Its step, until it turns out to need all steps of a fresh one.
+    step: Option<WarmStep>,
+    /// The given communities, kept as a fallback if a run from scratch scores worse.
+    given: Option<Hierarchy>,
 }
 
 /// Returns the additional bytes per node for other rules: at most a label, sums and a count that the first rule
@@ -229,7 +247,7 @@ pub(crate) fn find<O: Sums>(
     first.saves = Some(saves);
     let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
     first.divisions = job.options.stability.then_some(divisions);
-    first.waiting = others.to_vec();
+    first.others.waiting = others.to_vec();
     let has_given = !given.initial.is_empty();
     let mut state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
@@ -245,48 +263,42 @@ pub(crate) fn find<O: Sums>(
     level.source.release();
     // There may be no level 1.
     first.find_waiting(&mut level)?;
-    let mut found = std::mem::take(&mut first.found);
+    let mut found = std::mem::take(&mut first.others.found);
     found.insert(0, first.outcome(labels));
     Ok(found)
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn new(job: &'a ClusterJob<'j>, rule: O::Rule, starts: Starts, hierarchy: Hierarchy) -> Self {
-        let (history, waiting, found) = (History::default(), Vec::new(), Vec::new());
-        let (base, scans, saves) = (0, 0, None);
         Self {
             job,
             rule,
+            history: History::default(),
+            hierarchy,
+            place: SearchPlace::default(),
+            scans: 0,
+            others: OtherRules { waiting: Vec::new(), found: Vec::new() },
             starts,
-            searches: 0,
-            prefix: String::new(),
             divisions: None,
             max_cycles: job.options.cycles,
-            step: None,
-            given: None,
-            history,
-            hierarchy,
-            base,
-            scans,
-            waiting,
-            found,
-            saves,
+            warm: FromGiven::default(),
+            saves: None,
         }
     }
 
     /// Solves the waiting rules on this level.
     fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
-        for rule in std::mem::take(&mut self.waiting) {
-            let prefix = self.job.scratch.join(format!("groups-{}", self.found.len() + 1));
+        for rule in std::mem::take(&mut self.others.waiting) {
+            let prefix = self.job.scratch.join(format!("groups-{}", self.others.found.len() + 1));
             let hierarchy = self.hierarchy.shared(prefix);
             let starts = Starts::one(self.starts.usual);
             let mut other = Self::new(self.job, rule, starts, hierarchy);
-            other.base = level.number;
+            other.place.base = level.number;
             let mut labels = other.begin(level)?.into_labels();
             for below in (0..level.number).rev() {
                 labels = self.hierarchy.project(below, &labels)?;
             }
-            self.found.push(other.outcome(labels));
+            self.others.found.push(other.outcome(labels));
         }
         Ok(())
     }
@@ -313,7 +325,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Returns the path of a temporary file.
     fn scratch(&self, name: impl Display) -> PathBuf {
-        self.job.scratch.join(format!("{}{name}", self.prefix))
+        self.job.scratch.join(format!("{}{name}", self.place.prefix))
     }
 
     fn detail(&self, text: &str) -> Result<()> {
@@ -324,7 +336,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn expect(&self, level: &Level<'_, '_>) -> Result<()> {
         let ClusterJob { graph, options, observer, .. } = *self.job;
         let [arcs, base] = [level.graph(), graph].map(|graph| graph.arc_count() as f64);
-        match options.expected_on_level(level.number, arcs, base, self.history.cycles) {
+        match options.expected_on_level(level.number, arcs, base, self.history.sweeps.cycles) {
             Some((part, after)) => observer.expect(Some(part), after),
             None => observer.expect(None, 0.0),
         }
@@ -352,7 +364,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         mut progress: Progress,
     ) -> Result<LevelState<O>> {
         // A few more moves cost a scan of a large graph; communities of an updated graph should stay as they were.
-        let is_costly = self.job.size_class() == SizeClass::Large || self.step.is_some();
+        let is_costly = self.job.size_class() == SizeClass::Large || self.warm.step.is_some();
         let is_large = level.number == 0 && is_costly;
         let share = |share: f64| (share * state.labels.len() as f64) as u64;
         let (enough, few) = match is_large {
@@ -362,7 +374,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let most = |large| self.most_sweeps(if is_large { large } else { LEVEL_SWEEPS });
         let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.max_cycles);
         loop {
-            let cycle = self.history.cycles;
+            let cycle = self.history.sweeps.cycles;
             if cycle > 0 {
                 self.expect(level)?;
             }
@@ -377,7 +389,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             if is_last(first_moved) {
                 return Ok(state);
             }
-            self.history.cycles += 1;
+            self.history.sweeps.cycles += 1;
             let next = self.lift(level, state)?;
             state = match self.coarsen(level, next)? {
                 Coarsened::Coarser(state) | Coarsened::Done(NextStep::Top(state)) => state,
@@ -448,7 +460,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             activates: !progress.refines,
             rules: Rules::default(),
         };
-        let (graph, number, before) = (level.graph(), self.history.sweeps + 1, self.history.arcs);
+        let (graph, number, before) =
+            (level.graph(), self.history.sweeps.count + 1, self.history.arcs);
         let tick = |arcs| notify(self.job.observer, Event::Advance { done: before + arcs });
         let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
         let objective = nodes.objective;

@@ -6,7 +6,7 @@
 
 use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
-use crate::drive::swept::{SavedGroups, SavedResult, name_of};
+use crate::drive::swept::{SavedHierarchy, SavedResult, name_of};
 use crate::kernel::history::History;
 use crate::kernel::holdings::{Carries, Holdings};
 use crate::store::given::GivenLabels;
@@ -33,11 +33,9 @@ pub(super) struct SavedCounters {
     moved: u64,
     first_moved: u64,
     step: Option<WarmStep>,
-    groupings: Vec<SavedGroups>,
-    groupings_made: u64,
-    groupings_shared: usize,
+    hierarchy: SavedHierarchy,
     /// Labels of each start, if requested.
-    divisions: Vec<SavedGroups>,
+    divisions: Option<SavedHierarchy>,
     /// Results of other rules that have been solved.
     found: Vec<SavedResult>,
 }
@@ -56,7 +54,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if !level.is_on_disk {
             return Ok(());
         }
-        let is_base = level.number == self.base;
+        let is_base = level.number == self.place.base;
         let scans = if is_base { level.source.scans() } else { self.scans };
         let directory = (!is_base).then(|| level.graph().directory());
         let groupings = self.hierarchy.groupings();
@@ -70,12 +68,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             done: progress.done,
             moved: progress.moved,
             first_moved: progress.first_moved,
-            step: self.step,
-            groupings: groupings.iter().map(SavedGroups::new).collect(),
-            groupings_made: self.hierarchy.made(),
-            groupings_shared: self.hierarchy.shared_count(),
-            divisions: divisions.iter().map(SavedGroups::new).collect(),
-            found: self.found.iter().map(SavedResult::new).collect(),
+            step: self.warm.step,
+            hierarchy: SavedHierarchy::new(&self.hierarchy),
+            divisions: self.divisions.as_ref().map(SavedHierarchy::new),
+            found: self.others.found.iter().map(SavedResult::new).collect(),
         };
         saves.save(&counters, self.job.observer, |to| {
             let files = groupings.iter().chain(divisions).map(|kept| &kept.groups);
@@ -89,7 +85,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 to.array(level.holdings.teleports.iter().copied())?;
             }
             state.sums.save(to)?;
-            self.found.iter().try_for_each(|found| SavedResult::save(found, to))
+            self.others.found.iter().try_for_each(|found| SavedResult::save(found, to))
         })
     }
 
@@ -101,8 +97,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         mut counters: SavedCounters,
         mut from: StateReader,
     ) -> Result<LevelState<O>> {
-        self.step = counters.step;
-        let warm = match self.step {
+        self.warm.step = counters.step;
+        let warm = match self.warm.step {
             Some(WarmStep::Moving) => {
                 let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
                 // Marks the doubted nodes again.
@@ -117,23 +113,17 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             }
             _ => None,
         };
-        self.job.report_resumed(counters.history.sweeps)?;
+        self.job.report_resumed(counters.history.sweeps.count)?;
         let (directory, files) = (self.job.scratch, self.job.graph.files());
         self.history = std::mem::take(&mut counters.history);
         self.history.resume();
-        if self.history.trials > 0 {
+        if self.history.starts.count > 0 {
             self.end_trials(self.starts.are_on_graph());
         }
         level.source.count_from(counters.scans);
-        let groupings = std::mem::take(&mut counters.groupings).into_iter();
-        let groupings = groupings.map(|saved| saved.grouping(directory)).collect();
-        let SavedCounters { groupings_made: made, groupings_shared: shared, .. } = counters;
-        self.hierarchy.restore(groupings, made, shared)?;
-        let divisions = std::mem::take(&mut counters.divisions).into_iter();
-        let divisions: Vec<_> = divisions.map(|saved| saved.grouping(directory)).collect();
-        if let Some(kept) = &mut self.divisions {
-            let made = divisions.len() as u64;
-            kept.restore(divisions, made, 0)?;
+        std::mem::take(&mut counters.hierarchy).restore(&mut self.hierarchy, directory)?;
+        if let Some((kept, saved)) = self.divisions.as_mut().zip(counters.divisions.take()) {
+            saved.restore(kept, directory)?;
         }
         let graph = counters.directory.as_ref();
         let graph = graph.map(|name| Graph::open(files, &directory.join(name)));
@@ -194,12 +184,17 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if all.is_empty() {
             return Ok(());
         }
-        if all.len() != self.waiting.len() {
+        if all.len() != self.others.waiting.len() {
             return Err(from.damaged());
         }
-        self.waiting.clear();
+        self.others.waiting.clear();
         for saved in all {
-            self.found.push(saved.load(nodes, (self.job.graph.files(), self.job.scratch), from)?);
+            self.others.found.push(saved.load(
+                nodes,
+                self.job.graph.files(),
+                self.job.scratch,
+                from,
+            )?);
         }
         Ok(())
     }

@@ -94,7 +94,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
         let state = self.measured_given(level, &warm)?;
         self.keep_given(&warm)?;
-        self.step = Some(WarmStep::Moving);
+        self.warm.step = Some(WarmStep::Moving);
         let active = self.first_active(level, &warm);
         let progress = Progress { active, ..Progress::new(0) };
         self.continue_from(level, state, progress, Some(warm))
@@ -147,7 +147,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let share = |share: f64| (share * nodes) as u64;
         let (enough, most) = (share(FIRST_TOLERANCE) / 10, self.most_sweeps(FIRST_SWEEPS));
         let goes_on = move |done: u32, moved: u64| done < most && moved > enough;
-        match (self.step, warm) {
+        match (self.warm.step, warm) {
             (Some(WarmStep::Moving), Some(warm)) => {
                 let far = share(FAR_MOVED) + warm.new_count;
                 let is_far = |done: u32, moved: u64| done == 1 && moved > far;
@@ -163,7 +163,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 if divided.node_count > share(FAR_DIVIDED) {
                     return self.begin_afresh(level);
                 }
-                self.step = Some(WarmStep::Divided);
+                self.warm.step = Some(WarmStep::Divided);
                 state = divided.state;
                 if divided.node_count > 0 {
                     let progress = Progress { active: divided.nodes, ..Progress::new(0) };
@@ -184,7 +184,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let prefix = self.job.scratch.join("given");
         let mut kept = Hierarchy::new(self.job.graph.files(), prefix, Vec::new());
         kept.keep(&warm.labels, warm.labels.len())?;
-        self.given = Some(kept);
+        self.warm.given = Some(kept);
         Ok(())
     }
 
@@ -196,9 +196,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         labels: Vec<AtomicU32>,
     ) -> Result<Vec<u32>> {
         let into = |labels: Vec<AtomicU32>| labels.into_iter().map(AtomicU32::into_inner).collect();
-        let Some(given) = self.given.take() else { return Ok(into(labels)) };
+        let Some(given) = self.warm.given.take() else { return Ok(into(labels)) };
         let mut labels = labels;
-        if self.step.is_none() {
+        if self.warm.step.is_none() {
             let (quality, found) = self.measured(level, labels)?;
             labels = found.labels;
             drop(found.sums);
@@ -207,7 +207,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             if given_quality > quality + MARGIN {
                 drop(labels);
                 state.sums.free_below(level.node_count());
-                self.history.cycles = self.max_cycles;
+                self.history.sweeps.cycles = self.max_cycles;
                 labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
             }
         }
@@ -219,14 +219,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     fn begin_afresh(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         let text = "the initial communities are far from good ones: clustering from scratch";
         notify(self.job.observer, Event::Warning { text })?;
-        self.step = None;
+        self.warm.step = None;
         self.begin(level)
     }
 
     /// Merges whole communities where that is better, and runs the remaining cycles.
     fn merge(&mut self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<LevelState<O>> {
-        self.step = Some(WarmStep::Merging);
-        self.history.cycles += 1;
+        self.warm.step = Some(WarmStep::Merging);
+        self.history.sweeps.cycles += 1;
         let state = match self.lift_whole(level, state, LEVEL_SHRINKS)? {
             NextStep::Top(state) => state,
             NextStep::Up(first) => self.ascend(level, *first)?,
@@ -264,7 +264,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         state: LevelState<O>,
     ) -> Result<LevelState<O>> {
         let mut progress = Progress::new(state.labels.len());
-        if self.step == Some(WarmStep::Merging) && self.history.cycles == 1 {
+        if self.warm.step == Some(WarmStep::Merging) && self.history.sweeps.cycles == 1 {
             progress.active = self.merged(level, &state)?;
         }
         self.cycles(level, state, progress)

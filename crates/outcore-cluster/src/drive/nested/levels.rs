@@ -56,7 +56,7 @@ pub(super) fn keep_levels(tree: ModuleTree, kept: &mut Hierarchy) -> Result<Vec<
 /// is split.
 pub(super) fn tree_of(files: &Files, found: &Communities) -> Result<ModuleTree> {
     let tops = found.labels.in_memory().unwrap_or_default();
-    let mut tree = ModuleTree::flat(tops.to_vec(), found.community_count as usize);
+    let mut tree = ModuleTree::flat(tops.to_vec(), found.community_count() as usize);
     // Groups of the nodes on each level, coarsest last.
     let mut levels: Vec<Vec<u32>> = Vec::new();
     for grouping in &found.groupings {

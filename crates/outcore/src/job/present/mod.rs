@@ -4,16 +4,17 @@
 mod outputs;
 mod results;
 mod targets;
-use super::PresentReport;
 use super::context::Context;
+use super::report::{CommunitiesReport, PresentReport};
 use crate::budget::Limits;
-use crate::cluster::{Communities, Dendrogram, Grouping, Labels, Stability};
+use crate::cluster::{Communities, Dendrogram, Grouping, SizeCount};
 use crate::compare::{CompareReport, compare_with};
 use crate::error::opt::{
     DROP, KEEP, MATCH, MEMBER_WEIGHTS, PREFER, REPRESENTATIVES, ROWS, SUMMARY,
 };
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::io::{Column, Shares};
 use crate::membership::{self, MembershipOptions};
 use crate::output::{RowFile, RowWriter};
 use crate::present::{
@@ -24,44 +25,281 @@ use crate::present::{
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted};
 pub use outputs::outputs;
-pub(crate) use results::{OfNodes, column, write, write_columns, write_together};
+use results::{OfNodes, write};
+pub(crate) use results::{column, write_columns, write_together};
 use std::path::{Path, PathBuf};
 pub(crate) use targets::Targets;
 
-/// Applies presentation options to a result.
-pub(crate) fn present(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    targets: &Targets<'_>,
-    found: Communities,
-    (earlier, look): (&Option<Earlier>, Look),
-) -> Result<(Presented, Option<PresentReport>)> {
-    let options = targets.options;
-    let Communities { labels, sizes, .. } = found;
-    let labels = match earlier.is_some() || look != Look::None || targets.levels {
-        // Labels that are looked up are held in memory; their size was checked before.
-        true => Labels::Memory(labels.into_memory(context.files)?),
-        false => labels,
-    };
-    let mut reported = Presented::new(labels, sizes, options.min_size, options.small);
-    let kept = match earlier {
-        Some(earlier) => Some(match_earlier(context, graph, &mut reported, earlier)?),
-        None => None,
-    };
-    if reported.community_count() == 0 && reported.small_nodes > 0 {
-        let text = format!("no community has {} nodes or more: none is written", options.min_size);
-        context.warn(&text)?;
+/// What all results of a job are presented with.
+pub(crate) struct Presenting<'a> {
+    graph: &'a Graph,
+    targets: &'a Targets<'a>,
+    /// What a scan of the graph finds.
+    look: Look,
+    earlier: Option<Earlier>,
+    priorities: Option<Priorities>,
+    flow: Option<Flow>,
+}
+
+impl<'a> Presenting<'a> {
+    /// Reads the earlier result and priorities, if there are any, before the clustering. The report describes communities
+    /// only if the graph has arcs.
+    pub(crate) fn read(
+        context: &mut Context<'_>,
+        graph: &'a Graph,
+        targets: &'a Targets<'a>,
+        has_arcs: bool,
+    ) -> Result<Self> {
+        let earlier = read_earlier(context, graph, targets)?;
+        let priorities = read_priorities(context, graph, targets)?;
+        let look = match has_arcs {
+            true => targets.look(graph, context.limits, &earlier),
+            false => targets.options.look(),
+        };
+        Ok(Self { graph, targets, look, earlier, priorities, flow: None })
     }
-    let is_changed = options.min_size > 1 || kept.is_some();
-    let report = is_changed.then(|| PresentReport {
-        min_size: options.min_size,
-        small: options.small,
-        small_community_count: reported.small_communities,
-        small_node_count: reported.small_nodes,
-        written_community_count: reported.community_count(),
-        kept_number_count: kept,
-    });
-    Ok((reported, report))
+
+    /// Computes the flow of the nodes, if it is written.
+    pub(crate) fn find_flow(
+        &mut self,
+        context: &mut Context<'_>,
+        recorded_teleportation: bool,
+    ) -> Result<()> {
+        let (graph, targets) = (self.graph, self.targets);
+        if !targets.has_flow() {
+            return Ok(());
+        }
+        self.flow = context.stage(Stage::Represent, |context| {
+            context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
+            let purpose = FlowPurpose { recorded_teleportation, has_links: targets.has_links() };
+            let flow = Flow::of(&bench(context, 0), graph, purpose)?;
+            let nodes = format_counted(graph.node_count(), "node", "nodes");
+            Ok((Some(flow), format!("flow of {nodes}")))
+        })?;
+        Ok(())
+    }
+
+    /// Writes the weights at which nodes join.
+    pub(crate) fn write_dendrogram(
+        &self,
+        context: &mut Context<'_>,
+        dendrogram: &Dendrogram,
+    ) -> Result<()> {
+        let Some(path) = self.targets.sides.heights.first() else { return Ok(()) };
+        let (graph, file) = (self.graph, RowFile::new(path, self.targets.options.output_header));
+        context.stage(Stage::Represent, |context| {
+            context.begin(Stage::Represent, Some(graph.node_count()), "nodes")?;
+            let bytes = 8 * graph.node_count();
+            let bench = bench(context, sort_budget(context, bytes, Workbench::BUDGET_MIN));
+            let bytes = write_heights(&bench, graph, dendrogram, file)?;
+            Ok(((), format!("{} of weights at which nodes join", format_bytes(bytes))))
+        })
+    }
+
+    /// Presents result number `at`, completes its report and writes it, unless it is a column of all results. Returns it
+    /// if it can be written [together](write_together) with others.
+    pub(crate) fn present(
+        &self,
+        context: &mut Context<'_>,
+        at: usize,
+        found: Communities,
+        report: &mut CommunitiesReport,
+    ) -> Result<Option<Presented>> {
+        let Communities { labels, sizes, groupings, stability, tree, measures, .. } = found;
+        let (targets, output) = (self.targets, self.targets.output(at));
+        let presented = self.relabel(context, labels, sizes, report)?;
+        report.described.compared = self.compare_earlier(context, &presented, output)?;
+        let levels = self.divide(context, &presented, &groupings)?;
+        report.levels.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
+        let (inside, largest) = self.look_inside(context, &presented, stability.as_ref(), at)?;
+        report.described.largest = largest;
+        report.described.summary =
+            targets.sides.summary.get(at).map(|path| path.display().to_string());
+        if !targets.columns.is_empty() {
+            return Ok(None);
+        }
+        let code_length = tree.map(|tree| tree.code_length).or(measures.code_length);
+        let (stability, flow) = (stability.as_ref(), self.flow.as_ref());
+        let of_nodes = OfNodes { inside: &inside, stability, flow, levels, code_length };
+        write(context, self.graph, presented, of_nodes, targets.options, output)
+    }
+
+    /// Applies the minimum size and the numbers of the earlier result.
+    fn relabel(
+        &self,
+        context: &mut Context<'_>,
+        labels: Column<u32>,
+        sizes: Vec<SizeCount>,
+        report: &mut CommunitiesReport,
+    ) -> Result<Presented> {
+        let options = self.targets.options;
+        let labels = match self.earlier.is_some() || self.look != Look::None || self.targets.levels
+        {
+            // Labels that are looked up are held in memory; their size was checked before.
+            true => Column::Memory(labels.into_memory(context.files)?),
+            false => labels,
+        };
+        let mut presented = Presented::new(labels, sizes, options.min_size, options.small);
+        let kept = match &self.earlier {
+            Some(earlier) => Some(match_earlier(context, &mut presented, earlier)?),
+            None => None,
+        };
+        if presented.community_count() == 0 && presented.small_nodes > 0 {
+            let size = options.min_size;
+            context.warn(&format!("no community has {size} nodes or more: none is written"))?;
+        }
+        let is_changed = options.min_size > 1 || kept.is_some();
+        report.presented = is_changed.then(|| PresentReport {
+            min_size: options.min_size,
+            small: options.small,
+            small_community_count: presented.small_communities,
+            small_node_count: presented.small_nodes,
+            written_community_count: presented.community_count(),
+            kept_number_count: kept,
+        });
+        Ok(presented)
+    }
+
+    /// Compares the result that is written to `output` with the earlier one, if the report describes communities.
+    fn compare_earlier(
+        &self,
+        context: &mut Context<'_>,
+        presented: &Presented,
+        output: &Path,
+    ) -> Result<Option<CompareReport>> {
+        let options = self.targets.options;
+        let is_described = options.outline && self.look == Look::Communities;
+        let (Some(earlier), Some(path), true) = (&self.earlier, &options.earlier, is_described)
+        else {
+            return Ok(None);
+        };
+        context.stage(Stage::Compare, |context| {
+            context.begin(Stage::Compare, Some(presented.node_count()), "nodes")?;
+            let bytes = Workbench::matching_bytes(presented, earlier);
+            let least = Workbench::SORTS * Workbench::BUDGET_MIN;
+            let bench = bench(context, sort_budget(context, bytes, least));
+            let found = compare_with(&bench, presented, earlier, [path, output])?;
+            let summary = found.as_ref().map(CompareReport::summary);
+            let summary = summary.unwrap_or_else(|| "no node in common".to_owned());
+            Ok((found, summary))
+        })
+    }
+
+    /// Divides the communities by the groups of each level, if levels are written.
+    fn divide(
+        &self,
+        context: &mut Context<'_>,
+        presented: &Presented,
+        groupings: &[Grouping],
+    ) -> Result<Option<Levels>> {
+        let targets = self.targets;
+        if !targets.levels {
+            return Ok(None);
+        }
+        context.stage(Stage::Levels, |context| {
+            context.begin(Stage::Levels, None, "nodes")?;
+            // Paths of Infomap are numbered by flow, from groups numbered over all nodes.
+            let form = match targets.has_modules() {
+                true => LevelForm::Columns,
+                false => targets.options.levels,
+            };
+            let levels = crate::present::divide(&bench(context, 0), groupings, presented, form)?;
+            let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
+            let summary = match counts.as_slice() {
+                [] => "no groups inside communities".to_owned(),
+                _ => format!("{} groups inside communities", counts.join(", ")),
+            };
+            Ok((Some(levels), summary))
+        })
+    }
+
+    /// Computes weights inside communities, if they are written, writes representatives and the table of communities of
+    /// result number `at`, and returns its outline.
+    fn look_inside(
+        &self,
+        context: &mut Context<'_>,
+        presented: &Presented,
+        stability: Option<&Shares<u32>>,
+        at: usize,
+    ) -> Result<(Inside, Option<LargestReport>)> {
+        let Self { graph, targets, look, .. } = *self;
+        if look == Look::None {
+            return Ok((Inside::default(), None));
+        }
+        context.stage(Stage::Represent, |context| {
+            context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
+            let sorts = if look == Look::Communities { 2 } else { 1 };
+            let bytes = self.inside_bytes(presented, stability.is_some());
+            let bench = &bench(context, sort_budget(context, bytes, sorts * Workbench::BUDGET_MIN));
+            let table = targets.sides.summary.get(at);
+            let (inside, sums) = self.inside(bench, presented, table.is_some())?;
+            let (mut written, mut outline) = (Vec::new(), None);
+            if let Some(sums) = sums {
+                let columns = CommunityReport::columns(stability.is_some());
+                let create = |path: &PathBuf| {
+                    RowWriter::create(bench.files, RowFile::new(path, true), &columns)
+                };
+                let mut table = table.map(create).transpose()?;
+                let stability = stability.map(|shares| shares.scan(bench.files)).transpose()?;
+                outline =
+                    sums.for_each_row(bench, graph, presented, &inside, stability, |row, name| {
+                        table.as_mut().map_or(Ok(()), |table| table.push(row.values(name)))
+                    })?;
+                written.extend(table.map(RowWriter::finish).transpose()?);
+            }
+            let file = |path| RowFile::new(path, targets.options.output_header);
+            if let Some(to) = targets.sides.representatives.get(at) {
+                let bytes = write_representatives(bench, graph, presented, &inside, file(to));
+                written.push(bytes?);
+            }
+            for (paths, represent) in [(&targets.sides.keep, true), (&targets.sides.drop, false)] {
+                let Some(to) = paths.get(at) else { continue };
+                let bytes = write_chosen(bench, graph, presented, &inside, represent, file(to));
+                written.push(bytes?);
+            }
+            let summary = match written[..] {
+                [] if outline.is_some() => "the largest communities".to_owned(),
+                [] if look == Look::Preferred => "preferred nodes".to_owned(),
+                [] => "weights inside communities".to_owned(),
+                _ => format!("{} written", format_bytes(written.iter().sum())),
+            };
+            Ok(((inside, outline), summary))
+        })
+    }
+
+    /// Returns the memory of what a scan of the graph finds.
+    fn inside_bytes(&self, presented: &Presented, has_stability: bool) -> u64 {
+        let (nodes, is_directed) = (presented.node_count(), self.graph.is_directed());
+        let weights = Inside::weight_bytes(nodes, is_directed, self.targets.options.member_weights);
+        let sums = match self.look {
+            Look::Communities => Sums::bytes(presented, has_stability),
+            _ => 0,
+        };
+        Workbench::representatives_bytes(presented) + weights + sums
+    }
+
+    /// Finds representatives, and weights inside communities and between them, by a scan of the graph if that is needed.
+    fn inside<'p>(
+        &self,
+        bench: &Workbench<'_>,
+        presented: &'p Presented,
+        has_table: bool,
+    ) -> Result<(Inside, Option<Sums<'p>>)> {
+        let Self { graph, look, ref priorities, .. } = *self;
+        let PresentOptions { outline, member_weights, .. } = *self.targets.options;
+        let sums = || Sums::new(bench, graph, presented, has_table, outline);
+        let mut sums = (look == Look::Communities).then(sums).transpose()?;
+        let preferred = |of: &Priorities| of.preferred(bench, graph, presented);
+        let preferred = priorities.as_ref().map(preferred).transpose()?;
+        let mut inside = match look {
+            Look::Preferred => Inside::default(),
+            _ => Inside::of(bench, graph, presented, member_weights, sums.as_mut())?,
+        };
+        if let Some(preferred) = preferred {
+            inside.strongest = preferred;
+        }
+        Ok((inside, sums))
+    }
 }
 
 /// Refuses stages after the clustering that would not fit in memory.
@@ -71,7 +309,7 @@ fn check_memory(
     targets: &Targets<'_>,
     earlier: u64,
 ) -> Result<()> {
-    let present = targets.options;
+    let (present, sides) = (targets.options, &targets.options.sides);
     let Limits { memory_bytes, threads } = context.limits;
     let least = targets.min_bytes(graph, earlier, threads);
     if least <= memory_bytes {
@@ -80,10 +318,10 @@ fn check_memory(
     let option = match present {
         PresentOptions { earlier: Some(_), .. } => MATCH,
         PresentOptions { prefer: Some(_), .. } => PREFER,
-        PresentOptions { representatives: Some(_), .. } => REPRESENTATIVES,
-        PresentOptions { summary: Some(_), .. } => SUMMARY,
-        PresentOptions { keep: Some(_), .. } => KEEP,
-        PresentOptions { drop: Some(_), .. } => DROP,
+        _ if sides.representatives.is_some() => REPRESENTATIVES,
+        _ if sides.summary.is_some() => SUMMARY,
+        _ if sides.keep.is_some() => KEEP,
+        _ if sides.drop.is_some() => DROP,
         PresentOptions { member_weights: true, .. } => MEMBER_WEIGHTS,
         _ => ROWS.of("pair"),
     };
@@ -93,7 +331,7 @@ fn check_memory(
 }
 
 /// Reads the earlier result, if there is one, and stores it on disk.
-pub(crate) fn read_earlier(
+fn read_earlier(
     context: &mut Context<'_>,
     graph: &Graph,
     targets: &Targets<'_>,
@@ -104,13 +342,9 @@ pub(crate) fn read_earlier(
     let earlier = context.stage(Stage::Match, |context| {
         let threads = context.limits.threads;
         let least = membership::memory_bytes_for(graph.node_count(), 0, threads);
-        let options = MembershipOptions {
-            input: present.communities.clone(),
-            numbered: true,
-            limits: Limits { memory_bytes: context.memory_for(least), threads },
-            held_bytes: 0,
-            scratch: context.work.path().to_path_buf(),
-        };
+        let limits = Limits { memory_bytes: context.memory_for(least), threads };
+        let reading = context.reading(&present.communities);
+        let options = MembershipOptions { numbered: true, limits, ..reading };
         let found = membership::read(context.files, path, graph, &options, context.observer)?;
         check_memory(context, graph, targets, found.community_count)?;
         let directory = context.work.path().join("earlier");
@@ -124,7 +358,7 @@ pub(crate) fn read_earlier(
 }
 
 /// Reads the priorities of nodes, if there are any, and stores them on disk.
-pub(crate) fn read_priorities(
+fn read_priorities(
     context: &mut Context<'_>,
     graph: &Graph,
     targets: &Targets<'_>,
@@ -137,17 +371,10 @@ pub(crate) fn read_priorities(
     let codes = context.stage(Stage::Match, |context| {
         let (threads, scratch) = (context.limits.threads, context.work.path().join("priorities"));
         context.files.create_directory(&scratch)?;
-        let options = MembershipOptions {
-            input: targets.options.communities.clone(),
-            numbered: false,
-            limits: Limits {
-                memory_bytes: context.memory_for(membership::numbers_bytes(threads)),
-                threads,
-            },
-            held_bytes: 0,
-            scratch: scratch.clone(),
-        };
-        let to = &scratch.join("codes");
+        let memory_bytes = context.memory_for(membership::numbers_bytes(threads));
+        let (to, limits) = (&scratch.join("codes"), Limits { memory_bytes, threads });
+        let reading = context.reading(&targets.options.communities);
+        let options = MembershipOptions { limits, scratch, ..reading };
         let (files, observer) = (context.files, context.observer);
         let (codes, named) = membership::read_numbers(files, path, graph, &options, observer, to)?;
         let nodes = format_counted(graph.node_count(), "node", "nodes");
@@ -163,12 +390,11 @@ fn sort_budget(context: &Context<'_>, bytes: u64, least: u64) -> u64 {
 
 fn match_earlier(
     context: &mut Context<'_>,
-    graph: &Graph,
     presented: &mut Presented,
     earlier: &Earlier,
 ) -> Result<u64> {
     context.stage(Stage::Match, |context| {
-        context.begin(Stage::Match, Some(graph.node_count()), "nodes")?;
+        context.begin(Stage::Match, Some(presented.node_count()), "nodes")?;
         let bytes = Workbench::matching_bytes(presented, earlier);
         let budget = sort_budget(context, bytes, 2 * Workbench::BUDGET_MIN);
         let kept = match_numbers(&bench(context, budget), presented, earlier)?;
@@ -178,161 +404,7 @@ fn match_earlier(
     })
 }
 
-/// Compares the result that is written to `output` with the earlier one, for the report.
-pub(crate) fn compare_earlier(
-    context: &mut Context<'_>,
-    presented: &Presented,
-    earlier: &Earlier,
-    (targets, output): (&Targets<'_>, &Path),
-) -> Result<Option<CompareReport>> {
-    let Some(path) = &targets.options.earlier else { return Ok(None) };
-    context.stage(Stage::Compare, |context| {
-        context.begin(Stage::Compare, Some(presented.node_count()), "nodes")?;
-        let bytes = Workbench::matching_bytes(presented, earlier);
-        let budget = sort_budget(context, bytes, Workbench::SORTS * Workbench::BUDGET_MIN);
-        let found = compare_with(&bench(context, budget), presented, earlier, [path, output])?;
-        let summary =
-            found.as_ref().map_or_else(|| "no node in common".to_owned(), CompareReport::summary);
-        Ok((found, summary))
-    })
-}
-
-/// Computes weights inside communities, if they are written, writes representatives and the table of communities of
-/// result number `at`, and returns its outline.
-pub(crate) fn look_inside(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    presented: &Presented,
-    (stability, priorities): (Option<&Stability>, Option<&Priorities>),
-    (targets, at, look): (&Targets<'_>, usize, Look),
-) -> Result<(Inside, Option<LargestReport>)> {
-    let options = targets.options;
-    if look == Look::None {
-        return Ok((Inside::default(), None));
-    }
-    context.stage(Stage::Represent, |context| {
-        context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let (nodes, keeps_weights) = (presented.node_count(), options.member_weights);
-        let weights = Inside::weight_bytes(nodes, graph.is_directed(), keeps_weights);
-        let bytes = Workbench::representatives_bytes(presented) + weights;
-        let table = targets.summaries.get(at);
-        let (bytes, sorts) = match look {
-            Look::Communities => (bytes + Sums::bytes(presented, stability.is_some()), 2),
-            _ => (bytes, 1),
-        };
-        let budget = sort_budget(context, bytes, sorts * Workbench::BUDGET_MIN);
-        let bench = &bench(context, budget);
-        let sums = || Sums::new(bench, graph, presented, table.is_some(), options.outline);
-        let mut sums = (look == Look::Communities).then(sums).transpose()?;
-        let preferred = |of: &Priorities| of.preferred(bench, graph, presented);
-        let preferred = priorities.map(preferred).transpose()?;
-        let inside = match preferred {
-            Some(preferred) if look == Look::Preferred => Inside::of_preferred(preferred),
-            preferred => {
-                let found = Inside::of(bench, graph, presented, keeps_weights, sums.as_mut())?;
-                match preferred {
-                    Some(preferred) => found.preferring(preferred),
-                    None => found,
-                }
-            }
-        };
-        let (mut written, mut outline) = (None, None);
-        if let Some(sums) = sums {
-            let stability = stability.map(|found| found.scan(context.files)).transpose()?;
-            let columns = CommunityReport::columns(stability.is_some());
-            let create =
-                |path: &PathBuf| RowWriter::create(bench.files, RowFile::new(path, true), &columns);
-            let mut writer = table.map(create).transpose()?;
-            outline =
-                sums.for_each_row(bench, graph, presented, &inside, stability, |row, name| {
-                    writer.as_mut().map_or(Ok(()), |writer| writer.push(row.values(name)))
-                })?;
-            written = writer.map(RowWriter::finish).transpose()?;
-        }
-        if let Some(path) = targets.representatives.get(at) {
-            let file = RowFile::new(path, options.output_header);
-            let bytes = write_representatives(bench, graph, presented, &inside, file)?;
-            written = Some(written.unwrap_or(0) + bytes);
-        }
-        for (paths, represent) in [(&targets.keeps, true), (&targets.drops, false)] {
-            if let Some(path) = paths.get(at) {
-                let file = RowFile::new(path, options.output_header);
-                let bytes = write_chosen(bench, graph, presented, &inside, represent, file)?;
-                written = Some(written.unwrap_or(0) + bytes);
-            }
-        }
-        let summary = match written {
-            None if outline.is_some() => "the largest communities".to_owned(),
-            None if look == Look::Preferred => "preferred nodes".to_owned(),
-            None => "weights inside communities".to_owned(),
-            Some(bytes) => format!("{} written", format_bytes(bytes)),
-        };
-        Ok(((inside, outline), summary))
-    })
-}
-
 fn bench<'a>(context: &'a Context<'_>, budget: u64) -> Workbench<'a> {
     let (files, observer, threads) = (context.files, context.observer, context.limits.threads);
     Workbench { files, scratch: context.work.path(), budget, threads, observer }
-}
-
-/// Divides the communities by the groups of each level, if levels are written.
-pub(crate) fn divide(
-    context: &mut Context<'_>,
-    presented: &Presented,
-    groupings: &[Grouping],
-    targets: &Targets<'_>,
-) -> Result<Option<Levels>> {
-    if !targets.levels {
-        return Ok(None);
-    }
-    context.stage(Stage::Levels, |context| {
-        context.begin(Stage::Levels, None, "nodes")?;
-        // Paths of Infomap are numbered by flow, from groups numbered over all nodes.
-        let form = if targets.has_modules() { LevelForm::Columns } else { targets.options.levels };
-        let levels = crate::present::divide(&bench(context, 0), groupings, presented, form)?;
-        let counts: Vec<_> = levels.group_counts().iter().map(|&n| format_count(n)).collect();
-        let summary = match counts.as_slice() {
-            [] => "no groups inside communities".to_owned(),
-            _ => format!("{} groups inside communities", counts.join(", ")),
-        };
-        Ok((Some(levels), summary))
-    })
-}
-
-/// Computes the flow of the nodes, if it is written.
-pub(crate) fn find_flow(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    recorded_teleportation: bool,
-    targets: &Targets<'_>,
-) -> Result<Option<Flow>> {
-    if !targets.has_flow() {
-        return Ok(None);
-    }
-    context.stage(Stage::Represent, |context| {
-        context.begin(Stage::Represent, Some(graph.arc_count()), "arcs")?;
-        let purpose = FlowPurpose { recorded_teleportation, has_links: targets.has_links() };
-        let flow = Flow::of(&bench(context, 0), graph, purpose)?;
-        let nodes = format_counted(graph.node_count(), "node", "nodes");
-        Ok((Some(flow), format!("flow of {nodes}")))
-    })
-}
-
-/// Writes the weights at which nodes join.
-pub(crate) fn write_dendrogram(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    dendrogram: &Dendrogram,
-    targets: &Targets<'_>,
-) -> Result<()> {
-    let Some(path) = &targets.heights else { return Ok(()) };
-    context.stage(Stage::Represent, |context| {
-        context.begin(Stage::Represent, Some(graph.node_count()), "nodes")?;
-        let bytes = 8 * graph.node_count();
-        let budget = sort_budget(context, bytes, Workbench::BUDGET_MIN);
-        let file = RowFile::new(path, targets.options.output_header);
-        let bytes = write_heights(&bench(context, budget), graph, dendrogram, file)?;
-        Ok(((), format!("{} of weights at which nodes join", format_bytes(bytes))))
-    })
 }

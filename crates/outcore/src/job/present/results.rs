@@ -1,10 +1,10 @@
 //! Writing of results: each to a file of its own, one by one or together, or all as columns of one.
 
 use super::{bench, sort_budget};
-use crate::cluster::{Communities, Stability};
+use crate::cluster::Communities;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::io::Files;
+use crate::io::{Files, Shares};
 use crate::job::context::Context;
 use crate::job::present::Targets;
 use crate::output::{ModuleForm, RowFile};
@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 /// What is written of the nodes, besides their communities.
 pub(crate) struct OfNodes<'a> {
     pub(crate) inside: &'a Inside,
-    pub(crate) stability: Option<&'a Stability>,
+    pub(crate) stability: Option<&'a Shares<u32>>,
     pub(crate) flow: Option<&'a Flow>,
     pub(crate) levels: Option<Levels>,
     /// Code length of the communities, or of their tree, as they were found.

@@ -5,10 +5,10 @@ use super::outputs::{outputs, value_text};
 use crate::budget::Limits;
 use crate::cluster::{ClusterMemory, ClusterOptions};
 use crate::error::opt::{
-    DROP, FLOW, HEIGHTS, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT,
-    OUTPUT_HEADER, PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
+    DROP, FLOW, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT, OUTPUT_HEADER,
+    PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
 };
-use crate::error::{Error, ErrorKind, Result, Text};
+use crate::error::{Error, ErrorKind, Opt, Result, Text};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::job::Source;
@@ -16,10 +16,11 @@ use crate::job::context::Context;
 use crate::membership;
 use crate::output::{self, ModuleForm, RowFormat, Written};
 use crate::present::{
-    Earlier, LevelForm, Look, PresentOptions, RowForm, Small, Workbench, check_module_names,
-    flow_bytes, memory_bytes_for, module_bytes,
+    Earlier, LevelForm, Look, PresentMemory, PresentOptions, RowForm, SideFiles, Small, Workbench,
+    check_module_names, module_bytes,
 };
 use crate::score;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 
 /// Presentation options of results, and where they are written.
@@ -31,15 +32,8 @@ pub(crate) struct Targets<'a> {
     stability: bool,
     /// File of each result.
     pub(crate) outputs: Vec<PathBuf>,
-    /// File of representatives of each result; empty if they are not written.
-    pub(crate) representatives: Vec<PathBuf>,
-    /// Files of the nodes that represent their communities, and of all others; empty if they are not written.
-    pub(crate) keeps: Vec<PathBuf>,
-    pub(crate) drops: Vec<PathBuf>,
-    /// File of the table of communities of each result; empty if it is not written.
-    pub(crate) summaries: Vec<PathBuf>,
-    /// File of the weights at which nodes join, if it is written.
-    pub(crate) heights: Option<PathBuf>,
+    /// Files beside each result; empty if they are not written. All results share one file of heights.
+    pub(crate) sides: SideFiles<Vec<PathBuf>>,
     /// Names of the columns, if all results are columns of one file.
     pub(crate) columns: Vec<String>,
 }
@@ -55,7 +49,7 @@ impl<'a> Targets<'a> {
             Some(path) => outputs(files, path, clustering),
             None => Ok(Vec::new()),
         };
-        let thresholds = &clustering.thresholds;
+        let (thresholds, sides) = (&clustering.thresholds, &options.sides);
         let columns = match clustering.levels && clustering.forest_ladder().is_some() {
             true => {
                 thresholds.iter().map(|&value| format!("community_{}", value_text(value))).collect()
@@ -70,11 +64,13 @@ impl<'a> Targets<'a> {
                 true => outputs(files, output, clustering)?,
                 false => vec![output.to_path_buf()],
             },
-            representatives: all(&options.representatives)?,
-            keeps: all(&options.keep)?,
-            drops: all(&options.drop)?,
-            summaries: all(&options.summary)?,
-            heights: options.heights.clone(),
+            sides: SideFiles {
+                representatives: all(&sides.representatives)?,
+                keep: all(&sides.keep)?,
+                drop: all(&sides.drop)?,
+                summary: all(&sides.summary)?,
+                heights: sides.heights.iter().cloned().collect(),
+            },
             columns,
         })
     }
@@ -103,8 +99,8 @@ impl<'a> Targets<'a> {
 
     /// Iterates over the files of all results.
     pub(crate) fn all_outputs(&self) -> impl Iterator<Item = &PathBuf> {
-        let chosen = self.representatives.iter().chain(&self.keeps).chain(&self.drops);
-        self.outputs.iter().chain(chosen).chain(&self.summaries).chain(&self.heights)
+        let sides = self.sides.each().into_iter().flat_map(|(_, paths)| paths);
+        self.outputs.iter().chain(sides)
     }
 
     /// Returns the file of result number `at`.
@@ -115,12 +111,7 @@ impl<'a> Targets<'a> {
     /// Returns an upper bound on the memory of the stages after the clustering, labels included, if `earlier`
     /// communities of an earlier result have a node in the graph.
     pub(crate) fn min_bytes(&self, graph: &Graph, earlier: u64, threads: usize) -> u64 {
-        let look = self.options.look();
-        let flow = self.flow_bytes(graph, threads);
-        if self.options.earlier.is_none() && look == Look::None {
-            return flow;
-        }
-        self.bytes_with(graph, look, earlier, threads).max(flow)
+        self.memory(graph, threads).least_bytes(earlier).max(self.flow_bytes(graph, threads))
     }
 
     /// Returns whether the flow of nodes is written.
@@ -143,14 +134,25 @@ impl<'a> Targets<'a> {
         if !self.has_flow() {
             return 0;
         }
-        let (nodes, scan) = (graph.node_count(), ClusterMemory::of_scans(graph, threads));
+        let nodes = graph.node_count();
         let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
         // Levels below the communities have more modules than these, each twice as many at the least.
         let count = nodes * (1 + u64::from(self.levels));
         let forms = self.outputs.iter().filter_map(|path| ModuleForm::of(path));
         let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();
-        let bytes = (rates, modules.map_or(0, |bytes| bytes + Workbench::BUDGET_MIN));
-        flow_bytes(nodes, &scan, bytes, self.outputs.len() as u64)
+        let modules = modules.map_or(0, |bytes| bytes + Workbench::BUDGET_MIN);
+        self.memory(graph, threads).flow_bytes(rates, modules)
+    }
+
+    fn memory(&self, graph: &Graph, threads: usize) -> PresentMemory<'_> {
+        PresentMemory {
+            options: self.options,
+            levels: self.levels,
+            result_count: self.outputs.len() as u64,
+            nodes: graph.node_count(),
+            is_directed: graph.is_directed(),
+            scan: ClusterMemory::of_scans(graph, threads),
+        }
     }
 
     /// Refuses names that the files of Infomap cannot hold, before the work.
@@ -165,17 +167,10 @@ impl<'a> Targets<'a> {
         })
     }
 
-    fn bytes_with(&self, graph: &Graph, look: Look, earlier: u64, threads: usize) -> u64 {
-        let scan = ClusterMemory::of_scans(graph, threads);
-        let counts = (self.outputs.len() as u64, earlier);
-        let size = (graph.node_count(), graph.is_directed());
-        memory_bytes_for(size, &scan, (self.options, look), self.levels, counts)
-    }
-
     /// Returns what a scan of the graph finds: what the outputs need, and an outline if it is wanted and fits in memory.
     pub(crate) fn look(&self, graph: &Graph, limits: Limits, earlier: &Option<Earlier>) -> Look {
         let count = earlier.as_ref().map_or(0, Earlier::community_count);
-        let bytes = || self.bytes_with(graph, Look::Communities, count, limits.threads);
+        let bytes = || self.memory(graph, limits.threads).bytes(Look::Communities, count);
         match self.options.outline && bytes() <= limits.memory_bytes {
             true => Look::Communities,
             false => self.options.look(),
@@ -192,18 +187,18 @@ impl<'a> Targets<'a> {
                 format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
             );
         }
-        if self.stability && rows != RowForm::Nodes {
-            return refuse(
-                format_args!("{STABILITY} and {ROWS} cannot be written to one file").into(),
+        let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
+        let one_file = |first: Opt, second: Opt| {
+            refuse(
+                format_args!("{first} and {second} cannot be written to one file").into(),
                 "leave one of them out".into(),
-            );
+            )
+        };
+        if self.stability && rows != RowForm::Nodes {
+            return one_file(STABILITY, ROWS);
         }
         if self.levels && (rows != RowForm::Nodes || member_weights) {
-            let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
-            return refuse(
-                format_args!("{LEVELS} and {option} cannot be written to one file").into(),
-                "leave one of them out".into(),
-            );
+            return one_file(LEVELS, option);
         }
         self.check_columns()?;
         if self.options.prefer.is_some() && !self.options.shows_representatives() {
@@ -217,23 +212,12 @@ impl<'a> Targets<'a> {
                 .into(),
             );
         }
-        let heights: Vec<PathBuf> = self.heights.iter().cloned().collect();
-        for (option, paths) in [
-            (OUTPUT, &self.outputs),
-            (REPRESENTATIVES, &self.representatives),
-            (KEEP, &self.keeps),
-            (DROP, &self.drops),
-            (SUMMARY, &self.summaries),
-            (HEIGHTS, &heights),
-        ] {
+        for (option, paths) in once((OUTPUT, &self.outputs)).chain(self.sides.each()) {
             let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
             paths.iter().try_for_each(|path| written.check(&option, path))?;
         }
         if self.options.flow && rows != RowForm::Nodes {
-            return refuse(
-                format_args!("{FLOW} and {ROWS} cannot be written to one file").into(),
-                "leave one of them out".into(),
-            );
+            return one_file(FLOW, ROWS);
         }
         self.check_modules()?;
         let table = self.outputs.iter().find(|path| RowFormat::of(path).is_table());
@@ -256,17 +240,15 @@ impl<'a> Targets<'a> {
         if self.columns.is_empty() {
             return Ok(());
         }
-        let given = [
+        let given = first_given([
             (*rows != RowForm::Nodes, ROWS),
             (*member_weights, MEMBER_WEIGHTS),
             (*min_size > 1 && *small == Small::Drop, MIN_SIZE),
             (earlier.is_some(), MATCH),
             (self.has_modules(), OUTPUT),
             (*levels == LevelForm::Tree, LEVELS.of("tree")),
-        ];
-        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
-            return Ok(());
-        };
+        ]);
+        let Some(option) = given else { return Ok(()) };
         let several = format_args!("{MIN_WEIGHT} with several values");
         let message = format_args!("{option} has no place beside columns for {several}");
         Err(Error::usage(message)
@@ -279,16 +261,14 @@ impl<'a> Targets<'a> {
         let Some(path) = self.outputs.iter().find(|path| ModuleForm::of(path).is_some()) else {
             return Ok(());
         };
-        let given = [
+        let given = first_given([
             (rows != RowForm::Nodes, ROWS),
             (member_weights, MEMBER_WEIGHTS),
             (flow, FLOW),
             (self.stability, STABILITY),
             (output_header, OUTPUT_HEADER),
-        ];
-        let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) else {
-            return Ok(());
-        };
+        ]);
+        let Some(option) = given else { return Ok(()) };
         let path = path.display();
         let message = format_args!("{option} has no effect on `{path}`, a file of Infomap");
         Err(Error::usage(message).note("it has the modules and the flow of each node").hint(
@@ -299,12 +279,12 @@ impl<'a> Targets<'a> {
     /// Refuses names of columns if the output has no place for them, or has them anyway.
     fn check_header(&self) -> Result<()> {
         let PresentOptions { rows, output_header, .. } = *self.options;
-        let mut all = self.outputs.iter().chain(&self.representatives);
+        let mut all = self.outputs.iter().chain(&self.sides.representatives);
         let hint = format_args!("leave {OUTPUT_HEADER} out");
         if !output_header {
             return Ok(());
         }
-        if rows == RowForm::Communities && self.representatives.is_empty() {
+        if rows == RowForm::Communities && self.sides.representatives.is_empty() {
             let message = format_args!("{} has no columns to name", ROWS.of("community"));
             return Err(Error::usage(message).hint(hint));
         }
@@ -327,4 +307,9 @@ impl<'a> Targets<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Returns the first option that is given.
+fn first_given<const N: usize>(options: [(bool, Opt); N]) -> Option<Opt> {
+    options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
 }

@@ -95,11 +95,7 @@ impl Joined {
     /// merged.
     pub(super) fn into_built(self, plan: Option<Plan>) -> (Built, Forest) {
         let Self { forest, graph, input } = self;
-        let others = input.zero_weight_count
-            + input.below_min_count
-            + input.above_max_count
-            + input.self_hit_count
-            + input.loop_count;
+        let others = input.dropped.count() + input.loop_count;
         let edge_count = input.edge_count.saturating_sub(others);
         let arc_count = if graph.is_directed { edge_count } else { 2 * edge_count };
         let (is_weighted, degrees, weights) = (input.weighted_count > 0, Vec::new(), Vec::new());

@@ -25,7 +25,7 @@ use crate::io::Sealed;
 use crate::job::context::Context;
 use crate::job::place::{RUNS, SPILLED};
 use crate::job::resume::{JobJournal, bytes_in};
-use crate::job::{InputReport, JobOptions};
+use crate::job::{DroppedReport, InputReport, JobOptions};
 use crate::plan::{self, Plan};
 use crate::progress::{Event, Stage, notify};
 use crate::sort::{Record, SORT_BYTES_MIN};
@@ -522,11 +522,13 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             line_count: summary.lines,
             comment_count: summary.comment_lines,
             edge_count: summary.edges,
-            zero_weight_count: summary.zero_weight_edges,
-            zero_weight_loop_count: self.counts.zero_loops,
-            below_min_count: self.counts.below,
-            above_max_count: self.counts.above,
-            self_hit_count: self.counts.self_hits,
+            dropped: DroppedReport {
+                zero_weight_count: summary.zero_weight_edges,
+                zero_weight_loop_count: self.counts.zero_loops,
+                below_min_count: self.counts.below,
+                above_max_count: self.counts.above,
+                self_hit_count: self.counts.self_hits,
+            },
             loop_count: self.counts.loops,
             weighted_count: self.counts.weighted,
             no_self_hit_count,

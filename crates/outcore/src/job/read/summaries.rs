@@ -38,11 +38,12 @@ pub(crate) fn of_read(input: &InputReport, node_count: u64, old: Option<&Old>) -
     let known = old.map_or(0, |old| old.graph.node_count());
     let whose = old.map_or("", |old| &old.files.path);
     let edges = |count| format_counted(count, "edge", "edges");
-    let by_weight = input.below_min_count + input.above_max_count;
+    let dropped = &input.dropped;
+    let by_weight = dropped.below_min_count + dropped.above_max_count;
     let names = format_counted(input.names_on_disk_count, "name", "names");
     // A loop of weight 0 has no effect; adjacency lists have one for a node without neighbors.
-    let zero = input.zero_weight_count.saturating_sub(input.zero_weight_loop_count);
-    let self_hits = input.self_hit_count;
+    let zero = dropped.zero_weight_count.saturating_sub(dropped.zero_weight_loop_count);
+    let self_hits = dropped.self_hit_count;
     let parts = [
         (1, edges(input.edge_count)),
         (1, format_counted(node_count, "node", "nodes")),

@@ -10,7 +10,7 @@ use outcore::compare::CompareOptions;
 use outcore::input::{CommunityInput, OnBadLine};
 use outcore::io::{Cramped, Files, Transfer, Tuning};
 use outcore::job::{self, ExportOptions, JobOptions, Normalize, Source};
-use outcore::present::{LevelForm, Preference, PresentOptions, Small};
+use outcore::present::{LevelForm, Preference, PresentOptions, SideFiles, Small};
 use outcore::progress::{Event, Observer, Silent};
 use outcore_testkit::sim::Sim;
 use std::collections::BTreeMap;
@@ -288,7 +288,7 @@ fn flow_tree(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
     let reported = PresentOptions::default();
     let output = Path::new(FLOW_TREE);
     let report = job::cluster_and_present(files, &source, &method, &reported, output, observer)?;
-    let tree = report.communities.as_ref().and_then(|found| found.tree.as_ref());
+    let tree = report.communities.as_ref().and_then(|found| found.levels.tree.as_ref());
     assert!(tree.is_some_and(|tree| tree.depth > 1), "{tree:?}");
     Ok(report.warnings)
 }
@@ -300,8 +300,11 @@ fn matched(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
         min_size: 5,
         small: Small::Singletons,
         earlier: Some(EARLIER.into()),
-        representatives: Some(REPRESENTATIVES.into()),
-        summary: Some(SUMMARY.into()),
+        sides: SideFiles {
+            representatives: Some(REPRESENTATIVES.into()),
+            summary: Some(SUMMARY.into()),
+            ..Default::default()
+        },
         ..PresentOptions::default()
     };
     cluster(files, &method, &reported, observer)
@@ -359,9 +362,12 @@ fn entities_with(files: &Files, cramped: Cramped, observer: &dyn Observer) -> Re
     let found = ClusterOptions { method, thresholds, ..ClusterOptions::default() };
     let reported = PresentOptions {
         prefer: Some(Preference::File(EARLIER.into())),
-        representatives: Some(REPRESENTATIVES.into()),
-        keep: Some(KEEP.into()),
-        drop: Some(DROP.into()),
+        sides: SideFiles {
+            representatives: Some(REPRESENTATIVES.into()),
+            keep: Some(KEEP.into()),
+            drop: Some(DROP.into()),
+            ..Default::default()
+        },
         ..PresentOptions::default()
     };
     let options = JobOptions { min_weight: Some(0.3), work_dir: "/out".into(), ..plain() };
@@ -395,7 +401,10 @@ fn graph_entities(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
         min_weight: 0.5,
         ..ClusterOptions::default()
     };
-    let reported = PresentOptions { heights: Some(HEIGHTS.into()), ..PresentOptions::default() };
+    let reported = PresentOptions {
+        sides: SideFiles { heights: Some(HEIGHTS.into()), ..Default::default() },
+        ..PresentOptions::default()
+    };
     let output = Path::new(OUTPUT);
     Ok(job::cluster_and_present(files, &source, &found, &reported, output, observer)?.warnings)
 }

@@ -75,7 +75,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<Coarsened<O>> {
         let state = match next {
             // Given communities stay as they are as far as possible.
-            NextStep::Top(state) if self.step.is_none() => state,
+            NextStep::Top(state) if self.warm.step.is_none() => state,
             next => return Ok(Coarsened::Done(next)),
         };
         if let Some(starts) = self.starts_on_last(level) {
@@ -130,8 +130,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 Ok((modularity, count as u64))
             },
         )?;
-        let (arcs, scans) = (self.history.arcs, self.history.scans);
-        self.history = History { arcs, scans, divided: Some(found), ..before };
+        let (arcs, scans) = (self.history.arcs, self.history.sweeps.scans);
+        self.history = History { arcs, ..before };
+        self.history.sweeps.scans = scans;
+        self.history.starts.divided = Some(found);
         Ok(vec![first; nodes])
     }
 
@@ -169,9 +171,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     /// Returns the maximum number of arcs of a network: a constant, whose memory a contraction needs as well, and more
     /// if the base of this search has many nodes, whose memory is free meanwhile. It depends on the graph alone.
     fn most_arcs(&self, level: &Level<'_, '_>) -> u64 {
-        let below = self.hierarchy.groupings().get(self.base as usize);
+        let below = self.hierarchy.groupings().get(self.place.base as usize);
         let below =
-            below.filter(|_| level.number > self.base).map_or(0, |below| below.groups.count);
+            below.filter(|_| level.number > self.place.base).map_or(0, |below| below.groups.count);
         let bytes = O::COMMUNITY_BYTES + 3 * LABEL_BYTES;
         MOST_ARCS + below.saturating_sub(level.graph().node_count()) * bytes / ARC_BYTES
     }

@@ -310,12 +310,12 @@ fn listed(count: u32, others: &[TrialStart], usual: Seeding) -> Vec<TrialStart> 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Takes the other starts to try on this level, if any: given communities are a start of their own.
     pub(super) fn starts_on(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
-        if self.step.is_some() { None } else { self.starts.take_on(level, self.job) }
+        if self.warm.step.is_some() { None } else { self.starts.take_on(level, self.job) }
     }
 
     /// Like [`starts_on`](Self::starts_on), for a level that cannot be contracted further.
     pub(super) fn starts_on_last(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
-        if self.step.is_some() || level.number == self.base {
+        if self.warm.step.is_some() || level.number == self.place.base {
             return None;
         }
         self.starts.take_on_last(level, self.job)
@@ -353,7 +353,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let labels = if are_of_groups {
             kept.read(starts[best_of(&starts)].place)?
         } else {
-            self.history.trials = self.history.trials.max(1) + count - 1;
+            self.history.starts.count = self.history.starts.count.max(1) + count - 1;
             let labels = self.compared(level, &starts, &mut kept)?;
             self.end_trials(level.number == 0);
             labels
@@ -377,14 +377,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let is_near =
             |start: &Scored| start.place == starts[first].place || most - start.quality <= near;
         let near: Vec<Scored> = starts.iter().copied().filter(is_near).collect();
-        self.history.counts.clear();
-        self.history.equal_counts.clear();
+        let of_starts = &mut self.history.starts;
+        of_starts.community_counts.clear();
+        of_starts.equal_counts.clear();
         let equal = EQUAL * O::scale(most, nodes);
         for start in &near {
             let count = count_of_most(&kept.read(start.place)?, &level.holdings.counts);
-            self.history.counts.push(count);
+            of_starts.community_counts.push(count);
             if most - start.quality <= equal {
-                self.history.equal_counts.push(count);
+                of_starts.equal_counts.push(count);
             }
         }
         if let Some(mut divisions) = self.divisions.take() {
@@ -409,8 +410,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let rivals = near.iter().filter(|start| start.place != best.place);
         let rivals: Vec<_> = rivals.map(|start| kept.groupings()[start.place].clone()).collect();
         let count = |node: u32| level.holdings.count(node as usize);
-        self.history.agreement = agreement(kept.files(), &labels, &rivals, count)?;
-        self.history.losses = starts.iter().map(|start| best.quality - start.quality).collect();
+        let of_starts = &mut self.history.starts;
+        of_starts.agreement = agreement(kept.files(), &labels, &rivals, count)?;
+        of_starts.losses = starts.iter().map(|start| best.quality - start.quality).collect();
         Ok(labels)
     }
 
@@ -518,19 +520,19 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let hierarchy =
             self.hierarchy.lent(self.scratch(format_args!("groups-apart-{}", level.number)));
         let mut other = Multilevel::<P>::new(self.job, rule, starts, hierarchy);
-        other.prefix.clone_from(&self.prefix);
-        other.base = level.number;
+        other.place.prefix.clone_from(&self.place.prefix);
+        other.place.base = level.number;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
             other.max_cycles = 1;
         }
-        let cycles = self.history.cycles;
+        let cycles = self.history.sweeps.cycles;
         other.history = std::mem::take(&mut self.history);
-        other.history.cycles = 0;
+        other.history.sweeps.cycles = 0;
         let found = solve(&mut other, level);
         other.forget_from(0);
         self.history = std::mem::take(&mut other.history);
-        self.history.cycles = cycles;
+        self.history.sweeps.cycles = cycles;
         found
     }
 }

@@ -33,8 +33,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let (width, seed) = (self.width(level, tasks.len()), level.seed);
         let mut searches = Vec::new();
         for (at, task) in tasks.into_iter().enumerate() {
-            let number = self.searches;
-            self.searches += 1;
+            let number = self.place.searches;
+            self.place.searches += 1;
             let seed = if number == 0 { seed } else { mix(seed ^ number) };
             searches.push((at, self.apart(level, number), seed, task));
         }
@@ -91,7 +91,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 
     /// Returns another search on the level, with files of its own and no checkpoints.
     fn apart(&self, level: &Level<'_, '_>, number: u64) -> Self {
-        let prefix = format!("{}search-{}-{number}-", self.prefix, level.number);
+        let prefix = format!("{}search-{}-{number}-", self.place.prefix, level.number);
         let groups = self.job.scratch.join(format!("{prefix}groups"));
         let hierarchy = match level.number {
             0 => Hierarchy::new(&self.files_of_starts(level), groups, Vec::new()),
@@ -99,7 +99,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         };
         let starts = Starts::one(self.starts.usual);
         let mut other = Self::new(self.job, self.rule, starts, hierarchy);
-        (other.prefix, other.base) = (prefix, level.number);
+        (other.place.prefix, other.place.base) = (prefix, level.number);
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
             other.max_cycles = 1;

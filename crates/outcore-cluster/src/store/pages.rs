@@ -1,4 +1,4 @@
-//! One number per node on disk, in node order, read and replaced in large pieces.
+//! One number per node on disk, in node order, read and replaced in large pieces while it changes.
 
 use crate::base::parallel::{PerThread, for_ranges};
 use outcore_io::error::Result;
@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(crate) const CHUNK_NODES: u64 = 1 << 15;
 
 /// File with a number per node.
-pub(crate) struct Column<T> {
+pub(crate) struct Pages<T> {
     path: PathBuf,
     reader: StoredFile,
     writer: StoredFile,
     numbers: PhantomData<T>,
 }
 
-impl<T: Number> Column<T> {
-    /// Creates an empty column.
+impl<T: Number> Pages<T> {
+    /// Creates an empty file.
     pub(crate) fn create(files: &Files, path: PathBuf) -> Result<Self> {
         let writer = files.open(&path, Mode::Create)?;
         let reader = files.open(&path, Mode::Read)?;
@@ -58,7 +58,7 @@ impl<T: Number> Column<T> {
     }
 }
 
-impl Column<u32> {
+impl Pages<u32> {
     /// Writes many numbers, starting with that of node `first`, chunk by chunk.
     pub(crate) fn write_all(
         &self,
