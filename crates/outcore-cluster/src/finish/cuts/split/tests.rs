@@ -132,7 +132,7 @@ fn found_by_forests(
         let room = Large::bytes(nodes.len() as u64, known);
         let max_edges = edges.len() / 3;
         let mut large =
-            Large::begin(0, &labels, &mut members, rule, floor, room, edges.len() / 3).unwrap();
+            Large::begin(0, &labels, &mut members, rule, floor, room, max_edges).unwrap();
         for &[low, high] in edges.iter().filter(|edge| edge.iter().all(|node| nodes.contains(node)))
         {
             large.add(&[InsideEdge { source: 0, target: low, weight: high }], &members);
