@@ -17,6 +17,7 @@ use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit, roomy};
 use super::multilevel::{self, Starts};
 use crate::base::table::Sum;
+use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::flow::length::code_lengths;
 use crate::flow::network::{self, NetworkPlace, Purpose};
@@ -66,36 +67,8 @@ impl ClusterJob<'_> {
         let rest = job.rest();
         let blocks = job.blocks(rest / 2);
         let blocks = &mut if given.initial.is_empty() { blocks.roomy(roomy(rest)) } else { blocks };
-        let is_recorded = self.options.recorded_teleportation;
         let held = holdings.clone();
-        let outcomes = match objective {
-            LevelObjective::CodeLength => {
-                let starts = Starts::new(&job, job.usual_start(), None);
-                let rules = &[((), job.most())];
-                if is_recorded {
-                    type O = Capped<DirectedCodeLength<NodeFlow>>;
-                    multilevel::find::<O>(&job, rules, starts, given, held, blocks, saves)?
-                } else {
-                    type O = Capped<DirectedCodeLength<Drift>>;
-                    multilevel::find::<O>(&job, rules, starts, given, held, blocks, saves)?
-                }
-            }
-            LevelObjective::Density { null, .. } => {
-                // Of a pair, the weight of both directions is expected.
-                let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
-                let resolutions = job.resolutions();
-                let rules: Vec<_> =
-                    resolutions.iter().map(|r| (null(r * unit), job.most())).collect();
-                let starts = Starts::new(&job, job.usual_start(), Some(rules[0].0));
-                if let Null::Count(_) = null(1.0) {
-                    type O = Capped<Density>;
-                    multilevel::find::<O>(&job, &rules, starts, given, held, blocks, saves)?
-                } else {
-                    type O = Capped<DriftDensity>;
-                    multilevel::find::<O>(&job, &rules, starts, given, held, blocks, saves)?
-                }
-            }
-        };
+        let outcomes = job.search(objective, mean, given, held, blocks, saves)?;
         let mut outcomes = self.in_order(outcomes);
         if self.options.finds_tree() {
             let job = ClusterJob { needed: self.needed.max(job.needed), ..job };
@@ -110,6 +83,46 @@ impl ClusterJob<'_> {
         drop(network);
         self.graph.files().discard(&directory);
         self.finish_all::<S>(source, outcomes, None, saves)
+    }
+
+    /// Searches the graph of flow, at each resolution, where `mean` is the mean weight of its edges if that counts.
+    fn search(
+        &self,
+        objective: LevelObjective,
+        mean: f64,
+        given: GivenLabels,
+        held: Arc<Holdings>,
+        blocks: &mut BlockSource<'_>,
+        saves: &mut Saves,
+    ) -> Result<Vec<SweptLabels>> {
+        match objective {
+            LevelObjective::CodeLength => {
+                let starts = Starts::new(self, self.usual_start(), None);
+                let rules = &[((), self.most())];
+                if self.options.recorded_teleportation {
+                    type O = Capped<DirectedCodeLength<NodeFlow>>;
+                    multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
+                } else {
+                    type O = Capped<DirectedCodeLength<Drift>>;
+                    multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
+                }
+            }
+            LevelObjective::Density { null, .. } => {
+                // Of a pair, the weight of both directions is expected.
+                let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
+                let resolutions = self.resolutions();
+                let rules: Vec<_> =
+                    resolutions.iter().map(|r| (null(r * unit), self.most())).collect();
+                let starts = Starts::new(self, self.usual_start(), Some(rules[0].0));
+                if let Null::Count(_) = null(1.0) {
+                    type O = Capped<Density>;
+                    multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
+                } else {
+                    type O = Capped<DriftDensity>;
+                    multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
+                }
+            }
+        }
     }
 
     /// Writes the graph of flow that the sweeps see, and returns it with what its nodes hold.

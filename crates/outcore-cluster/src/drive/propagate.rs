@@ -365,6 +365,44 @@ impl ClusterJob<'_> {
         }
     }
 
+    /// Sweeps once in the runs that are `going`; returns what each did.
+    fn sweep<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        states: &[SweepState],
+        runs: &mut [SweepRun<'_>],
+        going: &[bool],
+        workshop: &mut SweepBuffers<S>,
+        number: u32,
+    ) -> Result<Vec<Swept>> {
+        let directed = self.graph.is_directed();
+        let mut swept = vec![Swept::default(); runs.len()];
+        let wants =
+            |run: usize, nodes: std::ops::Range<usize>| going[run] && states[run].active.any(nodes);
+        source.for_each(
+            0..self.graph.blocks().len(),
+            |entry| {
+                let first = entry.first_node as usize;
+                let nodes = first..first + entry.node_count as usize;
+                (0..going.len()).any(|run| wants(run, nodes.clone()))
+            },
+            |block| {
+                notify(self.observer, Event::Advance { done: 0 })?;
+                let first = block.first_node() as usize;
+                let nodes = first..first + block.node_count();
+                for (at, (run, swept)) in runs.iter_mut().zip(&mut swept).enumerate() {
+                    if wants(at, nodes.clone()) {
+                        let more = run.sweep_block(block, directed, workshop, number)?;
+                        swept.moved += more.moved;
+                        swept.arcs += more.arcs;
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(swept)
+    }
+
     fn sweeps<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
@@ -373,7 +411,6 @@ impl ClusterJob<'_> {
         mut sweeping: Sweeping,
         saves: &mut Saves,
     ) -> Result<Vec<History>> {
-        let directed = self.graph.is_directed();
         let count = self.graph.node_count();
         let nodes = count as f64;
         let enough = self.options.tolerance * nodes;
@@ -393,31 +430,7 @@ impl ClusterJob<'_> {
                 run.begin(self.options.propagation.attenuation_rule, number, moved);
             }
             let moved_before = histories.iter().map(|history| history.last_moved).sum();
-            let mut swept = vec![Swept::default(); runs.len()];
-            let wants = |run: usize, nodes: std::ops::Range<usize>| {
-                going[run] && states[run].active.any(nodes)
-            };
-            source.for_each(
-                0..self.graph.blocks().len(),
-                |entry| {
-                    let first = entry.first_node as usize;
-                    let nodes = first..first + entry.node_count as usize;
-                    (0..going.len()).any(|run| wants(run, nodes.clone()))
-                },
-                |block| {
-                    notify(self.observer, Event::Advance { done: 0 })?;
-                    let first = block.first_node() as usize;
-                    let nodes = first..first + block.node_count();
-                    for (at, (run, swept)) in runs.iter_mut().zip(&mut swept).enumerate() {
-                        if wants(at, nodes.clone()) {
-                            let more = run.sweep_block(block, directed, &mut workshop, number)?;
-                            swept.moved += more.moved;
-                            swept.arcs += more.arcs;
-                        }
-                    }
-                    Ok(())
-                },
-            )?;
+            let swept = self.sweep(source, states, runs, &going, &mut workshop, number)?;
             let moving = histories.iter_mut().zip(&swept).zip(&going).filter(|(_, going)| **going);
             moving.for_each(|((history, swept), _)| history.learn(swept, count, enough));
             let moved = swept.iter().map(|swept| swept.moved).sum();

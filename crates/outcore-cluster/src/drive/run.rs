@@ -66,15 +66,8 @@ pub fn cluster_from(
     cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
 }
 
-pub(crate) fn cluster_within(
-    graph: &Graph,
-    options: &ClusterOptions,
-    given: GivenLabels,
-    memory: u64,
-    scratch: &Path,
-    limits: ScratchLimits,
-    observer: &dyn Observer,
-) -> Result<Vec<Communities>> {
+/// Refuses a graph that is too large, and options that do not fit it.
+fn check(graph: &Graph, options: &ClusterOptions) -> Result<()> {
     options.check()?;
     if graph.node_count() > u64::from(u32::MAX) {
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
@@ -96,6 +89,19 @@ pub(crate) fn cluster_within(
         return Err(Error::usage(message)
             .hint(format_args!("leave it out, or build the graph with {DIRECTED}")));
     }
+    Ok(())
+}
+
+pub(crate) fn cluster_within(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: GivenLabels,
+    memory: u64,
+    scratch: &Path,
+    limits: ScratchLimits,
+    observer: &dyn Observer,
+) -> Result<Vec<Communities>> {
+    check(graph, options)?;
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count(), graph.is_directed());
     let pace = &ClusterProgress::new(observer, total);

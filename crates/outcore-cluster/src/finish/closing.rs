@@ -68,35 +68,36 @@ pub(crate) struct Finish<'a> {
     pub(crate) rates_kinds: bool,
 }
 
+/// Sums of a scan of the graph.
+struct Scanned {
+    /// Weight inside the communities of each result.
+    insides: Vec<f64>,
+    /// Strength of each node, if it is remembered.
+    strengths: Option<Vec<f64>>,
+    /// Weight of each node's edges to other communities, for each result, if it is counted.
+    cuts: Option<Vec<f64>>,
+}
+
 impl Finish<'_> {
-    /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
-    /// path inside their community joins them.
-    pub(crate) fn all<S: Sum>(
+    /// Scans the graph once for all results: joins the nodes of each community by paths inside it, and sums weights.
+    fn scan_all<S: Sum>(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: Vec<SweptLabels>,
-        held: Option<&Bits>,
-    ) -> Result<Vec<Communities>> {
-        notify(self.observer, Event::Detail { text: "splitting and counting communities" })?;
-        let directed = self.graph.is_directed();
-        let count = self.graph.node_count() as usize;
-        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        outcomes: &[SweptLabels],
+        scratch: &PerThread<Closing>,
+        done: u64,
+    ) -> Result<(Vec<Pieces>, Scanned)> {
+        let (count, directed) = (self.graph.node_count() as usize, self.graph.is_directed());
         let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
-        let scratch = PerThread::new(Closing::default);
-        let Self { is_remembered, counts_cuts, .. } = *self;
-        // A random walk counts loops once, the modularity of its communities twice: it takes another scan.
-        let is_rated = is_remembered && !(counts_cuts && self.graph.loop_count() > 0);
-        let mut strengths = is_remembered.then(|| Vec::with_capacity(count));
-        let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
-        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let mut insides = vec![0.0; outcomes.len()];
-        let mut cuts = counts_cuts.then(|| Vec::with_capacity(count));
+        let mut strengths = self.is_remembered.then(|| Vec::with_capacity(count));
+        let mut cuts = self.counts_cuts.then(|| Vec::with_capacity(count));
         let mut sums = Vec::new();
         source.for_all(|block| {
             notify(self.observer, Event::Advance { done })?;
             for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
-                block_sums::<S>(block, directed, &labels[..], pieces, &scratch, &mut sums)?;
+                block_sums::<S>(block, directed, &labels[..], pieces, scratch, &mut sums)?;
                 // One by one, in the same order as in a separate scan, so that rounding is the same.
                 sums.iter().for_each(|s| insides[at] += s.inside_at_later);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
@@ -108,6 +109,28 @@ impl Finish<'_> {
             }
             Ok(())
         })?;
+        Ok((pieces, Scanned { insides, strengths, cuts }))
+    }
+
+    /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
+    /// path inside their community joins them.
+    pub(crate) fn all<S: Sum>(
+        &self,
+        source: &mut BlockSource<'_>,
+        outcomes: Vec<SweptLabels>,
+        held: Option<&Bits>,
+    ) -> Result<Vec<Communities>> {
+        notify(self.observer, Event::Detail { text: "splitting and counting communities" })?;
+        let directed = self.graph.is_directed();
+        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
+        let scratch = PerThread::new(Closing::default);
+        let Self { is_remembered, counts_cuts, .. } = *self;
+        // A random walk counts loops once, the modularity of its communities twice: it takes another scan.
+        let is_rated = is_remembered && !(counts_cuts && self.graph.loop_count() > 0);
+        let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
+        self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
+        let (pieces, scanned) = self.scan_all::<S>(source, &outcomes, &scratch, done)?;
+        let Scanned { insides, mut strengths, mut cuts } = scanned;
         // All results are numbered before any is rated: freeing the pieces makes room for the sums.
         let numbered: Vec<Numbered> = outcomes
             .into_iter()

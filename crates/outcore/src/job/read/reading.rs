@@ -177,17 +177,22 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             formats,
         };
         reading.make_room()?;
-        if let Some((state, mut from)) = found {
-            if let Some(state) = &state.spill {
-                reading.spill_with(|index, directory, room| {
-                    Spill::resume(state, &mut from, (index, files, directory, room))
-                })?;
-            }
-            from.finish()?;
-        } else if let Some(old) = edges.old {
-            reading.take_old_names(old)?;
-        }
+        reading.take_earlier(found)?;
         Ok(reading)
+    }
+
+    /// Takes what is known before the next edge: names that an earlier job spilled, or those of the old graph.
+    fn take_earlier(&mut self, found: Option<(ReadState, StateReader)>) -> Result<()> {
+        let Some((state, mut from)) = found else {
+            return self.edges.old.map_or(Ok(()), |old| self.take_old_names(old));
+        };
+        if let Some(state) = &state.spill {
+            let files = self.context.files;
+            self.spill_with(|index, directory, room| {
+                Spill::resume(state, &mut from, (index, files, directory, room))
+            })?;
+        }
+        from.finish()
     }
 
     /// Numbers the names of the old graph, before those of all edges.
