@@ -208,7 +208,7 @@ fn fields_of_a_result_keep_their_order() {
     let sim = storage_of(&text(&groups(30)));
     let well_connected = Some("log10".parse().unwrap());
     let (max_size, trials, levels) = (Some(20), Some(3), true);
-    for (method, most) in [(Method::MapEquation, 32), (Method::Components, 20)] {
+    for (method, most) in [(Method::MapEquation, 30), (Method::Components, 20)] {
         let plain = ClusterOptions { method, ..ClusterOptions::default() };
         let all = ClusterOptions { well_connected, max_size, trials, ..plain.clone() };
         let clustering = if method.is_multilevel() { all } else { plain };
