@@ -24,7 +24,7 @@ const MEMORY_BYTES: u64 = 1 << 30;
 ///
 /// let job = Job::new(edges).memory(1 << 30).method(Method::Modularity);
 /// let report = job.cluster(&communities)?;
-/// assert_eq!(report.communities.expect("it was clustered").community_count, 2);
+/// assert_eq!(report.communities.expect("it was clustered").sizes.community_count, 2);
 ///
 /// // A graph is built once; later jobs read it instead of the edges.
 /// job.input(|input| input.header = Header::No).build(&graph)?;
