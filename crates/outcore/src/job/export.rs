@@ -6,7 +6,7 @@
 
 use super::context::Context;
 use super::resume::WorkDirectory;
-use super::{JobKind, JobManifest, in_pool};
+use super::{JobKind, JobManifest, given, in_pool};
 use crate::budget::Limits;
 use crate::cluster::ClusterMemory;
 use crate::error::opt::{COMMUNITIES, FORMAT, MEMBERS, NODES, QUOTIENT};
@@ -15,14 +15,14 @@ use crate::export::{self, COMMUNITY_BYTES, ExportFormat, NodeData, Part, Quotien
 use crate::graph::{GRAPH_WRITER_BYTES, Graph};
 use crate::input::CommunityInput;
 use crate::io::{Files, peak_memory_bytes};
-use crate::membership::{self, Membership, MembershipOptions};
+use crate::membership::{Membership, MembershipOptions};
 use crate::output::{self, RowFormat, Written};
 use crate::plan;
 use crate::present::Presented;
 use crate::present::Workbench;
 use crate::progress::{Observer, Stage};
 use crate::sort::SORT_BYTES_MIN;
-use crate::units::{format_count, format_counted};
+use crate::units::format_counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -261,19 +261,11 @@ impl ExportJob<'_> {
     fn read(&self, context: &mut Context<'_>, path: &Path) -> Result<Membership> {
         let reading = context.reading(&self.options.input);
         let options = MembershipOptions { numbered: true, ..reading };
-        let found = context.stage(Stage::Match, |context| {
-            let found =
-                membership::read(context.files, path, self.graph, &options, context.observer)?;
-            let nodes = format_counted(self.graph.node_count(), "node", "nodes");
-            let communities = format_counted(found.community_count, "community", "communities");
-            let summary = format!("{} of {nodes}, {communities}", format_count(found.named));
-            Ok((found, summary))
-        })?;
-        if found.unknown > 0 {
-            let names = format_counted(found.unknown, "name", "names");
-            let path = path.display();
-            context.warn(&format!("ignored {names} in `{path}` that the graph does not have"))?;
-        }
+        let sum_up = |found: &Membership| {
+            format!(", {}", format_counted(found.community_count, "community", "communities"))
+        };
+        let found = given::read_stage(context, self.graph, path, &options, sum_up)?;
+        given::warn_unknown(context, path, found.unknown)?;
         if found.unnamed() > 0 && self.options.quotient {
             let nodes = format_counted(found.unnamed(), "node", "nodes");
             context.warn(&format!("left out {nodes} in no community, with their edges"))?;

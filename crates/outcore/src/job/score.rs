@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::resume::WorkDirectory;
-use super::{JobKind, JobManifest, in_pool};
+use super::{JobKind, JobManifest, given, in_pool};
 use crate::budget::Limits;
 use crate::cluster::{TreeLength, WellConnected};
 use crate::error::opt::{COMMENT, RECORDED_TELEPORTATION, UNNAMED};
@@ -20,7 +20,7 @@ use crate::score::{
     Agreement, Connectedness, Quality, QualityRules, ScoreRoom, compare, compare_bytes,
     connectedness, connectedness_bytes, quality_bytes, quality_of_levels, tree_bytes,
 };
-use crate::units::{format_count, format_counted};
+use crate::units::format_counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -162,10 +162,12 @@ struct Scoring<'a> {
 impl Scoring<'_> {
     fn run(&self, context: &mut Context<'_>) -> Result<ScoreReport> {
         let communities = &self.options.communities;
-        let mut found = self.read(context, communities, 0, |_| String::new())?;
+        let options = context.reading(&self.options.input);
+        let mut found =
+            given::read_stage(context, self.graph, communities, &options, |_| String::new())?;
         let (unnamed_count, unknown_count) = (found.unnamed(), found.unknown);
         let unmatched = UnmatchedReport { unnamed_count, unknown_count };
-        self.warn(context, unknown_count)?;
+        given::warn_unknown(context, communities, unknown_count)?;
         let community_count = self.label_all(&mut found)?;
         let has_paths = found.has_paths;
         let labels = found.labels;
@@ -222,25 +224,6 @@ impl Scoring<'_> {
             .note(format!("there are {nodes} and at least {communities}"))
     }
 
-    /// Reads a file of communities as a stage; `sum_up` returns a suffix of its summary.
-    fn read(
-        &self,
-        context: &mut Context<'_>,
-        path: &Path,
-        held_bytes: u64,
-        sum_up: impl FnOnce(&Membership) -> String,
-    ) -> Result<Membership> {
-        let reading = context.reading(&self.options.input);
-        let options = MembershipOptions { held_bytes, ..reading };
-        context.stage(Stage::Match, |context| {
-            let found =
-                membership::read(context.files, path, self.graph, &options, context.observer)?;
-            let nodes = format_counted(self.graph.node_count(), "node", "nodes");
-            let summary = format!("{} of {nodes}{}", format_count(found.named), sum_up(&found));
-            Ok((found, summary))
-        })
-    }
-
     /// Reads the labels on each level of a tree, coarsest first.
     fn levels(&self, context: &mut Context<'_>) -> Result<Vec<Vec<u32>>> {
         let path = &self.options.communities;
@@ -274,16 +257,6 @@ impl Scoring<'_> {
             let count = levels.len() as u64;
             Ok((levels, format_counted(count, "level of modules", "levels of modules")))
         })
-    }
-
-    fn warn(&self, context: &Context<'_>, unknown: u64) -> Result<()> {
-        if unknown == 0 {
-            return Ok(());
-        }
-        let path = self.options.communities.display();
-        let names = format_counted(unknown, "name", "names");
-        let text = format!("ignored {names} in `{path}` that the graph does not have");
-        context.warn(&text)
     }
 
     /// Assigns labels to nodes without one, if that is allowed. Returns the number of labels.
@@ -325,7 +298,9 @@ impl Scoring<'_> {
         labels: &[u32],
     ) -> Result<AgainstReport> {
         let mut agreement = None;
-        let found = self.read(context, path, 4 * labels.len() as u64, |truth| {
+        let (held_bytes, reading) = (4 * labels.len() as u64, context.reading(&self.options.input));
+        let options = MembershipOptions { held_bytes, ..reading };
+        let found = given::read_stage(context, self.graph, path, &options, |truth| {
             let found = agreement.insert(compare(labels, &truth.labels));
             format!(", NMI {:.4}", found.nmi)
         })?;
