@@ -455,7 +455,7 @@ class Communities:
         found = _outcore.read_groups(self.path, count) if self._form == "node" else None
         if found is None:
             return None
-        return list(np.asarray(found).reshape(-1, count).T)
+        return list(np.asarray(found).reshape(count, -1))
 
     def _is_table(self) -> Literal["parquet", "arrow"] | None:
         """Return the format of a table; None for text."""

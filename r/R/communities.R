@@ -29,7 +29,8 @@ read_frame <- function(result, path) {
   levels <- length(result$report$communities$group_counts)
   groups <- if (levels) described(.Call(c_read_groups, enc2utf8(path), as.numeric(levels)))
   for (level in seq_len(if (length(groups)) levels else 0L)) {
-    frame[[paste0("group", level)]] <- in_order(groups[seq.int(level, length(groups), levels)])
+    nodes <- length(groups) / levels
+    frame[[paste0("group", level)]] <- in_order(groups[(level - 1L) * nodes + seq_len(nodes)])
   }
   frame
 }

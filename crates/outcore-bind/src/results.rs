@@ -3,8 +3,9 @@
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use outcore::input::CommunityFormat;
 use outcore::io::Files;
-use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
+use outcore::membership::{WrittenFile, read_column};
 use outcore::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,11 +18,11 @@ pub const TEXT: &str = "text";
 ///
 /// # Errors
 /// `Usage` for other names.
-pub fn rows_of(rows: &str) -> Result<WrittenRows> {
+pub fn rows_of(rows: &str) -> Result<CommunityFormat> {
     match rows {
-        "node" => Ok(WrittenRows::Nodes),
-        "community" => Ok(WrittenRows::Communities),
-        "pair" => Ok(WrittenRows::Pairs),
+        "node" => Ok(CommunityFormat::Auto),
+        "community" => Ok(CommunityFormat::Clusters),
+        "pair" => Ok(CommunityFormat::Pairs),
         _ => Err(Error::usage(format!("`{rows}` is not what a line is"))
             .hint("use `node`, `community` or `pair`")),
     }
@@ -67,31 +68,23 @@ pub fn labels_of_rows(path: PathBuf, rows: &str, count: usize) -> Result<Vec<i64
 /// # Errors
 /// Those of reading.
 pub fn stability(path: &Path) -> Result<Option<Vec<f64>>> {
-    let mut written = WrittenFile::open(&Files::default(), path, WrittenRows::Nodes)?;
-    let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
-    if !written.has_stability() {
-        return Ok(None);
-    }
-    while written.next_batch(&mut batch)? {
-        shares.extend(batch.stability());
-    }
+    let shares: Option<Vec<f64>> = read_column(&Files::default(), path, "stability")?;
     // Objects without the field have no share.
-    Ok(shares.iter().all(|share| !share.is_nan()).then_some(shares))
+    Ok(shares.filter(|shares| shares.iter().all(|share| !share.is_nan())))
 }
 
-/// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: those of a node one
+/// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: those of a level one
 /// after the other. None if the file lacks them.
 ///
 /// # Errors
 /// Those of reading.
 pub fn groups(path: &Path, count: usize) -> Result<Option<Vec<i64>>> {
-    let mut written = WrittenFile::open(&Files::default(), path, WrittenRows::Nodes)?;
-    let (mut batch, mut groups) = (WrittenBatch::default(), Vec::new());
-    if !written.with_levels(count) {
-        return Ok(None);
-    }
-    while written.next_batch(&mut batch)? {
-        groups.extend(batch.groups().iter().map(|&group| group as i64));
+    let mut groups = Vec::new();
+    for level in 1..=count {
+        let Some(column) = read_column(&Files::default(), path, &format!("group{level}"))? else {
+            return Ok(None);
+        };
+        groups.extend::<Vec<i64>>(column);
     }
     Ok(Some(groups))
 }
@@ -99,8 +92,6 @@ pub fn groups(path: &Path, count: usize) -> Result<Option<Vec<i64>>> {
 /// Reader of a file of communities.
 pub struct Communities {
     written: WrittenFile,
-    /// Nodes that were read last.
-    batch: WrittenBatch,
     schema: SchemaRef,
     /// Type of names.
     node: DataType,
@@ -125,7 +116,7 @@ impl Communities {
             Field::new("community", DataType::Int64, false),
         ];
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { written, batch: WrittenBatch::default(), schema, node, path })
+        Ok(Self { written, schema, node, path })
     }
 
     /// Reads the next nodes; returns whether there are any.
@@ -133,12 +124,12 @@ impl Communities {
     /// # Errors
     /// Those of reading.
     pub fn advance(&mut self) -> Result<bool> {
-        self.written.next_batch(&mut self.batch)
+        self.written.next_batch()
     }
 
     /// Returns the names and communities that were read last.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
-        self.batch.rows()
+        self.written.rows()
     }
 
     /// Returns whether names are text.
@@ -150,7 +141,7 @@ impl Communities {
         if !self.advance()? {
             return Ok(None);
         }
-        let names = || self.batch.rows().map(|(name, _)| name);
+        let names = || self.written.rows().map(|(name, _)| name);
         let nodes: ArrayRef = match self.node {
             DataType::Int64 => {
                 let numbers = names().map(|name| self.integer(name).map(Some));
@@ -170,7 +161,7 @@ impl Communities {
             }
         };
         let communities: Int64Array =
-            self.batch.rows().map(|(_, community)| Some(community as i64)).collect();
+            self.written.rows().map(|(_, community)| Some(community as i64)).collect();
         RecordBatch::try_new(self.schema.clone(), vec![nodes, Arc::new(communities)])
             .map(Some)
             .map_err(|error| Error::new(ErrorKind::BadInput, error.to_string()))

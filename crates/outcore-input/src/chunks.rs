@@ -20,6 +20,11 @@ pub(super) fn parse_all(
 ) {
     use rayon::prelude::*;
     let source = |chunk: &ParsedChunk| &files[chunk.origin.file].source;
+    let is_open = |chunk: &ParsedChunk| !chunk.is_parsed || source(chunk).kinds().is_some();
+    // What is read line by line is complete, and can be read in a forked process, which has no threads of the pool.
+    if !chunks.iter().any(is_open) {
+        return;
+    }
     chunks.par_iter_mut().for_each(|chunk| source(chunk).parse(chunk, weighted, stop));
 }
 

@@ -74,7 +74,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use fault::Rejects;
 use format::matrix_market;
 pub use format::names::choose_columns;
-pub use lists::communities::{CLUSTERS_MARK, community_format, is_label};
+pub use lists::communities::{CLUSTERS_MARK, community_number, is_label};
 pub use memory::*;
 pub use open::{any_has_comments, examine};
 use open::{

@@ -6,7 +6,7 @@ use super::chunks::Task;
 use super::decompress::Input;
 use super::format::{self, KIND_LIMIT};
 use super::lists::{ListFormat, communities};
-use super::options::{BYTES_PER_LINE, has_no_weights};
+use super::options::{BYTES_PER_LINE, Rows, has_no_weights};
 use super::sink::{ARROW_MAGIC, DecodeRoom, PARQUET_MAGIC, STREAM_NAME, is_arrow};
 use super::source::{ColumnUse, OpenFile};
 use super::stream::TableStream;
@@ -104,7 +104,8 @@ pub(super) fn detect_next(
     });
     let options = of_nodes.as_ref().unwrap_or(options);
     let head = input.peek(ARROW_MAGIC.len())?.0;
-    let is_table = head.starts_with(PARQUET_MAGIC) || is_arrow(head);
+    let is_table =
+        options.rows != Rows::Written && (head.starts_with(PARQUET_MAGIC) || is_arrow(head));
     let of_pairs = match is_table {
         true => None,
         false => communities::of_pairs(path, input, options)?,
@@ -119,7 +120,7 @@ pub(super) fn detect_next(
             communities::refuse_table(path, table.facts().name, options)?;
             table
         }
-        None => match ListFormat::detect(path, input, options)? {
+        None => match ListFormat::detect(files, path, input, options)? {
             Some(list) => Arc::new(list),
             None => format::source::detect(input, path, options)?,
         },

@@ -181,6 +181,9 @@ pub enum Rows {
     Numbers,
     /// Nodes: a name per line.
     Nodes,
+    /// Nodes and their communities in text that `output` has written, in any of its forms: nothing is guessed. Communities are
+    /// numbers; where lines have no number, those of the lines or of the representatives.
+    Written,
 }
 
 impl Rows {
@@ -188,7 +191,7 @@ impl Rows {
     pub(super) fn roles(self) -> [&'static str; 2] {
         match self {
             Self::Edges => ["source", "target"],
-            Self::Memberships | Self::NumberedMemberships => ["node", "community"],
+            Self::Memberships | Self::NumberedMemberships | Self::Written => ["node", "community"],
             Self::Numbers => ["node", "number"],
             Self::Nodes => ["node", "node"],
         }
@@ -198,7 +201,7 @@ impl Rows {
     pub(super) fn columns_option(self) -> Opt {
         match self {
             Self::Edges | Self::Nodes => COLUMNS,
-            Self::Memberships | Self::NumberedMemberships | Self::Numbers => COMMUNITY_COLUMNS,
+            _ => COMMUNITY_COLUMNS,
         }
     }
 
@@ -206,8 +209,8 @@ impl Rows {
     pub(super) fn columns_to_type(self) -> Opt {
         match self {
             Self::Edges | Self::Nodes => COLUMNS.of("SOURCE,TARGET[,WEIGHT]"),
-            Self::Memberships | Self::NumberedMemberships => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
             Self::Numbers => COMMUNITY_COLUMNS.of("NODE,NUMBER"),
+            _ => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
         }
     }
 

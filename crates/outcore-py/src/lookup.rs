@@ -2,8 +2,9 @@
 
 use crate::relay::drive;
 use outcore::Result;
+use outcore::input::CommunityFormat;
 use outcore::io::Files;
-use outcore::membership::{Lookup as Index, WrittenRows};
+use outcore::membership::Lookup as Index;
 use outcore::progress::Observer;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Lookup {
     files: Files,
     path: PathBuf,
-    rows: WrittenRows,
+    rows: CommunityFormat,
     index: Mutex<Option<Index>>,
 }
 

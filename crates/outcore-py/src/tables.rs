@@ -125,7 +125,7 @@ pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<N
 }
 
 /// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: one array for numpy,
-/// those of a node one after the other. None if the file lacks them.
+/// those of a level one after the other. None if the file lacks them.
 #[pyfunction]
 pub(crate) fn read_groups(
     py: Python<'_>,

@@ -63,7 +63,7 @@ fn read_stability(path: &str) -> savvy::Result<Sexp> {
     OwnedRealSexp::try_from_slice(shares.unwrap_or_default())?.into()
 }
 
-/// Returns the groups of the nodes in a file on `count` levels, those of a node one after the other; nothing if the file
+/// Returns the groups of the nodes in a file on `count` levels, those of a level one after the other; nothing if the file
 /// lacks them.
 #[savvy]
 fn read_groups(path: &str, count: f64) -> savvy::Result<Sexp> {

@@ -13,7 +13,7 @@ use crate::sink::{Halt, ROW_BYTES, Sink};
 use crate::source::ReadTask;
 use crate::text::{field, is_short_number};
 use crate::{NAME_LIMIT, NameRef};
-use outcore_graph::ids::Fingerprint;
+use outcore_graph::ids::{EdgeChunk, Fingerprint};
 use outcore_io::error::opt::DIRECTED;
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
@@ -192,6 +192,17 @@ impl<'a> ListEdges<'a> {
         self.hand_over_if_full(words)
     }
 
+    /// Adds a row of a result as it is, without fingerprints: nothing is sorted by these names.
+    pub(super) fn push_row(&mut self, words: &Words, name: &[u8], value: &[u8]) -> Progress {
+        let EdgeChunk { text, names, .. } = &mut self.chunk.edges;
+        for part in [name, value] {
+            let (offset, bytes) = (text.len() as u32, part.len() as u32);
+            text.extend_from_slice(part);
+            names.push(NameRef { fingerprint: Fingerprint::default(), offset, bytes });
+        }
+        self.hand_over_if_full(words)
+    }
+
     /// Adds an entry of a list that has every edge in the lists of both its nodes.
     pub(super) fn push_listed(
         &mut self,
@@ -281,6 +292,9 @@ impl<'a> ListEdges<'a> {
     }
 
     fn code(&mut self, words: &Words, weight: Option<WeightText<'_>>) -> Result<u32> {
+        if self.options.rows != Rows::Edges {
+            return Ok(0);
+        }
         self.tally.has_weights |= weight.is_some();
         let weight = weight.filter(|_| !self.options.ignore_weights);
         let (text, from) = weight.map_or((&b"1"[..], 0), |weight| (weight.text, weight.from));

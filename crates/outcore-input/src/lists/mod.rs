@@ -40,6 +40,7 @@ use edges::{EntryTally, KINDS_OF_NUMBERS, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::ReadList;
 use outcore_graph::weight::WeightTransform;
+use outcore_io::Files;
 use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
 use outcore_io::error::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -183,11 +184,16 @@ impl ListFormat {
     /// # Errors
     /// `BadInput` for a header that cannot be read, and for communities instead of edges.
     pub(crate) fn detect(
+        files: &Files,
         path: &Path,
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Option<Self>> {
         let kind = match options.rows {
+            Rows::Written => {
+                let (kind, options) = communities::find_written(files, path, input, options)?;
+                return Ok(Some(Self::of(kind, options)));
+            }
             Rows::Edges => {
                 refuse_communities(path, input, options)?;
                 known(path, input.peek(HEAD_BYTES)?.0, options)
@@ -220,7 +226,13 @@ impl ListFormat {
         let head = input.peek(HEAD_BYTES)?.0;
         let has_arcs = !options.directed && has_arcs(kind, &head[..head.len().min(HEAD_BYTES)]);
         let kinds = first_kind.map(|_| KINDS_OF_NUMBERS.map(str::to_owned));
-        Ok(Some(Self { kind, metis, first_kind, kinds, has_arcs, options: options.clone() }))
+        let found = Self::of(kind, options.clone());
+        Ok(Some(Self { metis, first_kind, kinds, has_arcs, ..found }))
+    }
+
+    /// Creates a format without anything that graphs declare.
+    fn of(kind: &'static ListKind, options: InputOptions) -> Self {
+        Self { kind, metis: None, first_kind: None, kinds: None, has_arcs: false, options }
     }
 
     /// Reads the file to its end, or until no more edges are wanted.

@@ -93,6 +93,10 @@ impl Words {
         &self.path
     }
 
+    pub(crate) fn rows(&self) -> Rows {
+        self.rows
+    }
+
     /// Returns the line of the last word, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.begins[0]
@@ -168,7 +172,9 @@ impl Words {
             self.at += 1;
         }
         self.begin_word();
-        self.take_until(|byte| byte == b'\n')?;
+        let rest = &self.buffer[self.at..self.filled];
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        self.take(end)?;
         self.trim();
         Ok(())
     }
@@ -212,6 +218,7 @@ impl Words {
     }
 
     /// Makes the place of the next byte that of the last word, which is empty.
+    #[inline]
     pub(crate) fn begin_word(&mut self) {
         self.word = self.at..self.at;
         self.begins = [self.line, self.line_start, self.start + self.at as u64];
@@ -221,12 +228,29 @@ impl Words {
     pub(crate) fn take_until(&mut self, is_end: impl Fn(u8) -> bool) -> Result<()> {
         let rest = &self.buffer[self.at..self.filled];
         let bytes = rest.iter().position(|&byte| is_end(byte)).unwrap_or(rest.len());
+        self.take(bytes)
+    }
+
+    /// Takes this many bytes of the window as a word.
+    fn take(&mut self, bytes: usize) -> Result<()> {
         self.word = self.at..self.at + bytes.min(WORD_LIMIT);
         if bytes > WORD_LIMIT {
             return self.fail("word is longer than 64 KiB", "expected a shorter one");
         }
         self.at += bytes;
         Ok(())
+    }
+
+    /// Takes the bytes up to `delimiter` or the end of the line, and this one; returns it, or `None` at the end of the text.
+    #[inline]
+    pub(crate) fn take_field(&mut self, delimiter: u8) -> Result<Option<u8>> {
+        self.take_until(|byte| byte == delimiter || byte == b'\n')?;
+        let end = self.buffer[..self.filled].get(self.at).copied();
+        self.at += usize::from(end.is_some());
+        if end == Some(b'\n') {
+            (self.line, self.line_start) = (self.line + 1, self.start + self.at as u64);
+        }
+        Ok(end)
     }
 
     /// Like [`Words::take_until`], for words that may have line ends. Returns the byte after the word.
@@ -304,9 +328,14 @@ impl Words {
         Err(self.error(message, expected).into())
     }
 
+    /// Returns the error of this kind about the word that was read last.
+    pub(crate) fn wrong(&self, kind: ErrorKind, message: &str, expected: &str) -> Error {
+        Error::new(kind, message.to_owned()).at(self.place(0, expected))
+    }
+
     /// Returns the error about the word that was read last.
     pub(crate) fn error(&self, message: &str, expected: &str) -> Error {
-        let error = Error::new(ErrorKind::BadInput, message).at(self.place(0, expected));
+        let error = self.wrong(ErrorKind::BadInput, message, expected);
         if self.rows != Rows::Edges {
             return error.hint(format_args!(
                 "write the file again, or use {COMMUNITY_FORMAT} if its format is another one"

@@ -18,9 +18,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::{WrittenBatch, WrittenFile, WrittenRows};
+use super::WrittenFile;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Entry, Files, Mode, Scratch, StoredFile};
+use crate::input::CommunityFormat;
+use crate::io::{Entry, Files, Mode, Scratch, StoredFile, Writer};
 use crate::progress::{Event, Observer, notify};
 use crate::sort::{Pair, Sorted, Sorter};
 use crate::units::MIB;
@@ -63,7 +64,7 @@ impl Lookup {
     pub fn build(
         files: &Files,
         path: &Path,
-        rows: WrittenRows,
+        rows: CommunityFormat,
         threads: usize,
         observer: &dyn Observer,
     ) -> Result<Self> {
@@ -78,7 +79,7 @@ impl Lookup {
     fn build_in_pool(
         files: &Files,
         path: &Path,
-        rows: WrittenRows,
+        rows: CommunityFormat,
         threads: usize,
         observer: &dyn Observer,
     ) -> Result<Self> {
@@ -88,9 +89,13 @@ impl Lookup {
         let mut sorter = Sorter::new(files, scratch.path(), SORT_BYTES, threads)?;
         let names = scratch.path().join("names");
         let written = WrittenFile::open(files, path, rows)?;
-        write_names(files, written, seed, &names, &mut sorter, observer)?;
+        // Look-ups then read from the page cache.
+        let mut tuning = files.tuning();
+        tuning.write.direct = false;
+        let cached = &files.with_tuning(tuning);
+        write_names(cached, written, seed, &names, &mut sorter, observer)?;
         let slots = scratch.path().join("slots");
-        let home_count = write_slots(files, &slots, &mut sorter.finish()?, observer)?;
+        let home_count = write_slots(cached, &slots, &mut sorter.finish()?, observer)?;
         let names = files.open(&names, Mode::Read)?;
         let slots = files.open(&slots, Mode::Read)?;
         Ok(Self { names, slots, home_count, seed, source })
@@ -165,10 +170,10 @@ fn write_names(
     sorter: &mut Sorter<Pair>,
     observer: &dyn Observer,
 ) -> Result<()> {
-    let mut writer = CachedWriter::create(files, names)?;
-    let (mut batch, mut pairs) = (WrittenBatch::default(), Vec::new());
-    while written.next_batch(&mut batch)? {
-        for (name, community) in batch.rows() {
+    let mut writer = Writer::create_scratch(files, names, WRITE_BYTES, 1)?;
+    let mut pairs = Vec::new();
+    while written.next_batch()? {
+        for (name, community) in written.rows() {
             pairs.push(Pair { key: xxh3_64_with_seed(name, seed), value: writer.position() });
             writer.write(&length(name))?;
             writer.write(&community.to_le_bytes())?;
@@ -178,7 +183,7 @@ fn write_names(
         pairs.clear();
         notify(observer, Event::Advance { done: written.done_bytes() })?;
     }
-    writer.finish()
+    writer.finish().map(drop)
 }
 
 /// Writes the sorted records, each at the position of its hash or in the next free slot; returns the number of slots
@@ -191,7 +196,7 @@ fn write_slots(
 ) -> Result<u64> {
     let count = sorted.summary().record_count;
     let home_count = count + count / 4 + 1;
-    let mut writer = CachedWriter::create(files, path)?;
+    let mut writer = Writer::create_scratch(files, path, WRITE_BYTES, 1)?;
     let mut slot = |key: u64, place: u64| {
         writer.write(&key.to_le_bytes())?;
         writer.write(&place.to_le_bytes())
@@ -223,41 +228,4 @@ fn length(name: &[u8]) -> [u8; 4] {
 
 fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
-}
-
-/// Writer through the page cache, from which lookups then read.
-struct CachedWriter {
-    file: StoredFile,
-    buffer: Vec<u8>,
-    written: u64,
-}
-
-impl CachedWriter {
-    fn create(files: &Files, path: &Path) -> Result<Self> {
-        let file = files.open(path, Mode::Create)?;
-        Ok(Self { file, buffer: Vec::with_capacity(WRITE_BYTES), written: 0 })
-    }
-
-    fn position(&self) -> u64 {
-        self.written + self.buffer.len() as u64
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() > WRITE_BYTES {
-            self.flush()?;
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.file.write_all_at(self.written, &self.buffer)?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.flush()
-    }
 }

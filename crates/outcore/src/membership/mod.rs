@@ -24,7 +24,7 @@ mod written;
 
 pub use lookup::Lookup;
 pub(crate) use numbers::{numbers_bytes, read_numbers};
-pub use written::{WrittenBatch, WrittenFile, WrittenRows};
+pub use written::{WrittenFile, read_column};
 
 use crate::budget::Limits;
 use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};

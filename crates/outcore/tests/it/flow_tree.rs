@@ -4,9 +4,10 @@
 use crate::common::{MIB, files_of, storage_of};
 use crate::infomap::{NAMES, Network, TRIANGLES, job_options, networks, score_options};
 use outcore::cluster::ClusterOptions;
+use outcore::input::CommunityFormat;
 use outcore::io::{Cramped, Files};
 use outcore::job::{self, Source};
-use outcore::membership::{WrittenBatch, WrittenFile, WrittenRows};
+use outcore::membership::WrittenFile;
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore_testkit::sim::Sim;
@@ -292,10 +293,10 @@ proptest! {
         prop_assert_eq!(&scores[0].quality, &scores[1].quality);
         prop_assert_eq!(scores[0].tree.is_some(), scores[1].tree.is_some());
         let rows = both.map(|path| {
-            let mut written = WrittenFile::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
-            let (mut batch, mut found) = (WrittenBatch::default(), Vec::new());
-            while written.next_batch(&mut batch).unwrap() {
-                found.extend(batch.rows().map(|(name, at)| (name.to_vec(), at)));
+            let mut written = WrittenFile::open(&files, Path::new(path), CommunityFormat::Auto).unwrap();
+            let mut found = Vec::new();
+            while written.next_batch().unwrap() {
+                found.extend(written.rows().map(|(name, at)| (name.to_vec(), at)));
             }
             found
         });

@@ -5,9 +5,9 @@ use crate::common::{MIB, files_of, options, storage_of};
 use outcore::budget::Limits;
 use outcore::cluster::ClusterOptions;
 use outcore::graph::Graph;
-use outcore::input::CommunityInput;
+use outcore::input::{CommunityFormat, CommunityInput};
 use outcore::job::{self, JobOptions, ScoreOptions, Source, Unnamed};
-use outcore::membership::{MembershipOptions, WrittenBatch, WrittenFile, WrittenRows, read_levels};
+use outcore::membership::{MembershipOptions, WrittenFile, read_levels};
 use outcore::present::PresentOptions;
 use outcore::progress::Silent;
 use outcore::{ErrorKind, Result};
@@ -175,10 +175,10 @@ proptest! {
         cluster(&sim, false, &PresentOptions::default(), "/out/c.jsonl", 1).unwrap();
         cluster(&sim, false, &PresentOptions::default(), "/out/c.tree", 1).unwrap();
         let expected = partition(rows(&sim, "/out/c.jsonl").into_iter().map(|(name, row)| (name, row[0].clone())));
-        let mut written = WrittenFile::open(&files, Path::new("/out/c.tree"), WrittenRows::Nodes).unwrap();
-        let (mut batch, mut found) = (WrittenBatch::default(), Vec::new());
-        while written.next_batch(&mut batch).unwrap() {
-            found.extend(batch.rows().map(|(name, at)| (String::from_utf8(name.to_vec()).unwrap(), at)));
+        let mut written = WrittenFile::open(&files, Path::new("/out/c.tree"), CommunityFormat::Auto).unwrap();
+        let mut found = Vec::new();
+        while written.next_batch().unwrap() {
+            found.extend(written.rows().map(|(name, at)| (String::from_utf8(name.to_vec()).unwrap(), at)));
         }
         prop_assert!(found.iter().any(|(_, at)| *at == 0));
         prop_assert_eq!(partition(found.into_iter()), expected);

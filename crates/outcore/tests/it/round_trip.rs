@@ -6,10 +6,10 @@ use outcore::budget::Limits;
 use outcore::cluster::{ClusterOptions, Method};
 use outcore::compare::CompareOptions;
 use outcore::graph::Graph;
-use outcore::input::{Column, CommunityInput, InputOptions};
+use outcore::input::{Column, CommunityFormat, CommunityInput, InputOptions};
 use outcore::io::Files;
 use outcore::job::{self, JobOptions, Source};
-use outcore::membership::{self, MembershipOptions, WrittenBatch, WrittenFile, WrittenRows};
+use outcore::membership::{self, MembershipOptions, WrittenFile};
 use outcore::present::{LevelForm, PresentOptions, RowForm};
 use outcore::progress::Silent;
 use outcore_testkit::one_of;
@@ -141,10 +141,10 @@ fn truth(sim: &Sim, path: &str) -> Communities {
 
 /// Reads a file as Python and R do.
 fn written(files: &Files, path: &str) -> outcore::Result<Communities> {
-    let mut file = WrittenFile::open(files, Path::new(path), WrittenRows::Nodes)?;
-    let (mut batch, mut rows) = (WrittenBatch::default(), Vec::new());
-    while file.next_batch(&mut batch)? {
-        rows.extend(batch.rows().map(|(name, community)| {
+    let mut file = WrittenFile::open(files, Path::new(path), CommunityFormat::Auto)?;
+    let mut rows = Vec::new();
+    while file.next_batch()? {
+        rows.extend(file.rows().map(|(name, community)| {
             (String::from_utf8(name.to_vec()).unwrap(), community.to_string())
         }));
     }

@@ -19,9 +19,12 @@ mod read;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use labels::is_label;
 pub use shape::CLUSTERS_MARK;
+pub use written::community_number;
+pub(super) use written::find_written;
 
 use super::ListKind;
 use super::words::without_mark;
@@ -29,7 +32,6 @@ use crate::CommunityFormat;
 use crate::decompress::Input;
 use crate::format::foreign;
 use crate::options::{Column, InputOptions};
-use outcore_io::Files;
 use outcore_io::error::opt::COMMUNITY_FORMAT;
 use outcore_io::error::{Error, Result};
 use std::path::Path;
@@ -87,7 +89,7 @@ pub(super) fn find(
 
 /// Returns whether a file of this kind names its values, as a header names columns.
 pub(super) fn has_names(kind: &ListKind) -> bool {
-    kind.name == JSON_LINES
+    [JSON_LINES, written::LINES].contains(&kind.name)
 }
 
 /// Returns whether lines of a file of this kind may be comments with a prefix of the user's.
@@ -169,14 +171,6 @@ fn lines<'i>(input: &'i mut Input, options: &InputOptions) -> Result<(shape::Lin
     let (head, is_whole) = input.peek(wanted)?;
     let head = without_mark(head);
     Ok((shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#")), head))
-}
-
-/// Returns what a file of communities is by its first lines, as in [`CommunityFormat::Auto`]; a table is [`CommunityFormat::Lines`].
-///
-/// # Errors
-/// `Usage` for lines that could be read in several ways; `Io`, `BadCompression`.
-pub fn community_format(files: &Files, path: &Path) -> Result<CommunityFormat> {
-    recognized(path, &mut Input::open(files, path, 1)?, &InputOptions::default())
 }
 
 /// Returns whether the first lines are nodes and their communities for certain: names may look like another format.

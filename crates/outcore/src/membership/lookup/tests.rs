@@ -17,7 +17,7 @@ fn disk(text: &[u8]) -> (Sim, Files) {
 }
 
 fn built(files: &Files) -> Result<Lookup> {
-    Lookup::build(files, Path::new(FILE), WrittenRows::Nodes, 2, &Silent)
+    Lookup::build(files, Path::new(FILE), CommunityFormat::Auto, 2, &Silent)
 }
 
 proptest! {
@@ -46,7 +46,8 @@ fn names_with_the_same_hash_are_distinguished() {
     let hash = xxh3_64_with_seed(b"c", seed);
     let directory = Path::new("scratch");
     files.create_directory(directory).unwrap();
-    let mut writer = CachedWriter::create(&files, &directory.join("names")).unwrap();
+    let names_path = directory.join("names");
+    let mut writer = Writer::create_scratch(&files, &names_path, WRITE_BYTES, 1).unwrap();
     let mut sorter = Sorter::new(&files, directory, SORT_BYTES, 1).unwrap();
     // More records than are read at a time, all with the hash of the last one.
     for at in 0..100 {

@@ -1,12 +1,13 @@
 //! Tests of reading communities back: what the writers of `output` leave, in buffers of any size, and damaged files.
 
 use super::*;
+use crate::input::CommunityFormat::{Auto, Clusters, Pairs};
 use outcore_testkit::sim::Sim;
 use proptest::collection;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-type Rows = Vec<(Vec<u8>, u64)>;
+type Named = Vec<(Vec<u8>, u64)>;
 
 fn disk(path: &str, text: &[u8]) -> (Sim, Files) {
     let sim = Sim::new();
@@ -15,11 +16,11 @@ fn disk(path: &str, text: &[u8]) -> (Sim, Files) {
     (sim, files)
 }
 
-fn read(files: &Files, path: &str, rows: WrittenRows) -> Result<Rows> {
+fn read(files: &Files, path: &str, rows: CommunityFormat) -> Result<Named> {
     let mut written = WrittenFile::open(files, Path::new(path), rows)?;
-    let (mut batch, mut all) = (WrittenBatch::default(), Vec::new());
-    while written.next_batch(&mut batch)? {
-        all.extend(batch.rows().map(|(name, community)| (name.to_vec(), community)));
+    let mut all = Vec::new();
+    while written.next_batch()? {
+        all.extend(written.rows().map(|(name, community)| (name.to_vec(), community)));
     }
     Ok(all)
 }
@@ -61,10 +62,10 @@ proptest! {
                 text.extend_from_slice(at.to_string().as_bytes());
                 text.extend([delimiter, b'2'].into_iter().filter(|_| more).chain([b'\n']));
             }
-            let expected: Rows = names.iter().cloned().zip(0..).collect();
+            let expected: Named = names.iter().cloned().zip(0..).collect();
             let (sim, files) = disk(path, &text);
             sim.set_short_transfers(short);
-            prop_assert_eq!(read(&files, path, WrittenRows::Nodes).unwrap(), expected);
+            prop_assert_eq!(read(&files, path, Auto).unwrap(), expected);
         }
     }
 
@@ -89,8 +90,8 @@ proptest! {
         }
         let (sim, files) = disk("lines", &lines);
         sim.put("pairs", &pairs);
-        prop_assert_eq!(&read(&files, "lines", WrittenRows::Communities).unwrap(), &expected);
-        prop_assert_eq!(&read(&files, "pairs", WrittenRows::Pairs).unwrap(), &expected);
+        prop_assert_eq!(&read(&files, "lines", Clusters).unwrap(), &expected);
+        prop_assert_eq!(&read(&files, "pairs", Pairs).unwrap(), &expected);
     }
 
     #[test]
@@ -98,7 +99,7 @@ proptest! {
         for text in [&text[..], words.as_bytes()] {
             for path in ["c", "c.csv", "c.jsonl"] {
                 let (_, files) = disk(path, text);
-                for rows in [WrittenRows::Nodes, WrittenRows::Communities, WrittenRows::Pairs] {
+                for rows in [Auto, Clusters, Pairs] {
                     // Tables have their own tests.
                     if !TABLES.iter().any(|(magic, _)| text.starts_with(magic)) {
                         let _ = read(&files, path, rows);
@@ -114,7 +115,7 @@ fn a_line_longer_than_the_buffer_is_read() {
     let names: Vec<String> = (0..400_000).map(|node| format!("node {node}")).collect();
     let text = names.join("\t") + "\n\"" + &"\n".repeat(65_000) + "\"\tlast\n";
     let (_, files) = disk("lines", text.as_bytes());
-    let found = read(&files, "lines", WrittenRows::Communities).unwrap();
+    let found = read(&files, "lines", Clusters).unwrap();
     assert_eq!(found.len(), names.len() + 2);
     assert!(
         found[..names.len()]
@@ -133,14 +134,14 @@ fn a_field_without_an_end_is_an_error_not_all_of_memory() {
         (vec![b'"'; 3 << 20], ErrorKind::NameTooLong),
     ] {
         let (_, files) = disk("c", &text);
-        assert_eq!(read(&files, "c", WrittenRows::Nodes).unwrap_err().kind(), kind);
+        assert_eq!(read(&files, "c", Auto).unwrap_err().kind(), kind);
     }
 }
 
 #[test]
 fn groups_are_columns_after_the_community_or_named() {
     for (path, text, expected) in [
-        ("c", &b"a\t0\t4\t9\nb\t0\t5\t8\n"[..], Some(vec![4, 9, 5, 8])),
+        ("c", &b"a\t0\t4\t9\nb\t0\t5\t8\n"[..], Some(vec![4, 5, 9, 8])),
         ("c", b"a\t0\t4\t9\t0.500\n", Some(vec![4, 9])),
         ("c", b"a\t0\t4\t0.500\n", None),
         ("c", b"a\t0\n", None),
@@ -153,18 +154,14 @@ fn groups_are_columns_after_the_community_or_named() {
         ),
     ] {
         let (_, files) = disk(path, text);
-        let mut written = WrittenFile::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
-        let has_levels = written.with_levels(2);
-        let (mut batch, mut groups) = (WrittenBatch::default(), Vec::new());
-        while has_levels && written.next_batch(&mut batch).unwrap() {
-            groups.extend_from_slice(batch.groups());
-        }
-        assert_eq!(has_levels.then_some(groups), expected, "{}", text.escape_ascii());
+        let level = |name| read_column::<u64>(&files, Path::new(path), name).unwrap();
+        let groups = level("group1").zip(level("group2"));
+        let groups = groups.map(|(one, two)| [one, two].concat());
+        assert_eq!(groups, expected, "{}", text.escape_ascii());
     }
     let (_, files) = disk("c", b"a\t0\t1\t1\nb\t0\t1\tx\n");
-    let mut written = WrittenFile::open(&files, Path::new("c"), WrittenRows::Nodes).unwrap();
-    assert!(written.with_levels(2));
-    let error = written.next_batch(&mut WrittenBatch::default()).unwrap_err();
+    assert_eq!(read_column(&files, Path::new("c"), "group1").unwrap(), Some(vec![1, 1]));
+    let error = read_column::<u64>(&files, Path::new("c"), "group2").unwrap_err();
     assert!(error.to_string().contains("`x`"), "{error}");
 }
 
@@ -181,11 +178,7 @@ fn stability_is_the_last_column_with_shares() {
         ("c.jsonl", b"{\"node\":\"a\",\"path\":\"3:1\",\"stability\":0.25}\n", Some(vec![0.25])),
     ] {
         let (_, files) = disk(path, text);
-        let mut written = WrittenFile::open(&files, Path::new(path), WrittenRows::Nodes).unwrap();
-        let (mut batch, mut shares) = (WrittenBatch::default(), Vec::new());
-        while written.next_batch(&mut batch).unwrap() {
-            shares.extend(batch.stability());
-        }
-        assert_eq!(written.has_stability().then_some(shares), expected, "{}", text.escape_ascii());
+        let shares = read_column(&files, Path::new(path), "stability").unwrap();
+        assert_eq!(shares, expected, "{}", text.escape_ascii());
     }
 }
