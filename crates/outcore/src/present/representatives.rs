@@ -265,7 +265,7 @@ fn put_pairs(
             first.clear();
             first.extend_from_slice(name);
         }
-        let weight = has_weights.then(|| Value::Weight(piece.value));
+        let weight = has_weights.then_some(Value::Weight(piece.value));
         rows.push([Value::Name(&first), Value::Name(name)].into_iter().chain(weight))
     })?;
     rows.finish()
