@@ -134,24 +134,32 @@ impl From<Fingerprint> for u128 {
 
 /// Takes the length of the name plus one byte, or 16 bytes for a long name.
 impl Field for Fingerprint {
+    #[inline]
     fn put(self, _: Self, out: &mut Vec<u8>) {
         let bytes = u128::from(self).to_le_bytes();
         out.push(bytes[15]);
         out.extend_from_slice(&bytes[..self.short_len().unwrap_or(SHORT_NAME_BYTES)]);
     }
 
+    #[inline]
     fn get(_: Self, bytes: &[u8], at: &mut usize) -> Option<Self> {
-        let mark = *bytes.get(*at)?;
+        let (&mark, rest) = bytes.get(*at..)?.split_first()?;
         let len = match mark {
             u8::MAX => SHORT_NAME_BYTES,
             len if usize::from(len) <= SHORT_NAME_BYTES => usize::from(len),
             _ => return None,
         };
-        let mut all = [0; 16];
-        all[..len].copy_from_slice(bytes.get(*at + 1..*at + 1 + len)?);
-        all[15] = mark;
+        let name = match rest.first_chunk() {
+            // One load is faster than a copy of any length.
+            Some(chunk) => u128::from_le_bytes(*chunk) & ((1 << (8 * len)) - 1),
+            None => {
+                let mut all = [0; 16];
+                all[..len].copy_from_slice(rest.get(..len)?);
+                u128::from_le_bytes(all)
+            }
+        };
         *at += 1 + len;
-        let whole = u128::from_le_bytes(all);
+        let whole = name | u128::from(mark) << 120;
         Some(Self { low: whole as u64, high: (whole >> 64) as u64 })
     }
 }

@@ -18,6 +18,7 @@ use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -127,32 +128,41 @@ impl ColumnEncoder {
     }
 }
 
-/// Thread that encodes a batch, and returns the encoder.
+/// Thread that returns the encoder after the last batch.
 type EncodingThread = JoinHandle<std::result::Result<ColumnEncoder, Failure>>;
 
-/// Encoder of one batch while rows of the next are collected. A small table needs no thread.
+/// Encoder on a thread of its own, which starts with the first full batch: a small table needs none. A batch waits while
+/// the one before is encoded, as some take longer than others.
 struct Encoding {
     idle: Option<ColumnEncoder>,
-    busy: Option<EncodingThread>,
+    busy: Option<(SyncSender<RecordBatch>, EncodingThread)>,
 }
 
 impl Encoding {
-    /// Encodes a batch after the one before.
+    /// Encodes a batch after those before.
     fn send(&mut self, batch: RecordBatch) -> std::result::Result<(), Failure> {
-        let mut encoder = self.wait()?;
-        self.busy = Some(std::thread::spawn(move || {
-            encoder.write(&batch)?;
-            Ok(encoder)
-        }));
-        Ok(())
+        if let Some(mut encoder) = self.idle.take() {
+            let (sender, batches) = sync_channel::<RecordBatch>(1);
+            let thread = std::thread::spawn(move || {
+                batches.into_iter().try_for_each(|batch| encoder.write(&batch))?;
+                Ok(encoder)
+            });
+            self.busy = Some((sender, thread));
+        }
+        if self.busy.as_ref().is_some_and(|(sender, _)| sender.send(batch).is_ok()) {
+            return Ok(());
+        }
+        // The thread has ended after an error.
+        self.wait().and_then(|_| Err("a batch was not written".into()))
     }
 
-    /// Waits for the last batch.
+    /// Waits for all batches.
     fn wait(&mut self) -> std::result::Result<ColumnEncoder, Failure> {
-        match self.busy.take() {
-            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            None => self.idle.take().ok_or_else(|| "it is already finished".into()),
-        }
+        let Some((sender, thread)) = self.busy.take() else {
+            return self.idle.take().ok_or_else(|| "it is already finished".into());
+        };
+        drop(sender);
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Encodes the last batch, and ends the table.
@@ -166,7 +176,8 @@ impl Encoding {
 impl Drop for Encoding {
     fn drop(&mut self) {
         // A writer that is given up must not write while its file is removed.
-        if let Some(thread) = self.busy.take() {
+        if let Some((sender, thread)) = self.busy.take() {
+            drop(sender);
             let _ = thread.join();
         }
     }
