@@ -62,7 +62,10 @@ def write_inputs(folder: Path) -> list[str]:
     weighted = planted(60, 30, 0.3)
     save("weighted.tsv", [f"n{a}\tn{b}\t{chance.choice((1, 0.5, 2, 3.25, 0.123))}" for a, b in weighted])
     odd = [names[node] if node < len(names) else f"o{node}" for node in range(400)]
-    quote = lambda name: '"' + name.replace('"', '""') + '"' if name[:1] in ' "#' else name  # noqa: E731
+
+    def quote(name: str) -> str:
+        return '"' + name.replace('"', '""') + '"' if name[:1] in ' "#' else name
+
     save("odd.tsv", [f"{quote(odd[a])}\t{quote(odd[b])}\t{chance.randrange(1, 9)}" for a, b in planted(8, 50, 0.1)])
     users = [f"{a % 200}\t{b}\t{chance.randrange(1, 6)}" for a, b in planted(20, 30, 0.2)]
     save("users.tsv", ["user_id\titem_id\trating", *users])
