@@ -1,7 +1,7 @@
 //! Outputs: files that appear under their names only when they are complete, lines of text, and rows of columns.
 //!
 //! Standard output (`-`), pipes and devices cannot be renamed at the end, so they are written as a stream. The ending of a
-//! name selects the [format](format); [rows](rows) have typed columns, and are text or a table. Text with more than two
+//! name selects the [`mod@format`]; [`rows`] have typed columns, and are text or a table. Text with more than two
 //! columns begins with their names, so what has no header is a node and its community.
 
 #[cfg(feature = "tables")]
