@@ -1,7 +1,7 @@
 //! Words and lines of a text of any size, and their places.
 //!
 //! The text passes through a window of 128 KiB, so that a word of up to 64 KiB, the limit of a name, is always in one
-//! piece. Nothing else is kept: a line may be as long as a file.
+//! piece; the window can be [widened](Words::widen) for longer ones. Nothing else is kept: a line may be as long as a file.
 
 use crate::NAME_LIMIT;
 use crate::chunk::Problem;
@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Maximum length of a word.
 const WORD_LIMIT: usize = NAME_LIMIT;
-const BUFFER_BYTES: usize = 2 * WORD_LIMIT;
 /// Maximum number of bytes of a word that an error shows.
 const WORD_SHOWN_BYTES: usize = 120;
 
@@ -35,6 +34,8 @@ pub(crate) struct Words {
     input: Input,
     path: PathBuf,
     buffer: Vec<u8>,
+    /// Maximum length of a word; the buffer is twice as long.
+    limit: usize,
     /// Position of the buffer's start in the text.
     start: u64,
     at: usize,
@@ -58,7 +59,8 @@ impl Words {
         Self {
             input,
             path: path.to_path_buf(),
-            buffer: vec![0; BUFFER_BYTES],
+            buffer: vec![0; 2 * WORD_LIMIT],
+            limit: WORD_LIMIT,
             start: 0,
             at: 0,
             filled: 0,
@@ -71,6 +73,12 @@ impl Words {
             tabs_only: false,
             rows,
         }
+    }
+
+    /// Takes words of up to `limit` bytes, if that is more than before.
+    pub(crate) fn widen(&mut self, limit: usize) {
+        self.limit = limit.max(self.limit);
+        self.buffer.resize(2 * self.limit, 0);
     }
 
     /// Returns the word that was read last.
@@ -205,7 +213,7 @@ impl Words {
     /// Returns the next byte of the text. As many bytes as a word may have are in the window then.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>> {
-        if self.filled - self.at <= WORD_LIMIT && !self.ended {
+        if self.filled - self.at <= self.limit && !self.ended {
             self.fill()?;
         }
         Ok(self.buffer[..self.filled].get(self.at).copied())
@@ -233,9 +241,10 @@ impl Words {
 
     /// Takes this many bytes of the window as a word.
     fn take(&mut self, bytes: usize) -> Result<()> {
-        self.word = self.at..self.at + bytes.min(WORD_LIMIT);
-        if bytes > WORD_LIMIT {
-            return self.fail("word is longer than 64 KiB", "expected a shorter one");
+        self.word = self.at..self.at + bytes.min(self.limit);
+        if bytes > self.limit {
+            let message = format!("word is longer than {} KiB", self.limit.div_ceil(1024));
+            return self.fail(&message, "expected a shorter one");
         }
         self.at += bytes;
         Ok(())

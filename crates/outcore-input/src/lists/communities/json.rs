@@ -5,6 +5,7 @@ use super::super::words::Words;
 use super::read::next_text;
 use super::shape::is_path;
 use super::written::{self, STABILITY};
+use crate::NAME_LIMIT;
 use crate::format::names::{self, ColumnKind};
 use crate::format::recognize::question;
 use crate::options::{Column, Rows};
@@ -16,6 +17,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+/// Maximum length of a line: a name of the largest length, each byte of which is escaped by six, and further members.
+const LINE_LIMIT: usize = 8 * NAME_LIMIT;
 /// What is expected of a line of a result.
 const WRITTEN: &str = r#"an object such as {"node":"a","community":0}"#;
 
@@ -114,6 +117,7 @@ struct JsonRoles {
 
 /// Reads an object per line. The first one names the members, as a header names columns.
 pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
+    words.widen(LINE_LIMIT);
     let (mut roles, mut digits) = (None, itoa::Buffer::new());
     while next_text(words)? {
         if roles.is_none() {

@@ -2,9 +2,10 @@
 
 use crate::{
     Batch, BatchMemory, Column, CommunityFormat, CommunityInput, EdgeReader, InputOptions,
+    NAME_LIMIT,
 };
 use outcore_io::Files;
-use outcore_io::error::Error;
+use outcore_io::error::{Error, ErrorKind};
 use outcore_testkit::sim::Sim;
 use std::path::Path;
 use std::sync::Arc;
@@ -297,4 +298,19 @@ fn numbers_of_communities_have_at_most_fifteen_digits() {
         assert_eq!(numbered(&text).unwrap_err().message(), "community is not a number", "{text}");
     }
     assert_eq!(numbered("*Vertices 1\n7\n").unwrap(), ["1=7@2"]);
+}
+
+#[test]
+fn an_object_may_have_a_name_of_any_length_of_which_each_byte_is_escaped() {
+    let line =
+        |count: usize| format!("{{\"node\":\"{}\",\"community\":7}}\n", "\\u0001".repeat(count));
+    let read = |count: usize| {
+        let input = CommunityInput { format: CommunityFormat::Jsonl, ..CommunityInput::default() };
+        let text = line(1) + &line(count);
+        read_by(text.as_bytes(), &input.of(Path::new("f"), false), 1 << 16)
+    };
+    let found = read(NAME_LIMIT).unwrap();
+    assert_eq!(found[1], format!("{}=7@2", "\u{1}".repeat(NAME_LIMIT)));
+    assert_eq!(read(NAME_LIMIT + 1).unwrap_err().kind(), ErrorKind::NameTooLong);
+    assert_eq!(read(2 * NAME_LIMIT).unwrap_err().kind(), ErrorKind::BadInput);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::input::CommunityFormat::{Auto, Clusters, Pairs};
+use crate::input::NAME_LIMIT;
 use outcore_testkit::sim::Sim;
 use proptest::collection;
 use proptest::prelude::*;
@@ -181,4 +182,12 @@ fn stability_is_the_last_column_with_shares() {
         let shares = read_column(&files, Path::new(path), "stability").unwrap();
         assert_eq!(shares, expected, "{}", text.escape_ascii());
     }
+}
+
+#[test]
+fn the_longest_name_is_read_back_from_an_object() {
+    let name = "\"".repeat(NAME_LIMIT);
+    let text = format!("{{\"node\":{},\"community\":3}}\n", serde_json::to_string(&name).unwrap());
+    let (_, files) = disk("c.jsonl", text.as_bytes());
+    assert_eq!(read(&files, "c.jsonl", Auto).unwrap(), [(name.into_bytes(), 3)]);
 }
