@@ -4,9 +4,9 @@
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
 use super::cuts::separate::Separation;
+use super::measures::{CommunityFlow, Tally, code_lengths};
 use super::number::number;
 use super::stability::stays;
-use super::tally::Tally;
 use super::tree::TreeLength;
 use crate::base::bits::Bits;
 use crate::base::logarithm::plogp;
@@ -130,6 +130,7 @@ impl Finish<'_> {
         let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
         let (pieces, scanned) = self.scan_all::<S>(source, &outcomes, &scratch, done)?;
+        drop(scratch);
         let Scanned { insides, mut strengths, mut cuts } = scanned;
         // All results are numbered before any is rated: freeing the pieces makes room for the sums.
         let numbered: Vec<Numbered> = outcomes
@@ -152,7 +153,7 @@ impl Finish<'_> {
                 }
                 if let Some(cuts) = cuts.take() {
                     let count = found.community_count() as usize;
-                    let (length, undivided) = code_lengths(count, labels, strengths, &cuts);
+                    let (length, undivided) = lengths_of(count, labels, strengths, &cuts);
                     found.measures.code_length = Some(length);
                     found.baselines.undivided_length = Some(undivided);
                 }
@@ -165,10 +166,10 @@ impl Finish<'_> {
             }
             if !is_rated {
                 let tick = |_: &_| notify(self.observer, Event::Advance { done });
-                tally = tally.scan::<S>(source, labels, None, &scratch, tick)?;
+                tally = tally.scan(source, labels, None, tick, |_, _| {})?;
             }
-            found.measures.modularity = tally.modularity();
-            found.measures.two_mode_modularity = tally.two_mode_modularity();
+            found.measures.modularity = tally.modularity(1.0);
+            found.measures.two_mode_modularity = tally.two_mode_modularity(1.0);
             found.measures.coverage = tally.coverage();
             found.history.sweeps.scans += source.scans();
             Ok(numbered)
@@ -222,25 +223,26 @@ impl Numbered {
     }
 }
 
-/// Computes the code length of the map equation for `count` communities, and that of all nodes together; see
-/// `map_equation`. Pieces of a split community have no arcs between them, so the cuts of nodes remain valid.
-fn code_lengths(count: usize, labels: &[u32], strengths: &[f64], cuts: &[f64]) -> (f64, f64) {
+/// Returns the code length of the map equation for `count` communities, and that of all nodes together. Pieces of a split
+/// community have no arcs between them, so the cuts of nodes remain valid.
+fn lengths_of(count: usize, labels: &[u32], strengths: &[f64], cuts: &[f64]) -> (f64, f64) {
     let mut communities = vec![(0.0, 0.0); count];
     for ((&label, &strength), &cut) in labels.iter().zip(strengths).zip(cuts) {
-        let (mass, of_community): &mut (f64, f64) = &mut communities[label as usize];
-        *mass += strength;
+        let (visits, of_community): &mut (f64, f64) = &mut communities[label as usize];
+        *visits += strength;
         *of_community += cut;
     }
     let total: f64 = strengths.iter().sum();
     if total <= 0.0 {
         return (0.0, 0.0);
     }
-    let exits: f64 = communities.iter().map(|&(_, cut)| cut / total).sum();
-    let of_community =
-        |&(mass, cut): &(f64, f64)| plogp((mass + cut) / total) - 2.0 * plogp(cut / total);
     let of_nodes: f64 = strengths.iter().map(|&strength| plogp(strength / total)).sum();
-    let of_communities = plogp(exits) + communities.iter().map(of_community).sum::<f64>();
-    (of_communities - of_nodes, -of_nodes)
+    let flow = |(visits, cut): (f64, f64)| CommunityFlow {
+        enters: cut / total,
+        leaves: cut / total,
+        visits: visits / total,
+    };
+    code_lengths(communities.into_iter().map(flow), of_nodes)
 }
 
 /// Returns the modularity that can be found in a random graph with these degrees: about 0.97 times the mean of their

@@ -3,8 +3,8 @@
 //! A window holds the data of the communities that fit in memory while the nodes are scanned, so everything is read
 //! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `tally`.
 
+use super::measures::WeightTotals;
 use super::number::{CountsBySize, SizeCount};
-use super::tally::WeightTotals;
 use crate::base::bits::Bits;
 use crate::store::pages::{CHUNK_NODES, Pages, chunks};
 use outcore_io::Files;

@@ -9,6 +9,7 @@ use crate::base::logarithm::plogp;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
+use crate::finish::measures::{self, CommunityFlow};
 use crate::kernel::cache::BlockSource;
 use outcore_graph::Block;
 use outcore_io::error::Result;
@@ -53,14 +54,11 @@ pub(crate) fn code_lengths(
         Ok(())
     })?;
     let teleported: f64 = communities.iter().map(|sums| sums.at.teleports).sum();
-    let (mut entering, mut of_communities) = (0.0, 0.0);
-    for sums in &communities {
-        let [enters, exits] = sums.crossing(teleported);
-        entering += enters;
-        of_communities += plogp(exits + sums.at.visits) - plogp(enters) - plogp(exits);
-    }
-    let length = plogp(entering) + of_communities - of_nodes;
-    Ok((length.max(0.0), (0.0 - of_nodes).max(0.0)))
+    let flows = communities.iter().map(|sums| {
+        let [enters, leaves] = sums.crossing(teleported);
+        CommunityFlow { enters, leaves, visits: sums.at.visits }
+    });
+    Ok(measures::code_lengths(flows, of_nodes))
 }
 
 impl FlowSums {

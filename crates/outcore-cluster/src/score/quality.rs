@@ -8,18 +8,12 @@
 //! directed graph follows from its visit rates (`flow`): 24 bytes per node, 40 per community, and the scans that they
 //! take.
 //!
-//! ```text
-//!  s  strength of all nodes       s_c  of a community      in_c  the part of it inside      q_c = (s_c - in_c) / s
-//!  modularity     sum in_c / s - r sum (s_c / s)^2                               (directed: s_c out times s_c in)
-//!  of two kinds   sum in_c / s - r sum 4 a_c b_c / s^2          with a_c, b_c the strength of each kind (Barber 2007)
-//!  code length    H(sum q_c) - 2 sum H(q_c) - sum H(p_v) + sum H(q_c + s_c / s)             with H(x) = x log2 x,
-//!                                                                                     loops once in s, s_c and p_v
-//!  CPM            sum in_c / 2 - r m n_c (n_c - 1) / 2            (directed: twice)  with m the mean arc weight
-//!  conductance    (s_c - in_c) / min(s_c, s - s_c)
-//! ```
+//! The constant Potts model is sum in_c / 2 - r m n_c (n_c - 1) / 2 (directed: twice), with m the mean arc weight and n_c
+//! the number of nodes; the other measures are defined in `finish::measures`.
 
+use crate::base::logarithm::plogp;
 use crate::finish::connect::NodeSums;
-use crate::finish::tally::{by_chance, by_chance_of_kinds};
+use crate::finish::measures::{self, CommunityFlow, conductance};
 use crate::finish::tree::{Links, MODULE_BYTES, TreeLength, codebooks_of};
 use crate::flow::length::{self, code_lengths};
 use crate::flow::rates::{Teleportation, VisitRates};
@@ -183,15 +177,22 @@ pub fn quality_of_levels(
     let has_loops = graph.loop_count() > 0 && !graph.is_directed();
     let loops = if has_loops { LoopWeight::Once } else { LoopWeight::Twice };
     let graph = &graph.seen_as(&View::default().shifted(shift).with_loops(loops));
+    let mut arcs = 0;
+    let tick = |block: &Block| {
+        arcs += block.arc_count();
+        notify(observer, Event::Advance { done: arcs })
+    };
+    let kinds = graph.open_kinds()?.map(|kinds| kinds.read()).transpose()?;
+    let tally = Tally::new(label_count, graph.is_directed()).of_kinds(kinds);
     let mut sums = QualitySums::new(graph, label_count);
-    if let Some(kinds) = graph.open_kinds()? {
-        sums.kinds = Some((kinds.read()?, vec![0.0; label_count]));
-    }
-    sums.scan(graph, labels, &pieces, observer)?;
-    let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
-    let quality = sums.quality(resolution, disconnected_count);
-    let mut lengths = quality.code_length.zip(quality.code_length_undivided);
     let source = &mut BlockSource::new(graph, 0);
+    let tally = tally.scan(source, labels, Some(&pieces), tick, |node, of_node| {
+        sums.add(labels[node as usize] as usize, of_node);
+    })?;
+    let disconnected_count = split_count(labels, &pieces.into_roots(), label_count);
+    let quality = sums.quality(&tally, resolution, disconnected_count);
+    let mut lengths = quality.code_length.zip(quality.code_length_undivided);
+    drop(tally);
     let tick = || notify(observer, Event::Advance { done: graph.arc_count() });
     let tree = (levels.len() > 1).then(|| ModuleTree::of_levels(levels));
     let books = match tree {
@@ -235,26 +236,21 @@ pub fn quality_bytes(graph: &Graph, label_count: u64, threads: usize) -> u64 {
     rated.max(flow) + cluster.scratch_bytes + cluster.block_bytes
 }
 
-/// Sums over a scan.
+/// Sums over a scan, besides those of [`Tally`].
 struct QualitySums {
-    /// Arc weight by community.
-    strengths: Vec<f64>,
+    /// Arc weight inside each community.
     inside: Vec<f64>,
     sizes: Vec<u32>,
-    /// Arc weight by community of the arcs' other ends; empty if undirected.
-    opposite: Vec<f64>,
-    /// Like `strengths`, with loops counted once; empty if there are none, or if directed.
+    /// Like the arc weight, with loops counted once; empty if there are none, or if directed.
     visits: Vec<f64>,
-    /// Kinds of the nodes, if there are two, and the arc weight of the second by community.
-    kinds: Option<(KindBits, Vec<f64>)>,
-    total: f64,
-    /// Sum of `visits`, or of `strengths`.
+    /// Sum of `visits`, or of the arc weight.
     visit_total: f64,
     /// Unit of weight that keeps `node_information` in range.
     unit: f64,
     /// Sum of x log2 x over the strengths x of all nodes, loops counted once, in units.
     node_information: f64,
     mean_arc: f64,
+    is_directed: bool,
 }
 
 impl QualitySums {
@@ -262,13 +258,10 @@ impl QualitySums {
         let arcs_total = graph.weight_total();
         let has_loops = graph.loop_count() > 0 && !graph.is_directed();
         Self {
-            strengths: vec![0.0; label_count],
+            is_directed: graph.is_directed(),
             inside: vec![0.0; label_count],
             sizes: vec![0; label_count],
-            opposite: vec![0.0; if graph.is_directed() { label_count } else { 0 }],
             visits: vec![0.0; if has_loops { label_count } else { 0 }],
-            kinds: None,
-            total: 0.0,
             visit_total: 0.0,
             unit: arcs_total,
             node_information: 0.0,
@@ -276,72 +269,34 @@ impl QualitySums {
         }
     }
 
-    fn scan(
-        &mut self,
-        graph: &Graph,
-        labels: &[u32],
-        pieces: &Pieces,
-        observer: &dyn Observer,
-    ) -> Result<()> {
-        let mut source = BlockSource::new(graph, 0);
-        let mut opposite = std::mem::take(&mut self.opposite);
-        let mut arcs = 0;
-        let tick = |block: &Block| {
-            arcs += block.arc_count();
-            notify(observer, Event::Advance { done: arcs })
-        };
-        let pieces = Some(pieces);
-        Tally::for_each_node(&mut source, labels, pieces, &mut opposite, tick, |node, sums| {
-            let label = labels[node as usize] as usize;
-            self.add(label, &sums);
-            if let Some((kinds, second)) = &mut self.kinds
-                && kinds.is_second(node)
-            {
-                second[label] += sums.strength;
-            }
-        })?;
-        self.opposite = opposite;
-        Ok(())
-    }
-
-    fn add(&mut self, label: usize, of_node: &NodeSums) {
-        let &NodeSums { strength, inside, visits, .. } = of_node;
+    fn add(&mut self, label: usize, &NodeSums { inside, visits, .. }: &NodeSums) {
         self.sizes[label] += 1;
-        self.strengths[label] += strength;
         self.inside[label] += inside;
         if let Some(sum) = self.visits.get_mut(label) {
             *sum += visits;
         }
-        self.total += strength;
         self.visit_total += visits;
         if self.unit == 0.0 {
             // The graph has only loops.
             self.unit = visits;
         }
         if visits > 0.0 {
-            self.node_information += x_log_x(visits / self.unit);
+            self.node_information += plogp(visits / self.unit);
         }
     }
 
-    fn is_directed(&self) -> bool {
-        !self.opposite.is_empty()
-    }
-
-    fn quality(self, resolution: f64, disconnected_count: u64) -> Quality {
-        let undirected = !self.is_directed();
-        let code_lengths = undirected.then(|| self.code_lengths());
-        let conductances = if undirected { self.conductances() } else { None };
-        let (modularity, coverage) = (self.modularity(resolution), self.coverage());
-        let cpm = self.cpm(resolution);
-        let two_mode_modularity = self.two_mode_modularity(resolution);
+    fn quality(self, tally: &Tally, resolution: f64, disconnected_count: u64) -> Quality {
+        let undirected = !self.is_directed;
+        let code_lengths = undirected.then(|| self.code_lengths(tally));
+        let conductances = if undirected { self.conductances(tally) } else { None };
         Quality {
             resolution,
-            modularity,
-            two_mode_modularity,
+            modularity: tally.modularity(resolution),
+            two_mode_modularity: tally.two_mode_modularity(resolution),
             code_length: code_lengths.map(|(length, _)| length),
             code_length_undivided: code_lengths.map(|(_, undivided)| undivided),
-            cpm,
-            coverage,
+            cpm: self.cpm(resolution),
+            coverage: tally.coverage(),
             conductance_mean: conductances.map(|(mean, _)| mean),
             conductance_max: conductances.map(|(_, max)| max),
             sizes: CommunitySizes::of(self.sizes),
@@ -349,33 +304,9 @@ impl QualitySums {
         }
     }
 
-    /// Returns the coverage; 1 if there is no weight.
-    fn coverage(&self) -> f64 {
-        if self.total > 0.0 { self.inside.iter().sum::<f64>() / self.total } else { 1.0 }
-    }
-
-    fn modularity(&self, resolution: f64) -> f64 {
-        if self.total <= 0.0 {
-            return 0.0;
-        }
-        let opposite = if self.is_directed() { &self.opposite } else { &self.strengths };
-        self.coverage() - resolution * by_chance(&self.strengths, opposite, self.total)
-    }
-
-    /// Returns the modularity of two kinds of nodes. Directed edges lead from the first to the second, and then it is the
-    /// modularity of directed graphs.
-    fn two_mode_modularity(&self, resolution: f64) -> Option<f64> {
-        let (_, second) = self.kinds.as_ref()?;
-        if self.is_directed() || self.total <= 0.0 {
-            return Some(self.modularity(resolution));
-        }
-        let expected = by_chance_of_kinds(&self.strengths, second, self.total);
-        Some(self.coverage() - resolution * expected)
-    }
-
     fn cpm(&self, resolution: f64) -> f64 {
         let of_pair = resolution * self.mean_arc;
-        let ends = if self.is_directed() { 1.0 } else { 2.0 };
+        let ends = if self.is_directed { 1.0 } else { 2.0 };
         let communities = self.inside.iter().zip(&self.sizes);
         let value = communities.map(|(&inside, &size)| {
             let size = f64::from(size);
@@ -385,48 +316,36 @@ impl QualitySums {
     }
 
     /// Returns the code length with these communities, and with one community.
-    fn code_lengths(&self) -> (f64, f64) {
-        if self.total <= 0.0 {
+    fn code_lengths(&self, tally: &Tally) -> (f64, f64) {
+        if tally.total() <= 0.0 {
             return (0.0, 0.0);
         }
-        let total = self.visit_total;
-        let visits = if self.visits.is_empty() { &self.strengths } else { &self.visits };
+        let (total, strengths) = (self.visit_total, tally.strengths());
+        let visits = if self.visits.is_empty() { strengths } else { &self.visits };
         let scale = self.unit / total;
-        // Sum of x log x of the strengths as fractions of the total, converted from `unit`.
-        let nodes = scale * self.node_information + scale.log2();
-        let (mut exits, mut exit_information, mut module_information) = (0.0, 0.0, 0.0);
-        for ((&strength, &inside), &visits) in self.strengths.iter().zip(&self.inside).zip(visits) {
-            let exit = ((strength - inside) / total).max(0.0);
-            exits += exit;
-            exit_information += x_log_x(exit);
-            module_information += x_log_x(exit + visits / total);
-        }
-        let length = x_log_x(exits) - 2.0 * exit_information + module_information - nodes;
-        (length.max(0.0), (0.0 - nodes).max(0.0))
+        // Sum of x log x of the visits as shares of the total, converted from `unit`.
+        let of_nodes = scale * self.node_information + scale.log2();
+        let flows =
+            strengths.iter().zip(&self.inside).zip(visits).map(|((&all, &inside), &visits)| {
+                let exit = ((all - inside) / total).max(0.0);
+                CommunityFlow { enters: exit, leaves: exit, visits: visits / total }
+            });
+        measures::code_lengths(flows, of_nodes)
     }
 
-    /// Returns the mean and the maximum conductance.
-    fn conductances(&self) -> Option<(f64, f64)> {
+    /// Returns the mean and the maximum conductance of the communities that have one.
+    fn conductances(&self, tally: &Tally) -> Option<(f64, f64)> {
+        let sums = tally.strengths().iter().zip(&self.inside);
         let (mut sum, mut largest, mut count) = (0.0, 0.0f64, 0u64);
-        for (&strength, &inside) in self.strengths.iter().zip(&self.inside) {
-            let cut = (strength - inside).max(0.0);
-            // Treats rounding errors as zero.
-            let rest = self.total - strength;
-            let smaller =
-                if cut == 0.0 && rest <= 1e-12 * self.total { 0.0 } else { strength.min(rest) };
-            if smaller > 0.0 {
-                let conductance = (cut / smaller).min(1.0);
-                sum += conductance;
-                largest = largest.max(conductance);
-                count += 1;
-            }
+        for of_one in sums.filter_map(|(&strength, &inside)| {
+            conductance((strength - inside).max(0.0), strength, tally.total())
+        }) {
+            sum += of_one;
+            largest = largest.max(of_one);
+            count += 1;
         }
         (count > 0).then(|| (sum / count as f64, largest))
     }
-}
-
-fn x_log_x(x: f64) -> f64 {
-    if x > 0.0 { x * x.log2() } else { 0.0 }
 }
 
 /// Returns the median, 0 for an empty slice. Reorders the values.

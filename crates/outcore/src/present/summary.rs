@@ -18,6 +18,7 @@ use super::representatives::{BySize, Inside};
 use super::{CommunityReport, LargestReport, Outline};
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::rows::RowsAhead;
+use crate::cluster::conductance;
 use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
 use crate::graph::{ArcRecord, Block, Graph};
@@ -200,7 +201,6 @@ impl<'a> Sums<'a> {
             let (outer_weight, neighbor) = between.next_of(label)?;
             let pairs = size as f64 * (size - 1) as f64 / ends;
             let volume = 2.0 * inner_weight + outer_weight;
-            let smaller = volume.min(total - volume);
             let row = CommunityReport {
                 community: presented.number_of(label),
                 size,
@@ -210,7 +210,7 @@ impl<'a> Sums<'a> {
                 inner_weight,
                 outer_weight,
                 density: (size > 1).then(|| inner_edges as f64 / pairs),
-                conductance: (smaller > 0.0).then(|| outer_weight / smaller),
+                conductance: conductance(outer_weight, volume, total),
                 stability: stability.as_ref().map(|sums| sums[label as usize] / size as f64),
                 neighbor: neighbor.map(|(label, _)| presented.number_of(label)),
                 neighbor_weight: neighbor.map(|(_, weight)| weight),

@@ -11,7 +11,7 @@ use crate::base::parallel::{PerThread, for_ranges};
 use crate::base::table::Sum;
 use crate::finish::communities::{Communities, Measures};
 use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
-use crate::finish::tally::WeightTotals;
+use crate::finish::measures::WeightTotals;
 use crate::finish::windows::{Numbering, expected_inside};
 use crate::kernel::history::History;
 use crate::store::pages::{Pages, chunks};
@@ -103,7 +103,7 @@ impl IntervalRun<'_, '_, '_> {
         let expected =
             expected_inside(&mut numbering, &communities, &strengths, shared, &mut totals)?;
         strengths.remove(self.files)?;
-        let (modularity, coverage) = (totals.modularity(expected), totals.coverage());
+        let (modularity, coverage) = (totals.modularity(1.0, expected), totals.coverage());
         let measures = Measures { modularity, coverage, ..found.measures };
         Ok(Communities { split_count, measures, ..found })
     }

@@ -1,6 +1,16 @@
-//! Sums by community, for modularity and coverage.
+//! Measures of communities, each written once: pure functions of sums by community.
+//!
+//! ```text
+//!  s  strength of all nodes       s_c  of a community      in  the part of s inside communities
+//!  modularity     in / s - r sum (s_c / s)^2                                     (directed: s_c out times s_c in)
+//!  of two kinds   in / s - r sum 4 a_c b_c / s^2                with a_c, b_c the strength of each kind (Barber 2007)
+//!  code length    H(sum enters) + sum H(leaves + visits) - H(enters) - H(leaves) - sum H(visits of a node)
+//!                                                         by the flow of communities, with H(x) = x log2 x
+//!  conductance    (s_c - in_c) / min(s_c, s - s_c)
+//! ```
 
 use super::connect::{Closing, NodeSums, Pieces, scan_communities};
+use crate::base::logarithm::plogp;
 use crate::base::parallel::PerThread;
 use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
@@ -59,13 +69,14 @@ impl WeightTotals {
         if self.total > 0.0 { self.inside / self.total } else { 1.0 }
     }
 
-    /// Returns the modularity, where `expected` is the share that chance would put inside communities of several
-    /// nodes.
-    pub(crate) fn modularity(&self, expected: f64) -> f64 {
+    /// Returns the modularity, where `expected` is the share that chance would put inside communities of
+    /// several nodes.
+    pub(crate) fn modularity(&self, resolution: f64, expected: f64) -> f64 {
         if self.total <= 0.0 {
             return 0.0;
         }
-        self.coverage() - expected - self.single_squares * self.share(self.unit).powi(2)
+        let singles = self.single_squares * self.share(self.unit).powi(2);
+        self.coverage() - resolution * expected - resolution * singles
     }
 }
 
@@ -89,35 +100,25 @@ impl Tally {
         self
     }
 
-    /// Adds a whole graph in a scan, and connects neighbors with the same label in `pieces`.
+    /// Adds a whole graph in a scan, like [`for_each_node`](Self::for_each_node).
     ///
     /// # Errors
     /// Those of reading and of `tick`, which is called for each block.
-    pub(crate) fn scan<S: Sum>(
+    pub(crate) fn scan(
         mut self,
         source: &mut BlockSource<'_>,
         labels: &[u32],
         pieces: Option<&Pieces>,
-        scratch: &PerThread<Closing>,
-        mut tick: impl FnMut(&Block) -> Result<()>,
+        tick: impl FnMut(&Block) -> Result<()>,
+        mut visit: impl FnMut(u32, &NodeSums),
     ) -> Result<Self> {
-        let opposite = &mut std::mem::take(&mut self.opposite);
-        let directed = source.graph().is_directed();
-        let count_opposite = |block: &Block| {
-            tick(block)?;
-            if directed {
-                scratch.with(|closing| {
-                    add_opposite(block, labels, opposite, &mut closing.rows.arcs)
-                })?;
-            }
-            Ok(())
-        };
-        scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
+        let mut opposite = std::mem::take(&mut self.opposite);
+        Self::for_each_node(source, labels, pieces, &mut opposite, tick, |node, sums| {
             self.add(node, labels[node as usize], sums.strength);
             self.add_inside(sums.inside_at_later);
+            visit(node, &sums);
         })?;
-        self.opposite = std::mem::take(opposite);
-        Ok(self)
+        Ok(Self { opposite, ..self })
     }
 
     /// Passes the contribution of each node to its community to `visit`, in node order. Connects neighbors with
@@ -177,36 +178,72 @@ impl Tally {
     }
 
     /// Returns the modularity (Newman and Girvan, "Finding and evaluating community structure in networks",
-    /// 2004; directed: Leicht and Newman, "Community structure in directed networks", 2008): the share of
-    /// the weight inside communities, minus the share that chance would put there.
-    pub(crate) fn modularity(&self) -> f64 {
+    /// 2004; with a resolution: Reichardt and Bornholdt, "Statistical mechanics of community detection", 2006; directed:
+    /// Leicht and Newman, "Community structure in directed networks", 2008): the share of the weight inside communities,
+    /// minus `resolution` times the share that chance would put there.
+    pub(crate) fn modularity(&self, resolution: f64) -> f64 {
         let opposite = if self.opposite.is_empty() { &self.strengths } else { &self.opposite };
-        self.totals.modularity(by_chance(&self.strengths, opposite, self.totals.total))
+        let ends = self.strengths.iter().zip(opposite);
+        let expected: f64 = ends.map(|(&a, &b)| self.totals.share(a) * self.totals.share(b)).sum();
+        self.totals.modularity(resolution, expected)
     }
 
     /// Returns the modularity of two kinds of nodes, if these were counted: edges by chance join nodes of different kinds
     /// only (Barber, "Modularity and community detection in bipartite networks", 2007).
-    pub(crate) fn two_mode_modularity(&self) -> Option<f64> {
+    pub(crate) fn two_mode_modularity(&self, resolution: f64) -> Option<f64> {
         let (_, second) = self.kinds.as_ref()?;
         if !self.opposite.is_empty() {
             // All edges lead from one kind to the other, so the null model is that of directed edges.
-            return Some(self.modularity());
+            return Some(self.modularity(resolution));
         }
-        let expected = by_chance_of_kinds(&self.strengths, second, self.totals.total);
+        let share = |strength| self.totals.share(strength);
+        let of_one = |(&all, &second): (&f64, &f64)| 4.0 * share(all - second) * share(second);
+        let expected: f64 = self.strengths.iter().zip(second).map(of_one).sum();
         // A single node has no edge by chance.
-        Some(if self.totals.total > 0.0 { self.coverage() - expected } else { 0.0 })
+        let known = self.totals.total > 0.0;
+        Some(if known { self.coverage() - resolution * expected } else { 0.0 })
+    }
+
+    /// Returns the strength of each community.
+    pub(crate) fn strengths(&self) -> &[f64] {
+        &self.strengths
+    }
+
+    /// Returns the strength of all nodes.
+    pub(crate) fn total(&self) -> f64 {
+        self.totals.total
     }
 }
 
-/// Returns the share of the weight that chance would put inside communities, by the strengths of both ends of arcs.
-pub(crate) fn by_chance(strengths: &[f64], opposite: &[f64], total: f64) -> f64 {
-    strengths.iter().zip(opposite).map(|(&a, &b)| (a / total) * (b / total)).sum()
+/// Flow of a community, as a share of that of all nodes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommunityFlow {
+    pub(crate) enters: f64,
+    pub(crate) leaves: f64,
+    pub(crate) visits: f64,
 }
 
-/// Like [`by_chance`], for edges that join nodes of two kinds, by the strengths of all nodes and of the second kind.
-pub(crate) fn by_chance_of_kinds(strengths: &[f64], second: &[f64], total: f64) -> f64 {
-    let of_one = |(&all, &second): (&f64, &f64)| 4.0 * ((all - second) / total) * (second / total);
-    strengths.iter().zip(second).map(of_one).sum()
+/// Returns the code length of the two-level map equation with these communities, and with all nodes in one (Rosvall,
+/// Axelsson and Bergstrom, "The map equation", 2009); `of_nodes` is the sum of x log2 x of the visits of nodes.
+pub(crate) fn code_lengths(
+    communities: impl IntoIterator<Item = CommunityFlow>,
+    of_nodes: f64,
+) -> (f64, f64) {
+    let (mut entering, mut books) = (0.0, 0.0);
+    for CommunityFlow { enters, leaves, visits } in communities {
+        entering += enters;
+        books += plogp(leaves + visits) - (plogp(enters) + plogp(leaves));
+    }
+    ((plogp(entering) + books - of_nodes).max(0.0), (0.0 - of_nodes).max(0.0))
+}
+
+/// Returns the conductance of a community: its `cut` as a share of its `strength`, or of that of all other nodes if they
+/// have less. `None` if one of the two sides has no weight, up to rounding.
+pub fn conductance(cut: f64, strength: f64, total: f64) -> Option<f64> {
+    let rest = total - strength;
+    let is_whole = cut == 0.0 && rest <= 1e-12 * total;
+    let smaller = if is_whole { 0.0 } else { strength.min(rest) };
+    (smaller > 0.0).then(|| (cut / smaller).min(1.0))
 }
 
 fn add_opposite(
