@@ -3,23 +3,23 @@
 //! ```text
 //! cargo run --release --example sort_file
 //! ```
-//! Any record of a few bytes can be sorted like this: [`records!`] declares its fields and its sort key. In temporary
-//! files, numbers are differences: adjacent records are similar once sorted, so these take little space. A type can also
-//! define its own encoding, as a [`Record`].
+//! Any record of a few numbers can be sorted like this: [`records!`] declares its fields, of which the first two are the
+//! sort key. In temporary files, numbers are differences: adjacent records are similar once sorted, so these take little
+//! space. A type can also define its own key and encoding, as an `outcore_sort::Record`.
 
 use outcore_io::Result;
 use outcore_io::units::{format_bytes, format_counted};
 use outcore_io::{Files, Mode, Scratch, Writer};
-use outcore_sort::{Record, SortSummary, Sorter, U96, records};
+use outcore_sort::{RowSorter, SORT_BYTES_MIN, SortSummary, records};
 use std::path::Path;
 
 records! {
-    /// Entry of the log, 16 bytes in the file: ordered by 64 bits of the user, followed by 32 bits of the time.
+    /// Entry of the log, 16 bytes in the file: ordered by user and time.
     struct Visit {
         user: u64,
         second: u32,
         page: u32,
-    } by U96 = |visit| U96::new(visit.user, visit.second);
+    }
 }
 
 const VISIT_BYTES: usize = 16;
@@ -47,21 +47,17 @@ fn sort(files: &Files, input: &Path, output: &Path, memory: u64) -> Result<SortS
     // If this process is killed, the next one finds the directory by name and removes it.
     let parent = output.parent().unwrap_or(Path::new("."));
     let scratch = Scratch::create(files, parent, ".sort_file")?;
-    let mut sorter = Sorter::new(files, scratch.path(), memory, threads)?;
+    let mut sorter = RowSorter::new(files, scratch.path(), memory, threads)?;
     let log = files.open(input, Mode::Read)?;
     let mut bytes = vec![0; 1 << 20];
     for begin in (0..log.bytes()?).step_by(bytes.len()) {
         let len = log.read_at(begin, &mut bytes)?;
         let (visits, _) = bytes[..len].as_chunks();
-        // Parses directly into the sorter's memory; `add` and `push` take records that exist already.
-        for (slot, visit) in sorter.space(visits.len())?.iter_mut().zip(visits) {
-            *slot = Visit::from_bytes(visit);
-        }
-        sorter.commit(visits.len());
+        visits.iter().try_for_each(|visit| sorter.add(Visit::from_bytes(visit)))?;
     }
     let mut sorted = sorter.finish()?;
     let mut writer = Writer::create(files, output, 1 << 20, 2)?;
-    while let Some(visit) = sorted.next_record()? {
+    while let Some(visit) = sorted.next_row()? {
         writer.write(&visit.to_bytes())?;
     }
     writer.finish()?;
@@ -95,13 +91,14 @@ fn make(files: &Files, path: &Path, count: u64) -> Result<u64> {
 /// Returns whether the visits in a file are in order, and their checksum.
 fn check(files: &Files, path: &Path) -> Result<(bool, u64)> {
     let file = files.open(path, Mode::Read)?;
-    let (mut bytes, mut last) = (vec![0; 1 << 20], U96::default());
+    let (mut bytes, mut last) = (vec![0; 1 << 20], (0, 0));
     let (mut is_sorted, mut sum) = (true, 0u64);
     for begin in (0..file.bytes()?).step_by(bytes.len()) {
         let len = file.read_at(begin, &mut bytes)?;
         let (visits, _) = bytes[..len].as_chunks();
         for visit in visits {
-            let key = Visit::from_bytes(visit).key();
+            let visit = Visit::from_bytes(visit);
+            let key = (visit.user, visit.second);
             is_sorted &= last <= key;
             last = key;
         }
@@ -115,7 +112,7 @@ pub(crate) fn main() -> Result<()> {
     let files = Files::default();
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     let [input, output] = ["log", "sorted"].map(|name| directory.path().join(name));
-    let (count, memory) = (3_000_000, Sorter::<Visit>::BUDGET_MIN);
+    let (count, memory) = (3_000_000, SORT_BYTES_MIN);
     let sum = make(&files, &input, count)?;
     let bytes = files.entry(&input)?.bytes;
     assert!(bytes > 2 * memory, "the file is larger than the memory");

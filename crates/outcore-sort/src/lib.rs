@@ -10,47 +10,48 @@
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.
 //!
-//! Records are declared by their fields and their sort key ([`records!`]), or define their own encoding ([`Record`]).
+//! Rows are declared by their fields ([`records!`]) and sorted by a [`RowSorter`]; records for inner loops define their own
+//! key and encoding ([`Record`]).
 //! `examples/sort_file.rs` sorts a file of records that is larger than memory.
 //!
 //! ```
-//! use outcore_sort::{Sorter, io::Files, records};
+//! use outcore_sort::{RowSorter, io::Files, records};
 //!
 //! records! {
 //!     struct Visit {
 //!         time: u64,
-//!         page: u8,
-//!     } by u64 = |visit| visit.time;
+//!         page: u32,
+//!     }
 //! }
 //! // Runs, if there are any, go to a directory of their own in this one.
 //! let parent = std::env::temp_dir();
-//! let mut sorter = Sorter::new(&Files::default(), &parent, 64 << 20, 2)?;
-//! sorter.add(Visit { time: 9, page: b'a' })?;
-//! sorter.add(Visit { time: 4, page: b'b' })?;
+//! let mut sorter = RowSorter::new(&Files::default(), &parent, 64 << 20, 2)?;
+//! sorter.add(Visit { time: 9, page: 1 })?;
+//! sorter.add(Visit { time: 4, page: 2 })?;
 //! let mut sorted = sorter.finish()?;
-//! assert_eq!(sorted.next_record()?.expect("two visits").page, b'b');
+//! assert_eq!(sorted.next_row()?.expect("two visits").page, 2);
 //! # Ok::<(), outcore_sort::io::Error>(())
 //! ```
 
 mod cost;
 mod directory;
-mod field;
 mod form;
 mod key;
 mod merge;
 mod radix;
 mod record;
 mod resume;
+mod rows;
 mod run;
 mod shape;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod varint;
 
 pub use cost::merge_disk_bytes;
 pub use cost::{Records, Sorting};
 use directory::RunDirectory;
-pub use field::{Field, get_varint, put_varint};
 use form::Former;
 pub use key::{RadixKey, U96};
 use merge::{Merge, Width};
@@ -63,12 +64,14 @@ use radix::Piece;
 pub use radix::move_sorted;
 pub use record::{Pair, Record};
 pub use resume::SortState;
+pub use rows::{Field, Row, RowSorter, SortedRows, Words};
 use run::{Run, RunWriter, cut, encode_block};
 use shape::{FIXED_BYTES, RUN_BUFFERS, SEGMENTS, Shape, merges_of_pass, run_size};
 pub use shape::{FIXED_BYTES as SORT_FIXED_BYTES, SORT_BYTES_MIN};
 pub use sorted::Sorted;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+pub use varint::{get_varint, put_varint};
 
 /// Number of records for which [`Sorter::add`] makes room at a time.
 const ADDED_RECORDS: usize = 4096;

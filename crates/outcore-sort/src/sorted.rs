@@ -69,6 +69,12 @@ impl<R: Record> Sorted<R> {
         Ok(record)
     }
 
+    /// Passes over the record that [`Sorted::peek`] has returned.
+    #[inline]
+    pub(super) fn skip(&mut self) {
+        self.at += 1;
+    }
+
     /// Returns the next record; `None` after the last.
     ///
     /// # Errors

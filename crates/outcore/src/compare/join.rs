@@ -3,12 +3,12 @@
 use super::record::{Row, Shared};
 use super::{NONE, SORTS};
 use crate::error::Result;
-use crate::present::{Records, Workbench};
-use crate::sort::Sorted;
+use crate::present::{Rows, Workbench};
+use crate::sort::SortedRows;
 
 /// Nodes of both files, by pair of communities.
 pub(super) struct Joined {
-    pub(super) shared: Sorted<Shared>,
+    pub(super) shared: SortedRows<Shared>,
     pub(super) counts: NodeCounts,
     /// Rows of the earliest contradiction in each file: two with the same name, but different communities.
     pub(super) conflicts: [Option<Conflict>; 2],
@@ -42,7 +42,7 @@ impl NodeCounts {
 
 /// Reader of nodes, each once.
 struct Nodes<'a> {
-    rows: Records<'a, Row>,
+    rows: Rows<'a, Row>,
     conflict: Option<Conflict>,
 }
 
@@ -75,11 +75,11 @@ impl Nodes<'_> {
 /// `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
 pub(super) fn join(
     bench: &Workbench<'_>,
-    a: Sorted<Row>,
-    b: Sorted<Row>,
+    a: SortedRows<Row>,
+    b: SortedRows<Row>,
     names_by_b: bool,
 ) -> Result<Joined> {
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut counts = NodeCounts::default();
     let [mut all_a, mut all_b] =
         [a, b].map(|rows| Nodes { rows: bench.read(rows), conflict: None });

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::io::{Array, ArrayReader, ArrayWriter};
 use crate::present::Workbench;
 use crate::score::SizeCounts;
-use crate::sort::Sorted;
+use crate::sort::SortedRows;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Largest communities of each side that are drawn.
@@ -192,12 +193,12 @@ pub(super) fn array(bench: &Workbench<'_>, name: &str) -> Result<ArrayWriter<u64
 /// those of B, and in a file by those of A; appends the rows of their nodes to `rows`.
 fn by_a(
     bench: &Workbench<'_>,
-    nodes: Sorted<Shared>,
+    nodes: SortedRows<Shared>,
     mut rows: Option<&mut ArrayWriter<u64>>,
     found: &mut Compared,
-) -> Result<(Sorted<ByB>, Array<u64>)> {
+) -> Result<(SortedRows<ByB>, Array<u64>)> {
     let mut pairs = array(bench, "pairs-a")?;
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut nodes = bench.read(nodes);
     let mut next = nodes.next()?;
     while let Some(Shared { a, b, .. }) = next {
@@ -234,14 +235,14 @@ fn by_a(
 /// Second pass: adds the sizes of the communities of B, and which community of A has most of each.
 fn by_b(
     bench: &Workbench<'_>,
-    sorted: Sorted<ByB>,
+    sorted: SortedRows<ByB>,
     found: &mut Compared,
-) -> Result<Sorted<Overlap>> {
+) -> Result<SortedRows<Overlap>> {
     let mut pairs = array(bench, "pairs-b")?;
     bench
         .for_each(sorted, |&ByB { b, a, shared, size_a }| pairs.push_row([b, a, shared, size_a]))?;
     let pairs = pairs.finish()?;
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut groups = Groups::open(bench, &pairs)?;
     while let Some(group) = groups.next()? {
         found.b.measure(group);
@@ -249,7 +250,8 @@ fn by_b(
         let (b, size_b) = (group.label, group.size);
         let best = group.parts.first().map(|(_, part)| part.label);
         while let Some(GroupPart { label: a, shared, size: size_a }) = groups.next_part()? {
-            sorter.add(Overlap { a, b, shared, size_a, size_b, is_best_of_b: best == Some(a) })?;
+            let (shared, is_best_of_b) = (Reverse(shared), best == Some(a));
+            sorter.add(Overlap { a, shared, b, size_a, size_b, is_best_of_b })?;
         }
     }
     drop(groups);
@@ -260,7 +262,7 @@ fn by_b(
 /// Third pass: passes all overlaps on, and settles the communities of A; returns which ones are matched.
 fn settle(
     bench: &Workbench<'_>,
-    sorted: Sorted<Overlap>,
+    sorted: SortedRows<Overlap>,
     found: &mut Compared,
     visit: &mut impl FnMut(&Overlap) -> Result<()>,
 ) -> Result<Array<u64>> {
@@ -273,15 +275,15 @@ fn settle(
     let mut next = overlaps.next()?;
     while let Some(first) = next {
         // The first pair of a community has the most nodes.
-        let stayed = if first.is_best_of_b { first.shared } else { 0 };
+        let stayed = if first.is_best_of_b { first.shared.0 } else { 0 };
         if first.is_best_of_b {
             matches.push_row([first.a, first.b])?;
         }
         group.clear(first.a);
         while let Some(pair) = next.filter(|pair| pair.a == first.a) {
-            group.add(GroupPart { label: pair.b, shared: pair.shared, size: pair.size_b });
+            group.add(GroupPart { label: pair.b, shared: pair.shared.0, size: pair.size_b });
             let flow = (place(&places_a, pair.a), place(&places_b, pair.b));
-            *found.flows.entry(flow).or_default() += pair.shared;
+            *found.flows.entry(flow).or_default() += pair.shared.0;
             found.overlap_count += 1;
             visit(&pair)?;
             next = overlaps.next()?;
@@ -340,8 +342,8 @@ impl<'a> Groups<'a> {
 
 impl Kept {
     /// Sorts the nodes that moved by their rows.
-    pub(super) fn moved(&self, bench: &Workbench<'_>) -> Result<Sorted<Moved>> {
-        let mut sorter = bench.sorter(SORTS)?;
+    pub(super) fn moved(&self, bench: &Workbench<'_>) -> Result<SortedRows<Moved>> {
+        let mut sorter = bench.rows(SORTS)?;
         let open = |array: &Array<u64>| array.read(bench.files, u64::MAX);
         let (mut pairs, mut rows) = (open(&self.pairs)?, open(&self.rows)?);
         let mut matches = open(&self.matches)?;

@@ -1,8 +1,9 @@
-//! Records that are sorted to compare two results: rows by name, rows by community, nodes by pair of communities, pairs of
+//! Rows that are sorted to compare two results: rows by name, rows by community, nodes by pair of communities, pairs of
 //! communities by either side.
 
 use crate::input::Fingerprint;
 use crate::sort::records;
+use std::cmp::Reverse;
 
 records! {
     /// Node of one file, sorted by name.
@@ -12,14 +13,14 @@ records! {
         pub(super) label: u64,
         /// Index of the row in its file.
         pub(super) row: u64,
-    } by u128 = |row| row.name.into();
+    }
 
     /// Node of one file whose communities are text, sorted by community.
     pub(super) struct Line {
         pub(super) community: Fingerprint,
         pub(super) name: Fingerprint,
         pub(super) row: u64,
-    } by u128 = |line| line.community.into();
+    }
 
     /// Node with its communities in both files, of which one may be [`NONE`](super::NONE).
     pub(super) struct Shared {
@@ -27,14 +28,20 @@ records! {
         pub(super) b: u64,
         /// Row of the node in the file that moved nodes are named by.
         pub(super) row: u64,
-    } by u128 = |node| u128::from(node.a) << 64 | u128::from(node.b);
+    }
 
     /// Node that moved, sorted by its row.
     pub(super) struct Moved {
         pub(super) row: u64,
         pub(super) a: u64,
         pub(super) b: u64,
-    } by u64 = |node| node.row;
+    }
+
+    /// Row of a table that names a community, sorted by its label.
+    pub(super) struct Named {
+        pub(super) label: u64,
+        pub(super) row: u64,
+    }
 
     /// Pair of communities, sorted by that of B, with the number of nodes that they share and the size of that of A. Nodes
     /// that only B has are shared with [`NONE`](super::NONE).
@@ -43,22 +50,23 @@ records! {
         pub(super) a: u64,
         pub(super) shared: u64,
         pub(super) size_a: u64,
-    } by u128 = |pair| u128::from(pair.b) << 64 | u128::from(pair.a);
+    }
 
     /// Pair of communities that share nodes, sorted by that of A, then by the number of these, most first.
     pub(super) struct Overlap {
         pub(super) a: u64,
+        pub(super) shared: Reverse<u64>,
         pub(super) b: u64,
-        pub(super) shared: u64,
         pub(super) size_a: u64,
         pub(super) size_b: u64,
         /// Whether no other community of A shares more nodes with `b`, nor as many and comes earlier.
         pub(super) is_best_of_b: bool,
-    } by u128 = |pair| u128::from(pair.a) << 64 | u128::from(!pair.shared);
+    }
 }
 
 impl Overlap {
     pub(super) fn jaccard(&self) -> f64 {
-        self.shared as f64 / (self.size_a + self.size_b - self.shared) as f64
+        let Reverse(shared) = self.shared;
+        shared as f64 / (self.size_a + self.size_b - shared) as f64
     }
 }

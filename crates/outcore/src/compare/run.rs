@@ -243,7 +243,7 @@ pub(crate) fn compare_with(
     paths: [&Path; 2],
 ) -> Result<Option<CompareReport>> {
     let numbers = earlier.numbers()?;
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut counts = NodeCounts::default();
     let (mut node, mut read) = (0, 0);
     earlier.for_each_label(|old| {

@@ -13,12 +13,12 @@ use crate::io::Files;
 use crate::membership;
 use crate::present::Workbench;
 use crate::progress::{Event, notify};
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{RowSorter, SortedRows};
 use std::path::Path;
 
 /// File that was read.
 pub(super) struct Side {
-    pub(super) rows: Sorted<Row>,
+    pub(super) rows: SortedRows<Row>,
     pub(super) names: Names,
     /// Number of rows.
     pub(super) row_count: u64,
@@ -70,7 +70,7 @@ pub(super) fn read(
 
 /// Reads a file whose communities are all numbers; returns `None` if one is not.
 fn read_numbers(bench: &Workbench<'_>, reader: EdgeReader) -> Result<Option<Side>> {
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut is_text = false;
     let row_count = for_each_row(bench, reader, |_, [name, community], row, _| {
         let Some(label) = number(community.fingerprint) else {
@@ -87,7 +87,7 @@ fn read_numbers(bench: &Workbench<'_>, reader: EdgeReader) -> Result<Option<Side
 }
 
 fn read_text(bench: &Workbench<'_>, reader: EdgeReader, kept: &Path) -> Result<Side> {
-    let mut sorter = bench.sorter(SORTS)?;
+    let mut sorter = bench.rows(SORTS)?;
     let mut names = NameWriter::create(bench.files, kept)?;
     let mut are_numbers = true;
     let row_count = for_each_row(bench, reader, |chunk, [name, community], row, _| {
@@ -104,8 +104,12 @@ fn read_text(bench: &Workbench<'_>, reader: EdgeReader, kept: &Path) -> Result<S
 }
 
 /// Gives each community its label. The sort is stable, so the first line of a community is that with the first row.
-fn label(bench: &Workbench<'_>, sorted: Sorted<Line>, are_numbers: bool) -> Result<Sorter<Row>> {
-    let mut sorter = bench.sorter(SORTS)?;
+fn label(
+    bench: &Workbench<'_>,
+    sorted: SortedRows<Line>,
+    are_numbers: bool,
+) -> Result<RowSorter<Row>> {
+    let mut sorter = bench.rows(SORTS)?;
     let mut current = None;
     bench.for_each(sorted, |line| {
         let label = match current {

@@ -5,7 +5,7 @@
 
 use super::names::{NameReader, Names};
 use super::overlaps::{Kept, array};
-use super::record::Overlap;
+use super::record::{Named, Overlap};
 use super::side::{Source, pairs};
 use super::{CompareOptions, SORTS};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,7 +15,8 @@ use crate::output::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::present::Workbench;
 use crate::present::record::{NamePiece, SortedNames};
 use crate::progress::{Event, REPORT_NODES, notify};
-use crate::sort::{Pair, Sorter};
+use crate::sort::RowSorter;
+use std::cmp::Reverse;
 
 /// Names of communities in the order of the rows of a table.
 enum Cells {
@@ -48,7 +49,7 @@ impl Cells {
 
 /// Labels of rows whose names are looked up.
 struct Wanted {
-    sorter: Sorter<Pair>,
+    sorter: RowSorter<Named>,
     count: u64,
 }
 
@@ -57,22 +58,22 @@ impl Wanted {
     fn new(bench: &Workbench<'_>, names: &Names) -> Result<Option<Self>> {
         match names {
             Names::Numbers => Ok(None),
-            Names::Text { .. } => Ok(Some(Self { sorter: bench.sorter(SORTS)?, count: 0 })),
+            Names::Text { .. } => Ok(Some(Self { sorter: bench.rows(SORTS)?, count: 0 })),
         }
     }
 
     /// Adds the label of the next row.
     fn push(&mut self, label: u64) -> Result<()> {
-        self.sorter.add(Pair { key: label, value: self.count })?;
+        self.sorter.add(Named { label, row: self.count })?;
         self.count += 1;
         Ok(())
     }
 
     fn resolve(self, bench: &Workbench<'_>, names: &Names) -> Result<Cells> {
         let mut names = names.read(bench.files)?;
-        let mut sorter = bench.sorter(SORTS)?;
-        bench.for_each(self.sorter.finish()?, |row| {
-            NamePiece::at(row.value, 0, 0.0).add(names.name(row.key)?, &mut sorter)
+        let mut sorter = bench.rows(SORTS)?;
+        bench.for_each(self.sorter.finish()?, |named| {
+            NamePiece::at(named.row, 0, 0.0).add(names.name(named.label)?, &mut sorter)
         })?;
         SortedNames::new(sorter).map(Cells::Placed)
     }
@@ -124,7 +125,7 @@ impl OverlapWriter {
             return put(&mut self.table, self.a.next(pair.a)?, Value::Number(pair.b), pair);
         };
         let &Overlap { a, b, shared, size_a, size_b, .. } = pair;
-        waiting.push_row([a, b, shared, size_a, size_b])?;
+        waiting.push_row([a, b, shared.0, size_a, size_b])?;
         wanted.push(b)
     }
 
@@ -133,7 +134,8 @@ impl OverlapWriter {
             let mut names = wanted.resolve(bench, &names[1])?;
             let mut pairs = waiting.finish()?.read(bench.files, u64::MAX)?;
             while let Some([a, b, shared, size_a, size_b]) = pairs.next_row()? {
-                let pair = Overlap { a, b, shared, size_a, size_b, is_best_of_b: false };
+                let shared = Reverse(shared);
+                let pair = Overlap { a, shared, b, size_a, size_b, is_best_of_b: false };
                 put(&mut self.table, self.a.next(a)?, names.next(b)?, &pair)?;
             }
         }
@@ -142,7 +144,7 @@ impl OverlapWriter {
 }
 
 fn put(table: &mut RowWriter, a: Value<'_>, b: Value<'_>, pair: &Overlap) -> Result<()> {
-    let numbers = [pair.shared, pair.size_a, pair.size_b].map(Value::Number);
+    let numbers = [pair.shared.0, pair.size_a, pair.size_b].map(Value::Number);
     let jaccard = Value::Weight(pair.jaccard());
     table.push([a, b].into_iter().chain(numbers).chain([jaccard]))
 }

@@ -23,8 +23,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::CommunityFormat;
 use crate::io::{Entry, Files, Mode, Scratch, StoredFile, Writer};
 use crate::progress::{Event, Observer, notify};
-use crate::sort::{Pair, Sorted, Sorter};
+use crate::sort::{RowSorter, SortedRows, records};
 use crate::units::MIB;
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -86,7 +87,7 @@ impl Lookup {
         let source = files.entry(path)?;
         let scratch = scratch_beside(files, path)?;
         let seed = RandomState::new().hash_one(0);
-        let mut sorter = Sorter::new(files, scratch.path(), SORT_BYTES, threads)?;
+        let mut sorter = RowSorter::new(files, scratch.path(), SORT_BYTES, threads)?;
         let names = scratch.path().join("names");
         let written = WrittenFile::open(files, path, rows)?;
         // Look-ups then read from the page cache.
@@ -95,7 +96,7 @@ impl Lookup {
         let cached = &files.with_tuning(tuning);
         write_names(cached, written, seed, &names, &mut sorter, observer)?;
         let slots = scratch.path().join("slots");
-        let home_count = write_slots(cached, &slots, &mut sorter.finish()?, observer)?;
+        let home_count = write_slots(cached, &slots, sorter.finish()?, observer)?;
         let names = files.open(&names, Mode::Read)?;
         let slots = files.open(&slots, Mode::Read)?;
         Ok(Self { names, slots, home_count, seed, source })
@@ -147,6 +148,14 @@ impl Lookup {
     }
 }
 
+records! {
+    /// Place of a name, sorted by its hash.
+    struct Place {
+        hash: u64,
+        place: u64,
+    }
+}
+
 /// Creates a directory next to `path`; other processes may be building an index of it too.
 fn scratch_beside(files: &Files, path: &Path) -> Result<Scratch> {
     let parent = path.parent().unwrap_or(Path::new(""));
@@ -167,20 +176,18 @@ fn write_names(
     mut written: WrittenFile,
     seed: u64,
     names: &Path,
-    sorter: &mut Sorter<Pair>,
+    sorter: &mut RowSorter<Place>,
     observer: &dyn Observer,
 ) -> Result<()> {
     let mut writer = Writer::create_scratch(files, names, WRITE_BYTES, 1)?;
-    let mut pairs = Vec::new();
     while written.next_batch()? {
         for (name, community) in written.rows() {
-            pairs.push(Pair { key: xxh3_64_with_seed(name, seed), value: writer.position() });
+            let hash = xxh3_64_with_seed(name, seed);
+            sorter.add(Place { hash, place: writer.position() })?;
             writer.write(&length(name))?;
             writer.write(&community.to_le_bytes())?;
             writer.write(name)?;
         }
-        sorter.push(&pairs)?;
-        pairs.clear();
         notify(observer, Event::Advance { done: written.done_bytes() })?;
     }
     writer.finish().map(drop)
@@ -191,7 +198,7 @@ fn write_names(
 fn write_slots(
     files: &Files,
     path: &Path,
-    sorted: &mut Sorted<Pair>,
+    sorted: SortedRows<Place>,
     observer: &dyn Observer,
 ) -> Result<u64> {
     let count = sorted.summary().record_count;
@@ -201,18 +208,16 @@ fn write_slots(
         writer.write(&key.to_le_bytes())?;
         writer.write(&place.to_le_bytes())
     };
-    let mut next = 0;
-    while let Some(block) = sorted.next_block()? {
-        for pair in block {
-            let home = home(pair.key, home_count);
-            for _ in next..home {
-                slot(0, EMPTY)?;
-            }
-            slot(pair.key, pair.value)?;
-            next = next.max(home) + 1;
+    let filled = Cell::new(0);
+    let tick = || notify(observer, Event::Advance { done: filled.get() });
+    sorted.for_each(tick, |&Place { hash, place }| {
+        let home = home(hash, home_count);
+        for _ in filled.get()..home {
+            slot(0, EMPTY)?;
         }
-        notify(observer, Event::Advance { done: next })?;
-    }
+        filled.set(filled.get().max(home) + 1);
+        slot(hash, place)
+    })?;
     writer.finish()?;
     Ok(home_count)
 }

@@ -37,7 +37,7 @@ use crate::input::{
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
-use crate::sort::{Record, Sorted, Sorter};
+use crate::sort::{Row, RowSorter, SORT_BYTES_MIN, SortedRows};
 use crate::units::{format_count, format_counted};
 use record::{Member, Named};
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl Membership {
 /// Returns the smallest limit for reading the communities of `node_count` nodes with `threads` threads, while the
 /// caller holds `held_bytes`.
 pub fn memory_bytes_for(node_count: u64, held_bytes: u64, threads: usize) -> u64 {
-    let sorts = Sorter::<Named>::BUDGET_MIN + Sorter::<Member>::BUDGET_MIN;
+    let sorts = 2 * SORT_BYTES_MIN;
     let limits = Limits { memory_bytes: 0, threads };
     input::with_batch(&limits, node_bytes(node_count) + sorts + held_bytes)
 }
@@ -289,8 +289,8 @@ impl MembershipJob<'_> {
         Ok((limits.memory_bytes - fixed) / 2)
     }
 
-    fn sorter<R: Record>(&self, budget: u64) -> Result<Sorter<R>> {
-        Sorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
+    fn sorter<T: Row>(&self, budget: u64) -> Result<RowSorter<T>> {
+        RowSorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
     }
 
     /// Sorts the names of the graph, each followed by the lines that name it with what `value` makes of their second
@@ -300,7 +300,7 @@ impl MembershipJob<'_> {
         mut reader: EdgeReader,
         budget: u64,
         value: impl Fn(&EdgeChunk, &NameRef, u64) -> Result<Fingerprint>,
-    ) -> Result<Sorted<Named>> {
+    ) -> Result<SortedRows<Named>> {
         let mut sorter = self.sorter(budget)?;
         let mut done = 0u64;
         let mut names = self.graph.names()?;
@@ -329,7 +329,7 @@ impl MembershipJob<'_> {
     /// Finds the node of each line, and passes both to `each`, in the order of names.
     fn join(
         &self,
-        sorted: Sorted<Named>,
+        sorted: SortedRows<Named>,
         mut each: impl FnMut(&Named, u32) -> Result<()>,
     ) -> Result<Joined> {
         let mut joined = Joined::default();
@@ -362,18 +362,18 @@ impl MembershipJob<'_> {
         }
     }
 
-    /// Passes sorted records to `each`; nobody knows how many there are.
-    fn for_each<R: Record>(
+    /// Passes sorted rows to `each`; nobody knows how many there are.
+    fn for_each<T: Row>(
         &self,
-        sorted: Sorted<R>,
-        each: impl FnMut(&R) -> Result<()>,
+        sorted: SortedRows<T>,
+        each: impl FnMut(&T) -> Result<()>,
     ) -> Result<()> {
         let done = self.graph.node_count();
         sorted.for_each(|| notify(self.observer, Event::Advance { done }), each)
     }
 
     /// Numbers the communities, and assigns the labels to nodes.
-    fn label(&self, sorted: Sorted<Member>, joined: &Joined) -> Result<Membership> {
+    fn label(&self, sorted: SortedRows<Member>, joined: &Joined) -> Result<Membership> {
         let count = self.graph.node_count() as usize;
         let mut labels = reserve_large_pages(count);
         labels.resize(count, Membership::NONE);

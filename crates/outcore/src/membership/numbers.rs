@@ -3,13 +3,13 @@
 //! Like communities, but the numbers are sorted back into the order of the nodes, into a file. Memory: the budgets of
 //! two sorts, whatever the number of nodes.
 
+use super::record::Numbered;
 use super::{MembershipJob, MembershipOptions, memory_bytes_for};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{ArcRecord, Graph};
+use crate::graph::Graph;
 use crate::input::{EdgeChunk, Fingerprint, NameRef};
 use crate::io::{Array, ArrayWriter, Files};
 use crate::progress::{Event, Observer, Stage, notify};
-use crate::sort::Sorter;
 use crate::units::format_count;
 use std::path::Path;
 
@@ -38,23 +38,21 @@ pub(crate) fn read_numbers(
         code(chunk.name(number)).ok_or_else(|| not_a_number(path, line, chunk.name(number)))
     };
     let sorted = job.collect(reader, budget, value)?;
-    let mut sorter: Sorter<ArcRecord> = job.sorter(budget)?;
+    let mut sorter = job.sorter(budget)?;
     let joined = job.join(sorted, |line, node| {
-        let code = line.community.low;
-        let (high, low) = ((code >> 32) as u32, code as u32);
-        sorter.add(ArcRecord { source: node, target: high, weight: low })
+        sorter.add(Numbered { node: node.into(), code: line.community.low })
     })?;
     if joined.named == 0 {
         return Err(super::nothing_known(path, joined.unknown));
     }
     let mut writer = ArrayWriter::create(files, to, graph.node_count())?;
     let mut next = 0;
-    job.for_each(sorter.finish()?, |record| {
-        (next..record.source).try_for_each(|_| writer.push(0))?;
-        next = record.source + 1;
-        writer.push(u64::from(record.target) << 32 | u64::from(record.weight))
+    job.for_each(sorter.finish()?, |&Numbered { node, code }| {
+        (next..node).try_for_each(|_| writer.push(0))?;
+        next = node + 1;
+        writer.push(code)
     })?;
-    (u64::from(next)..graph.node_count()).try_for_each(|_| writer.push(0))?;
+    (next..graph.node_count()).try_for_each(|_| writer.push(0))?;
     Ok((writer.finish()?, joined.named))
 }
 

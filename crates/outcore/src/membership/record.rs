@@ -1,4 +1,4 @@
-//! Records that are sorted to read communities back: names with their places, communities with their nodes.
+//! Rows that are sorted to read communities back: names with their places, communities with their nodes.
 
 use crate::ids::Fingerprint;
 use crate::sort::records;
@@ -12,13 +12,19 @@ records! {
         pub(super) community: Fingerprint,
         /// Index of the node, or line number.
         pub(super) place: u64,
-    } by u128 = |named| named.name.into();
+    }
+
+    /// Node with a number, by its code.
+    pub(super) struct Numbered {
+        pub(super) node: u64,
+        pub(super) code: u64,
+    }
 
     /// Node of a community.
     pub(super) struct Member {
         pub(super) community: Fingerprint,
         pub(super) node: u32,
-    } by u128 = |member| member.community.into();
+    }
 }
 
 impl Named {

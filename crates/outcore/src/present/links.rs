@@ -32,7 +32,7 @@ use crate::graph::Graph;
 use crate::io::{Array, ArrayWriter, Files, prefetch};
 use crate::output::LineWriter;
 use crate::progress::{Event, REPORT_NODES, Stage, notify};
-use crate::sort::{Record, Sorted};
+use crate::sort::{Row, SortedRows};
 use crate::weight::Weight;
 use std::iter::{once, repeat};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -210,7 +210,7 @@ fn scan(
     flow: &Flow,
     tree: &Tree,
     places: &[NodePlace],
-) -> Result<(Sorted<Link>, Crossing)> {
+) -> Result<(SortedRows<Link>, Crossing)> {
     let graph = &score::walked(graph)?;
     let zeros = |count: usize| (0..count).map(|_| AtomicU64::new(0)).collect();
     let count = tree.children.len();
@@ -225,7 +225,7 @@ fn scan(
             leaves: zeros(if graph.is_directed() { count } else { 0 }),
         },
     };
-    let mut sorter = bench.sorter(1)?;
+    let mut sorter = bench.rows::<Link>(1)?;
     let (arcs, mut done) = (PerThread::new(RowsAhead::default), 0);
     let fetch = |_, sources: &[u32]| {
         for &source in sources {
@@ -234,7 +234,7 @@ fn scan(
         }
     };
     BlockSource::new(graph, 0).for_all(|block| {
-        push_arcs(block, 1, &mut sorter, &arcs, fetch, |node, others, codes, out| {
+        push_arcs(block, 1, sorter.words(), &arcs, fetch, |node, others, codes, out| {
             rows.put(node, others, codes, out)
         })?;
         done += block.arc_count();
@@ -242,6 +242,9 @@ fn scan(
     })?;
     Ok((sorter.finish()?, rows.crossing))
 }
+
+/// Link as it is sorted.
+type LinkWords = <Link as Row>::Words;
 
 /// State of a scan of the arcs that enter each node.
 struct ArcRows<'a> {
@@ -258,7 +261,7 @@ struct ArcRows<'a> {
 impl ArcRows<'_> {
     /// Writes the links of arcs to a node to `out`; returns their number. An undirected edge is in the row of its later
     /// node; both of its arcs enter modules.
-    fn put(&self, node: u32, sources: &[u32], codes: &[u32], out: &mut [Link]) -> usize {
+    fn put(&self, node: u32, sources: &[u32], codes: &[u32], out: &mut [LinkWords]) -> usize {
         let own = self.places[node as usize];
         // Flow that comes from outside of the modules of each depth, but from inside of those above.
         let mut entering = vec![0; self.tree.ranked.len() + 2];
@@ -279,7 +282,7 @@ impl ArcRows<'_> {
                 && (self.is_directed || source < node)
             {
                 let ends = if self.is_directed { [from, to] } else { [from.min(to), from.max(to)] };
-                out[filled] = Link { section, ends, visits };
+                out[filled] = Link { section, ends, visits }.words();
                 filled += 1;
             }
         }
@@ -356,14 +359,16 @@ struct Links {
 
 impl Links {
     /// Adds up links between the same children.
-    fn sum(bench: &Workbench<'_>, sorted: Sorted<Link>, section_count: u64) -> Result<Self> {
+    fn sum(bench: &Workbench<'_>, sorted: SortedRows<Link>, section_count: u64) -> Result<Self> {
         let create = |name| ArrayWriter::create(bench.files, &bench.scratch.join(name), u64::MAX);
         let (mut rows, mut counts) = (create("links")?, create("link-counts")?);
         let mut links = bench.read(sorted);
         for section in 0..section_count {
             let mut count = 0;
             while let Some(mut sum) = links.next_if(|link| link.section == section)? {
-                while let Some(link) = links.next_if(|link| link.key() == sum.key())? {
+                while let Some(link) =
+                    links.next_if(|link| (link.section, link.ends) == (section, sum.ends))?
+                {
                     sum.visits += link.visits;
                 }
                 let [from, to] = sum.ends.map(u64::from);

@@ -15,7 +15,8 @@ use super::{Earlier, Presented};
 use crate::error::Result;
 use crate::io::Files;
 use crate::progress::{Event, Observer, REPORT_NODES, notify};
-use crate::sort::{Record, SORT_BYTES_MIN, Sorted, Sorter};
+use crate::sort::{Record, Row, RowSorter, SORT_BYTES_MIN, SortedRows, Sorter};
+use std::cmp::Reverse;
 use std::path::Path;
 
 /// No number assigned; valid numbers have at most 15 digits.
@@ -65,8 +66,8 @@ fn sort_nodes(
     bench: &Workbench<'_>,
     presented: &Presented,
     earlier: &Earlier,
-) -> Result<Sorted<SharedNode>> {
-    let mut sorter = bench.sorter(2)?;
+) -> Result<SortedRows<SharedNode>> {
+    let mut sorter = bench.rows(2)?;
     let mut labels = presented.labels().iter();
     let mut done = 0u64;
     earlier.for_each_label(|old| {
@@ -86,17 +87,19 @@ fn sort_nodes(
 /// Sorts pairs of communities by the number of nodes they share.
 fn sort_overlaps(
     bench: &Workbench<'_>,
-    nodes: Sorted<SharedNode>,
+    nodes: SortedRows<SharedNode>,
     numbers: &[u64],
-) -> Result<Sorted<Overlap>> {
-    let mut sorter = bench.sorter(2)?;
+) -> Result<SortedRows<Overlap>> {
+    let mut sorter = bench.rows(2)?;
     let mut nodes = bench.read(nodes);
     while let Some(SharedNode { pair }) = nodes.next()? {
         let (mut shared, new, old) = (1, (pair >> 32) as u32, pair as u32);
         while nodes.next_if(|node| node.pair == pair)?.is_some() {
             shared += 1;
         }
-        sorter.add(Overlap { shared, number: numbers[old as usize], new, old })?;
+        // The sort is stable, so of equal pairs that with the smaller new label comes first.
+        let number = numbers[old as usize];
+        sorter.add(Overlap { shared: Reverse(shared), number, labels: [new, old] })?;
     }
     sorter.finish()
 }
@@ -104,15 +107,15 @@ fn sort_overlaps(
 /// Assigns numbers pair by pair. Returns the number of matches.
 fn give(
     bench: &Workbench<'_>,
-    overlaps: Sorted<Overlap>,
+    overlaps: SortedRows<Overlap>,
     earlier_count: u64,
     found: &mut [u64],
 ) -> Result<u64> {
     let mut is_taken = vec![false; earlier_count as usize];
     let mut kept = 0;
     bench.for_each(overlaps, |overlap| {
-        let (number, is_taken) =
-            (&mut found[overlap.new as usize], &mut is_taken[overlap.old as usize]);
+        let [new, old] = overlap.labels.map(|label| label as usize);
+        let (number, is_taken) = (&mut found[new], &mut is_taken[old]);
         if *number == FREE && !*is_taken {
             *number = overlap.number;
             *is_taken = true;
@@ -145,6 +148,11 @@ impl Workbench<'_> {
         Sorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
     }
 
+    /// Creates a sorter of rows, like [`sorter`](Self::sorter).
+    pub(crate) fn rows<T: Row>(&self, sorts: u64) -> Result<RowSorter<T>> {
+        RowSorter::new(self.files, self.scratch, self.budget / sorts, self.threads)
+    }
+
     /// Reports progress where there is no measure of the work.
     pub(crate) fn tick(&self) -> Result<()> {
         notify(self.observer, Event::Advance { done: u64::from(u32::MAX) })
@@ -160,38 +168,38 @@ impl Workbench<'_> {
         Ok(())
     }
 
-    /// Passes sorted records to `each`, and reports progress from time to time.
-    pub(crate) fn for_each<R: Record>(
+    /// Passes sorted rows to `each`, and reports progress from time to time.
+    pub(crate) fn for_each<T: Row>(
         &self,
-        sorted: Sorted<R>,
-        each: impl FnMut(&R) -> Result<()>,
+        sorted: SortedRows<T>,
+        each: impl FnMut(&T) -> Result<()>,
     ) -> Result<()> {
         sorted.for_each(|| self.tick(), each)
     }
 
-    /// Reads sorted records one by one, and reports progress from time to time.
-    pub(crate) fn read<R: Record>(&self, sorted: Sorted<R>) -> Records<'_, R> {
-        Records { sorted, bench: self, read: 0 }
+    /// Reads sorted rows one by one, and reports progress from time to time.
+    pub(crate) fn read<T: Row>(&self, sorted: SortedRows<T>) -> Rows<'_, T> {
+        Rows { sorted, bench: self, read: 0 }
     }
 }
 
-/// Reader of sorted records.
-pub(crate) struct Records<'a, R: Record> {
-    sorted: Sorted<R>,
+/// Reader of sorted rows.
+pub(crate) struct Rows<'a, T: Row> {
+    sorted: SortedRows<T>,
     bench: &'a Workbench<'a>,
     read: u64,
 }
 
-impl<R: Record> Records<'_, R> {
-    /// Returns the next record; `None` after the last.
+impl<T: Row> Rows<'_, T> {
+    /// Returns the next row; `None` after the last.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<R>> {
+    pub(crate) fn next(&mut self) -> Result<Option<T>> {
         self.next_if(|_| true)
     }
 
-    /// Returns the next record if it is as wanted, such as one of the same group.
+    /// Returns the next row if it is as wanted, such as one of the same group.
     #[inline]
-    pub(crate) fn next_if(&mut self, wanted: impl FnOnce(&R) -> bool) -> Result<Option<R>> {
+    pub(crate) fn next_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         self.bench.count(&mut self.read)?;
         self.sorted.next_if(wanted)
     }

@@ -3,11 +3,10 @@
 //! All bounds include the labels of all results, which are in memory at the same time.
 
 use super::matching::{self, Workbench};
-use super::record::NamePiece;
 use super::{Inside, Look, PresentOptions, Priorities};
 use crate::cluster::{ClusterMemory, ClusterOptions, Grouping};
 use crate::membership;
-use crate::sort::Sorter;
+use crate::sort::SORT_BYTES_MIN;
 
 /// Bytes of memory per community of more than one node while representatives are found.
 pub(super) const LABEL_BYTES: u64 = 12;
@@ -44,7 +43,7 @@ impl PresentMemory<'_> {
             _ => 2,
         } * Workbench::BUDGET_MIN;
         let matching = matched * (matching::earlier_bytes(earlier) + sorts);
-        let (scan, sort) = (self.scan_bytes(), Sorter::<NamePiece>::BUDGET_MIN);
+        let (scan, sort) = (self.scan_bytes(), SORT_BYTES_MIN);
         // At most half of the nodes represent others.
         let weights = Inside::weight_bytes(nodes, self.is_directed, options.member_weights);
         let strongest = LABEL_BYTES * nodes / 2 + weights;

@@ -34,7 +34,7 @@ mod tree;
 pub use earlier::Earlier;
 pub(crate) use flow::{Flow, FlowPurpose};
 pub(crate) use levels::{Levels, divide};
-pub(crate) use matching::{Records, Workbench, match_numbers};
+pub(crate) use matching::{Rows, Workbench, match_numbers};
 pub(crate) use memory::{PresentMemory, reading_bytes};
 pub(crate) use nodes::{NodeColumn, NodeValues, for_each_node, write_nodes};
 pub(crate) use outline::Outline;

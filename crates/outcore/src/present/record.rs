@@ -1,4 +1,4 @@
-//! Records that are sorted to present communities: nodes by pair of communities, pairs by number of shared nodes, links
+//! Rows that are sorted to present communities: nodes by pair of communities, pairs by number of shared nodes, links
 //! by the children of modules, and names of nodes by community.
 //!
 //! Names are sorted in pieces of a fixed size, so that long ones do not take memory. Sorting is stable, so the pieces of
@@ -8,7 +8,8 @@ use super::matching::Workbench;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::progress::{Event, REPORT_NODES, notify};
-use crate::sort::{Field, Sorted, Sorter, records};
+use crate::sort::{Field, RowSorter, SortedRows, records};
+use std::cmp::Reverse;
 
 /// Maximum bytes of a name in one record.
 const PIECE_BYTES: usize = 15;
@@ -17,20 +18,17 @@ records! {
     /// Node with its new and its earlier community, in the halves of a number.
     pub(super) struct SharedNode {
         pub(super) pair: u64,
-    } by u64 = |node| node.pair;
+    }
 
-    /// New and earlier community with the number of nodes they share. Order: most shared nodes first, then smaller
-    /// earlier number, then smaller new label.
+    /// Pair of communities: those that share most nodes first, then by the number of the earlier one.
     pub(super) struct Overlap {
-        pub(super) shared: u32,
-        /// Number of the earlier community `old`.
+        /// Number of nodes that they share.
+        pub(super) shared: Reverse<u64>,
+        /// Number of the earlier community.
         pub(super) number: u64,
-        pub(super) new: u32,
-        pub(super) old: u32,
-    } by u128 = |pair| {
-        let fewer = u128::from(u32::MAX - pair.shared);
-        fewer << 96 | u128::from(pair.number) << 32 | u128::from(pair.new)
-    };
+        /// Labels of the new and of the earlier community.
+        pub(super) labels: [u32; 2],
+    }
 
     /// Link between two children of the module of a section.
     pub(super) struct Link {
@@ -39,10 +37,7 @@ records! {
         pub(super) ends: [u32; 2],
         /// Visits that follow it.
         pub(super) visits: f64,
-    } by u128 = |link| {
-        let [from, to] = link.ends.map(u128::from);
-        u128::from(link.section) << 64 | from << 32 | to
-    };
+    }
 
     /// Name of a node, or a piece of it, in its place among others.
     pub(crate) struct NamePiece {
@@ -53,7 +48,7 @@ records! {
         /// Value to write for the node.
         pub(crate) value: f64,
         piece: Piece,
-    } by u128 = |name| u128::from(name.number) << 64 | u128::from(name.order);
+    }
 }
 
 impl NamePiece {
@@ -63,13 +58,13 @@ impl NamePiece {
     }
 
     /// Adds a name at this place to a sort.
-    pub(crate) fn add(self, name: &[u8], sorter: &mut Sorter<Self>) -> Result<()> {
+    pub(crate) fn add(self, name: &[u8], sorter: &mut RowSorter<Self>) -> Result<()> {
         let mut rest = name;
         loop {
             let (bytes, later) = rest.split_at(rest.len().min(PIECE_BYTES));
             let mut piece = Piece::default();
-            piece.0[..bytes.len()].copy_from_slice(bytes);
-            piece.0[PIECE_BYTES] = (bytes.len() as u8) << 1 | u8::from(later.is_empty());
+            piece.0[0] = (bytes.len() as u8) << 1 | u8::from(later.is_empty());
+            piece.0[1..=bytes.len()].copy_from_slice(bytes);
             sorter.add(Self { piece, ..self })?;
             if later.is_empty() {
                 return Ok(());
@@ -79,40 +74,39 @@ impl NamePiece {
     }
 }
 
-/// Some bytes of a name; the last byte is twice their number, plus 1 if they end the name.
+/// Some bytes of a name, after a byte with twice their number, plus 1 if they end the name.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Piece([u8; PIECE_BYTES + 1]);
 
 impl Piece {
     fn bytes(&self) -> &[u8] {
-        &self.0[..usize::from(self.0[PIECE_BYTES] >> 1)]
+        &self.0[1..][..usize::from(self.0[0] >> 1)]
     }
 
     fn is_last(&self) -> bool {
-        self.0[PIECE_BYTES] & 1 == 1
+        self.0[0] & 1 == 1
     }
 }
 
 impl Field for Piece {
-    fn put(self, _: Self, out: &mut Vec<u8>) {
-        out.push(self.0[PIECE_BYTES]);
-        out.extend_from_slice(self.bytes());
+    const WORDS: usize = 2;
+
+    /// Short names are small numbers.
+    fn word(self, index: usize) -> u64 {
+        self.0.as_chunks().0.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
-    fn get(_: Self, bytes: &[u8], at: &mut usize) -> Option<Self> {
-        let mark = *bytes.get(*at)?;
-        let found = bytes.get(*at + 1..)?.get(..usize::from(mark >> 1))?;
+    fn of_words(words: &[u64]) -> Self {
         let mut piece = Self::default();
-        piece.0[..PIECE_BYTES].get_mut(..found.len())?.copy_from_slice(found);
-        piece.0[PIECE_BYTES] = mark;
-        *at += 1 + found.len();
-        Some(piece)
+        let places = piece.0.as_chunks_mut().0.iter_mut();
+        places.zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        piece
     }
 }
 
 /// Reader of sorted names.
 pub(crate) struct SortedNames {
-    sorted: Sorted<NamePiece>,
+    sorted: SortedRows<NamePiece>,
     name: Vec<u8>,
 }
 
@@ -121,7 +115,7 @@ impl SortedNames {
     ///
     /// # Errors
     /// Those of the sort.
-    pub(crate) fn new(sorter: Sorter<NamePiece>) -> Result<Self> {
+    pub(crate) fn new(sorter: RowSorter<NamePiece>) -> Result<Self> {
         Ok(Self { sorted: sorter.finish()?, name: Vec::new() })
     }
 
@@ -131,7 +125,7 @@ impl SortedNames {
     /// `CorruptFile`, `Io`.
     pub(crate) fn next(&mut self) -> Result<Option<(NamePiece, &[u8])>> {
         self.name.clear();
-        while let Some(name) = self.sorted.next_record()? {
+        while let Some(name) = self.sorted.next_row()? {
             self.name.extend_from_slice(name.piece.bytes());
             if name.piece.is_last() {
                 return Ok(Some((name, &self.name)));
@@ -150,7 +144,7 @@ pub(super) fn sort_names(
     done: u64,
     sorts: u64,
 ) -> Result<SortedNames> {
-    let mut sorter = bench.sorter(sorts)?;
+    let mut sorter = bench.rows(sorts)?;
     let mut names = graph.names()?;
     for (node, place) in (0u64..).zip(places) {
         let place = place?;

@@ -6,11 +6,12 @@ use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, Name
 use crate::io::Files;
 use crate::output::RowFile;
 use crate::progress::Silent;
-use crate::sort::Record;
+use crate::sort::{Record, Row};
 use crate::units::MIB;
 use crate::weight::Weight;
 use outcore_testkit::sim::Sim;
 use proptest::prelude::*;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -305,12 +306,12 @@ proptest! {
     ) {
         let files = files();
         let bench = bench(&files, Workbench::BUDGET_MIN);
-        let mut sorter = bench.sorter::<NamePiece>(1).unwrap();
+        let mut sorter = bench.rows::<NamePiece>(1).unwrap();
         for (number, order, value, name) in &names {
             NamePiece::at(*number, *order, *value).add(name, &mut sorter).unwrap();
         }
         // A run holds pieces as they are encoded.
-        sorter.set_aside().unwrap();
+        sorter.words().set_aside().unwrap();
         let mut sorted = SortedNames::new(sorter).unwrap();
         let mut expected = names;
         expected.sort_by_key(|&(number, order, ..)| (number, order));
@@ -325,13 +326,15 @@ proptest! {
     fn overlaps_are_in_the_order_of_matching(
         numbers in prop::collection::vec((any::<u32>(), 0u64..1_000_000_000_000_000, any::<u32>()), 0..60),
     ) {
-        let overlap = |&(shared, number, new): &(u32, u64, u32)| Overlap { shared, number, new, old: 0 };
+        let overlap = |&(shared, number, new): &(u32, u64, u32)| {
+            Overlap { shared: Reverse(shared.into()), number, labels: [new, 0] }
+        };
         let overlaps: Vec<Overlap> = numbers.iter().map(overlap).collect();
         let order = |a: &Overlap, b: &Overlap| {
-            (b.shared, a.number, a.new).cmp(&(a.shared, b.number, b.new))
+            (b.shared.0, a.number).cmp(&(a.shared.0, b.number))
         };
         for pair in overlaps.windows(2) {
-            prop_assert_eq!(pair[0].key().cmp(&pair[1].key()), order(&pair[0], &pair[1]));
+            prop_assert_eq!(pair[0].words().key().cmp(&pair[1].words().key()), order(&pair[0], &pair[1]));
         }
     }
 }

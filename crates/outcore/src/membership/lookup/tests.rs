@@ -48,18 +48,18 @@ fn names_with_the_same_hash_are_distinguished() {
     files.create_directory(directory).unwrap();
     let names_path = directory.join("names");
     let mut writer = Writer::create_scratch(&files, &names_path, WRITE_BYTES, 1).unwrap();
-    let mut sorter = Sorter::new(&files, directory, SORT_BYTES, 1).unwrap();
+    let mut sorter = RowSorter::new(&files, directory, SORT_BYTES, 1).unwrap();
     // More records than are read at a time, all with the hash of the last one.
     for at in 0..100 {
         let name = names[if at < 99 { at % 3 } else { 3 }];
-        sorter.push(&[Pair { key: hash, value: writer.position() }]).unwrap();
+        sorter.add(Place { hash, place: writer.position() }).unwrap();
         writer.write(&length(name.as_bytes())).unwrap();
         writer.write(&(at as u64).to_le_bytes()).unwrap();
         writer.write(name.as_bytes()).unwrap();
     }
     writer.finish().unwrap();
     let slots = directory.join("slots");
-    let home_count = write_slots(&files, &slots, &mut sorter.finish().unwrap(), &Silent).unwrap();
+    let home_count = write_slots(&files, &slots, sorter.finish().unwrap(), &Silent).unwrap();
     let lookup = Lookup {
         names: files.open(&directory.join("names"), Mode::Read).unwrap(),
         slots: files.open(&slots, Mode::Read).unwrap(),
