@@ -6,7 +6,7 @@
 //!
 //! A file is of such a format because its first bytes say so, or because its name does where these could be an edge
 //! list as well. Lines may be as long as a file, and words depend on those before them, so they are read one by one, on
-//! the reading thread: about 20 ns each. Memory: that of [`chunks`](super::chunks), 128 KiB, and a few names of at most
+//! the reading thread: about 20 ns each. Memory: that of [`feed`](super::feed), 128 KiB, and a few names of at most
 //! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
 //! nor can a job resume in the middle of such a file.
 
