@@ -5,7 +5,7 @@
 //! <https://parquet.apache.org/docs/file-format/>.
 
 use super::values::UUID;
-use super::{TableReader, caught, damaged};
+use super::{Input, TableReader, TableRows, caught, damaged};
 use crate::chunk::ParsedChunk;
 use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
@@ -181,13 +181,13 @@ impl Read for PagesFrom {
     }
 }
 
-/// Plan for decoding a file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DecodePlan {
+/// Rows of a file, and the plan for decoding them.
+pub(super) struct ParquetTable {
+    row_count: u64,
     workers: usize,
     page_limit: u64,
     /// Maximum memory needed.
-    pub(super) held_bytes: u64,
+    held_bytes: u64,
 }
 
 /// File whose metadata was read.
@@ -274,7 +274,7 @@ impl ParquetFile {
         projection: &[usize],
         workers: usize,
         room: u64,
-    ) -> Result<DecodePlan> {
+    ) -> Result<ParquetTable> {
         // Pages may be a little longer than those examined.
         let page_bytes = self.page_bytes(projection)?;
         let page_limit = page_bytes + page_bytes / 4;
@@ -283,7 +283,7 @@ impl ParquetFile {
         let workers = ((room / worker_bytes) as usize).clamp(1, most);
         let described = self.metadata.metadata().memory_size() as u64;
         let held_bytes = described + workers as u64 * worker_bytes;
-        Ok(DecodePlan { workers, page_limit, held_bytes })
+        Ok(ParquetTable { row_count: self.row_count(), workers, page_limit, held_bytes })
     }
 
     /// Announces which bytes of the file will be read for a group.
@@ -333,41 +333,61 @@ enum Made {
     Failed(Error),
 }
 
-/// Reads the file from the row on where `reader` begins.
-pub(super) fn read(reader: &TableReader<'_>, plan: DecodePlan, sink: Sink<'_>) -> Progress {
-    let path = reader.task.path;
-    let mut file = ParquetFile::open(reader.task.files, path)?;
-    file.pages.limit = plan.page_limit;
-    let (rows, workers) = (file.groups(), plan.workers);
-    let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
-    std::thread::scope(|scope| {
-        let (recycle, recycled) = bounded(2 * WAITING * workers);
-        let channels: Vec<Receiver<Made>> = (0..workers)
-            .map(|worker| {
-                let (to_reader, from_worker) = bounded(WAITING);
-                let (decoder, recycled) = (&decoder, recycled.clone());
-                scope.spawn(move || {
-                    let mut sender = DecodeWorker { to_reader, recycled };
-                    decoder.run(worker, workers, &mut sender);
-                });
-                from_worker
-            })
-            .collect();
-        for group in 0..rows.len() {
-            loop {
-                match channels[group % workers].recv() {
-                    Ok(Made::Chunk(chunk)) => {
-                        sink.take(chunk)?;
-                        let _ = recycle.try_send(sink.spare());
+impl TableRows for ParquetTable {
+    fn name(&self) -> &'static str {
+        "Parquet"
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    fn row_count(&self) -> Option<u64> {
+        Some(self.row_count)
+    }
+
+    fn schema(&self, files: &Files, path: &Path, _: &mut Input) -> Result<Option<SchemaRef>> {
+        Ok(Some(ParquetFile::open(files, path)?.schema()))
+    }
+
+    /// Reads the file from the row on where `reader` begins.
+    fn read(&self, reader: &TableReader<'_>, _: Option<Input>, sink: Sink<'_>) -> Progress {
+        let path = reader.task.path;
+        let mut file = ParquetFile::open(reader.task.files, path)?;
+        file.pages.limit = self.page_limit;
+        let (rows, workers) = (file.groups(), self.workers);
+        let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
+        std::thread::scope(|scope| {
+            let (recycle, recycled) = bounded(2 * WAITING * workers);
+            let channels: Vec<Receiver<Made>> = (0..workers)
+                .map(|worker| {
+                    let (to_reader, from_worker) = bounded(WAITING);
+                    let (decoder, recycled) = (&decoder, recycled.clone());
+                    scope.spawn(move || {
+                        let mut sender = DecodeWorker { to_reader, recycled };
+                        decoder.run(worker, workers, &mut sender);
+                    });
+                    from_worker
+                })
+                .collect();
+            for group in 0..rows.len() {
+                loop {
+                    match channels[group % workers].recv() {
+                        Ok(Made::Chunk(chunk)) => {
+                            sink.take(chunk)?;
+                            let _ = recycle.try_send(sink.spare());
+                        }
+                        Ok(Made::GroupEnd) => break,
+                        Ok(Made::Failed(error)) => return Err(error.into()),
+                        Err(_) => {
+                            return Err(damaged(path, "a thread that reads it stopped").into());
+                        }
                     }
-                    Ok(Made::GroupEnd) => break,
-                    Ok(Made::Failed(error)) => return Err(error.into()),
-                    Err(_) => return Err(damaged(path, "a thread that reads it stopped").into()),
                 }
             }
-        }
-        Ok(())
-    })
+            Ok(())
+        })
+    }
 }
 
 struct ParquetDecoder<'a> {
