@@ -69,28 +69,41 @@ pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
 
-/// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
+/// Function that counts a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is
+/// text.
+pub(super) type Count<'a> = &'a mut (dyn FnMut(&ParsedChunk, Option<usize>) -> u64 + Send);
+
+/// Counts chunks of rows and drops them, until a piece of the sample has enough rows or as much text as it may have.
 pub(super) struct SampleSink<'a> {
-    count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
+    count: Count<'a>,
     rows_left: u64,
     bytes_left: u64,
     spare: ParsedChunk,
+    /// Rows, and how long they would be as text.
+    pub(super) rows: u64,
+    pub(super) text_bytes: u64,
+    /// Bytes of the file after the last chunk.
+    pub(super) consumed: u64,
 }
 
 impl<'a> SampleSink<'a> {
-    /// Creates a sample of about `rows` rows, with at most about `bytes` bytes of text.
-    pub(super) fn new(
-        rows: u64,
-        bytes: u64,
-        count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
-    ) -> Self {
-        Self { count, rows_left: rows, bytes_left: bytes, spare: ParsedChunk::default() }
+    pub(super) fn new(count: Count<'a>) -> Self {
+        let (rows_left, bytes_left, spare) = (0, 0, ParsedChunk::default());
+        Self { count, rows_left, bytes_left, spare, rows: 0, text_bytes: 0, consumed: 0 }
+    }
+
+    /// Begins a piece of about `rows` rows, with at most about `bytes` bytes of text.
+    pub(super) fn begin(&mut self, rows: u64, bytes: u64) -> Sink<'_> {
+        (self.rows_left, self.bytes_left) = (rows, bytes);
+        self
     }
 }
 
 impl ChunkSink for SampleSink<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> Progress {
-        (self.count)(&chunk);
+        self.text_bytes += (self.count)(&chunk, None);
+        self.rows += chunk.lines;
+        self.consumed = chunk.done_bytes;
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
         self.bytes_left = self.bytes_left.saturating_sub(chunk.edges.text.len() as u64);
         self.spare = chunk;

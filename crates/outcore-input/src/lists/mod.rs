@@ -335,19 +335,15 @@ impl EdgeSource for ListFormat {
 
     /// Samples the beginning of the file.
     fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
-        let (mut edges, mut sampled) = (0, 0);
-        let task = sample.read(0);
-        let mut count = |chunk: &ParsedChunk| {
-            edges += chunk.lines;
-            sampled += (sample.count)(chunk, None);
-        };
-        let pieces = sample.pieces.clamp(1, PIECES);
-        let (rows, bytes) = (pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
-        let read = self.read_all(&task, None, &mut SampleSink::new(rows, bytes, &mut count))?;
+        let (pieces, task) = (sample.pieces.clamp(1, PIECES), sample.read(0));
+        let mut sink = SampleSink::new(sample.count);
+        let wanted = sink.begin(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
+        let read = self.read_all(&task, None, wanted)?;
+        let edges = sink.rows;
         let is_whole = read.is_whole && !read.tally.has_left_out;
         let all = if is_whole { 0.0 } else { read.estimate(sample.bytes) }.max(edges as f64);
         Ok(FileSample {
-            text_bytes: sampled as f64 * all / edges.max(1) as f64,
+            text_bytes: sink.text_bytes as f64 * all / edges.max(1) as f64,
             is_whole,
             is_spread: is_whole && sample.is_whole,
             declared_nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },

@@ -25,7 +25,7 @@ mod values;
 
 pub(crate) use files::detect;
 
-use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
+use super::chunk::{BadLine, Origin, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
 use super::format::formats::are_of_search;
@@ -230,17 +230,12 @@ impl EdgeSource for TableFormat {
         };
         let of_each = if starts.len() == 1 { pieces } else { 1 };
         let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
-        let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
-        for start in starts {
-            let task = sample.read(start);
-            let mut count = |chunk: &ParsedChunk| {
-                rows += chunk.lines;
-                consumed = chunk.done_bytes;
-                text_bytes += (sample.count)(chunk, None);
-            };
-            let mut sink = SampleSink::new(wanted, most, &mut count);
-            is_whole(self.read(&task, None, &mut sink).map(drop))?;
+        let tasks: Vec<ReadTask<'_>> = starts.into_iter().map(|row| sample.read(row)).collect();
+        let mut sink = SampleSink::new(sample.count);
+        for task in tasks {
+            is_whole(self.read(&task, None, sink.begin(wanted, most)).map(drop))?;
         }
+        let SampleSink { rows, text_bytes, consumed, .. } = sink;
         let all = match self.table.row_count() {
             Some(all) => all as f64,
             None if rows < wanted && text_bytes < most => rows as f64,
