@@ -107,7 +107,7 @@ impl Account {
     /// Counts a parsed chunk of one of `files`, and reports or stores its bad lines.
     pub(crate) fn add(&mut self, chunk: &ParsedChunk, files: &[OpenFile]) -> Result<()> {
         let (file, begins) = (&files[chunk.origin.file], chunk.origin.byte == 0);
-        if begins && !chunk.is_parsed {
+        if begins && chunk.edges.has_lines {
             self.check_lines_of_file(files)?;
             self.lines_of_file = Some((chunk.origin.file, 0));
         }

@@ -24,7 +24,7 @@ const PARTS_OF_CHUNK: usize = 4;
 /// Message from the reading thread.
 #[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
 enum Message {
-    /// Chunk with its text and its place only, unless nothing is left to parse.
+    /// Chunk with its text and its place only if it has lines; otherwise it is complete.
     Chunk(ParsedChunk),
     /// Everything has been read, the number of bytes of the files; or nothing more can be.
     End(Result<u64>),
@@ -141,12 +141,12 @@ impl Feed {
             let message = self.chunks.recv();
             match message.unwrap_or_else(|_| Message::End(Err(stopped(first)))) {
                 Message::Chunk(mut chunk) => {
-                    let parts = if chunk.is_parsed { 1 } else { PARTS_OF_CHUNK };
-                    room = room.saturating_sub(parts);
-                    if !chunk.is_parsed {
+                    let has_lines = chunk.edges.has_lines;
+                    room = room.saturating_sub(if has_lines { PARTS_OF_CHUNK } else { 1 });
+                    if has_lines {
                         let mut edges = batch.spare.pop().unwrap_or_default();
                         edges.clear();
-                        edges.text = chunk.edges.text;
+                        (edges.text, edges.has_lines) = (chunk.edges.text, true);
                         chunk.edges = edges;
                     }
                     batch.parsed.push(chunk);
@@ -175,7 +175,7 @@ pub(super) fn parse_all(
 ) {
     use rayon::prelude::*;
     let source = |chunk: &ParsedChunk| &files[chunk.origin.file].source;
-    let is_open = |chunk: &ParsedChunk| !chunk.is_parsed || source(chunk).kinds().is_some();
+    let is_open = |chunk: &ParsedChunk| chunk.edges.has_lines || source(chunk).kinds().is_some();
     // What is read line by line is complete, and can be read in a forked process, which has no threads of the pool.
     if !chunks.iter().any(is_open) {
         return;

@@ -134,8 +134,7 @@ impl EdgeReader {
         parse_all(&mut batch.parsed, &self.files, self.weighted, self.account.stop);
         for chunk in batch.parsed.drain(..) {
             self.account.add(&chunk, &self.files)?;
-            let (first_line, has_lines) = (chunk.origin.line, !chunk.is_parsed);
-            batch.chunks.push(EdgeChunk { first_line, has_lines, ..chunk.edges });
+            batch.chunks.push(EdgeChunk { first_line: chunk.origin.line, ..chunk.edges });
         }
         if let Some(bytes) = last {
             self.account.end(bytes?, &self.files)?;

@@ -241,7 +241,7 @@ impl EdgeSource for NumberedNodes {
             }
             number = end;
             chunk.used = chunk.edges.text.len();
-            (chunk.is_parsed, chunk.edges.is_node_list, chunk.lines) = (true, true, 0);
+            (chunk.edges.is_node_list, chunk.lines) = (true, 0);
             (chunk.origin, chunk.done_bytes) = (task.begin, task.done_bytes);
             chunk.next = Some(Origin { byte: number, line: number + 1, ..task.begin });
             sink.take(chunk)?;

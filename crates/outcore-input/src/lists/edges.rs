@@ -394,7 +394,7 @@ fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     chunk.edges.clear();
     chunk.faults.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
-    (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
+    (chunk.next, chunk.alone) = (None, 0);
     chunk
 }
 

@@ -519,7 +519,7 @@ impl TableReader<'_> {
             let mut chunk = sink.spare();
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_parsed, chunk.edges.is_node_list) = (true, *rows == Rows::Nodes);
+            chunk.edges.is_node_list = *rows == Rows::Nodes;
             chunk.faults.clear();
             columns.parse(at..at + count, self.task.stop, &mut chunk);
             sink.take(chunk)?;
