@@ -11,9 +11,10 @@
 //! Fields are taken as they are, with the spaces around them; quoted ones may have line ends. Memory and cost are those of
 //! [`lists`](super::super).
 
-use super::super::ListKind;
 use super::super::edges::{ListEdges, Progress};
+use super::super::kind::{ListKind, ReadList};
 use super::super::words::{Words, whole_number};
+use super::fields::next_field;
 use super::shape::CLUSTERS_MARK;
 use super::{KINDS, kind, recognized};
 use crate::NAME_LIMIT;
@@ -30,13 +31,15 @@ const COLUMNS_MAX: usize = 256;
 const NUMBERS_END: u64 = 1_000_000_000_000_000_000;
 /// Name of the column of shares of starts.
 pub(super) const STABILITY: &str = "stability";
-/// Name of the readers of lines, whose columns may be chosen.
-pub(super) const LINES: &str = "written lines";
 
-static NODES: ListKind = kind(LINES, "a node and its community per line", nodes);
-static SHARES: ListKind = kind(LINES, "a node and its share per line", shares);
-static COMMUNITIES: ListKind = kind(LINES, "a community per line", communities);
-static PAIRS: ListKind = kind(LINES, "a representative and a node per line", pairs);
+static NODES: ListKind = lines("a node and its community per line", nodes);
+static SHARES: ListKind = lines("a node and its share per line", shares);
+static COMMUNITIES: ListKind = lines("a community per line", communities);
+static PAIRS: ListKind = lines("a representative and a node per line", pairs);
+
+const fn lines(nodes: &'static str, read: ReadList) -> ListKind {
+    ListKind { has_names: true, ..kind("written lines", nodes, read) }
+}
 
 /// Returns the reader of a file, and the options with its columns and what separates them. `options` may name one column
 /// that is read instead of the communities.
@@ -144,82 +147,6 @@ fn first_fields(words: &mut Words, delimiter: u8) -> Result<Vec<Vec<u8>>> {
         }
     }
     Ok(fields)
-}
-
-/// Copies the next field; returns whether it is the last of its line, or `None` at the end of the text. Empty lines are
-/// passed over.
-fn next_field(
-    words: &mut Words,
-    delimiter: u8,
-    is_first: bool,
-    into: &mut Vec<u8>,
-) -> Result<Option<bool>> {
-    loop {
-        words.begin_word();
-        let first = words.peek()?;
-        if first.is_none() && is_first {
-            return Ok(None);
-        }
-        let is_quoted = first == Some(b'"');
-        let end = match is_quoted {
-            true => take_quoted(words, delimiter, into)?,
-            false => words.take_field(delimiter).map_err(|_| too_long(words))?,
-        };
-        if !is_quoted {
-            words.copy_to(into);
-        }
-        let is_last = end != Some(delimiter);
-        if is_last && !is_quoted && into.last() == Some(&b'\r') {
-            into.pop();
-        }
-        if !is_first || first != Some(b'\n') {
-            return Ok(Some(is_last));
-        }
-    }
-}
-
-/// Copies the quoted field that is next, with single quotes for doubled ones, and moves over the byte after it; returns
-/// this one.
-fn take_quoted(words: &mut Words, delimiter: u8, into: &mut Vec<u8>) -> Result<Option<u8>> {
-    let wrong = |words: &Words, message| {
-        Err(words.wrong(ErrorKind::BadQuote, message, "a field in double quotes"))
-    };
-    into.clear();
-    words.advance(1);
-    loop {
-        words.peek()?;
-        let end = words.take_lines_until(|byte| byte == b'"').map_err(|_| too_long(words))?;
-        into.extend_from_slice(words.word());
-        if end.is_none() {
-            return wrong(words, "a quoted field is never closed");
-        }
-        words.advance(1);
-        if words.peek()? != Some(b'"') {
-            break;
-        }
-        if into.len() > NAME_LIMIT {
-            return Err(too_long(words));
-        }
-        into.push(b'"');
-        words.advance(1);
-    }
-    if words.peek()? == Some(b'\r') {
-        words.advance(1);
-    }
-    match words.peek()? {
-        Some(byte) if byte != delimiter && byte != b'\n' => {
-            wrong(words, "text follows the closing quote of a field")
-        }
-        end => {
-            words.advance(usize::from(end.is_some()));
-            Ok(end)
-        }
-    }
-}
-
-fn too_long(words: &Words) -> Error {
-    let message = "a field is longer than any name";
-    words.wrong(ErrorKind::NameTooLong, message, "a name, or a number")
 }
 
 /// Reads a node and its community per line: a number, or a path that begins with it.
