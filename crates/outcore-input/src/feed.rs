@@ -2,14 +2,14 @@
 //! return to it.
 //!
 //! ```text
-//!  Task --EdgeSource::read--> Channels --Message--> Feed::receive --> parse_all
-//!                                ^                                        |
-//!                                `------- EdgeChunk, Feed::recycle -------'
+//!  Task --EdgeSource::read--> ChunkSender --Message--> Feed::receive --> parse_all
+//!                                  ^                                        |
+//!                                  `------------- Feed::recycle ------------'
 //! ```
 
 use crate::chunk::{Origin, ParsedChunk};
 use crate::decompress::Input;
-use crate::sink::{ChunkSink, Halt, Progress};
+use crate::sink::{ChunkSender, Message, Progress, Sink};
 use crate::source::{EdgeSource, OpenFile, ReadTask};
 use crate::{Batch, BatchMemory, EdgeChunk};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -20,15 +20,6 @@ use std::sync::Arc;
 
 /// Number of table chunks that count as one chunk of text.
 const PARTS_OF_CHUNK: usize = 4;
-
-/// Message from the reading thread.
-#[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
-enum Message {
-    /// Chunk with its text and its place only if it has lines; otherwise it is complete.
-    Chunk(ParsedChunk),
-    /// Everything has been read, the number of bytes of the files; or nothing more can be.
-    End(Result<u64>),
-}
 
 /// File to read, which may already be open.
 pub(super) struct Task {
@@ -53,18 +44,13 @@ pub(super) struct FileReader {
 
 impl FileReader {
     /// Reads all files; the channel closes after [`Message::End`].
-    fn run(mut self, mut channels: Channels) {
-        let tasks = std::mem::take(&mut self.tasks);
-        let last = match tasks.into_iter().try_for_each(|task| self.read(task, &mut channels)) {
-            Ok(()) => Ok(self.done_bytes),
-            Err(Halt::Failed(error)) => Err(error),
-            Err(Halt::Unwanted) => return,
-        };
-        // If this fails, nobody is receiving.
-        let _ = channels.to_parsers.send(Message::End(last));
+    fn run(mut self, mut sender: ChunkSender) {
+        let mut tasks = std::mem::take(&mut self.tasks).into_iter();
+        let read = tasks.try_for_each(|task| self.read(task, &mut sender));
+        sender.end(read.map(|()| self.done_bytes));
     }
 
-    fn read(&mut self, task: Task, channels: &mut Channels) -> Progress {
+    fn read(&mut self, task: Task, sink: Sink<'_>) -> Progress {
         let Task { begin, path, input, source } = task;
         let task = ReadTask {
             files: &self.files,
@@ -76,65 +62,50 @@ impl FileReader {
             stop: self.stop,
             is_sample: false,
         };
-        self.done_bytes += source.read(&task, input, channels)?;
+        self.done_bytes += source.read(&task, input, sink)?;
         Ok(())
-    }
-}
-
-/// Channels of the reading thread.
-struct Channels {
-    to_parsers: Sender<Message>,
-    recycled: Receiver<EdgeChunk>,
-}
-
-impl ChunkSink for Channels {
-    fn take(&mut self, chunk: ParsedChunk) -> Progress {
-        self.to_parsers.send(Message::Chunk(chunk)).map_err(|_| Halt::Unwanted)
-    }
-
-    fn spare(&mut self) -> ParsedChunk {
-        ParsedChunk { edges: self.recycled.try_recv().unwrap_or_default(), ..Default::default() }
     }
 }
 
 /// Chunks of all files, in order.
 pub(super) struct Feed {
     /// The thread until the first batch is requested, so that the caller can check first what it needs.
-    waiting: Option<(FileReader, Channels)>,
+    waiting: Option<(FileReader, ChunkSender)>,
     chunks: Receiver<Message>,
-    recycle: Sender<EdgeChunk>,
+    recycle: Sender<ParsedChunk>,
     chunks_per_batch: usize,
     ended: bool,
 }
 
 impl Feed {
     pub(super) fn of(reader: FileReader, memory: BatchMemory) -> Self {
-        let (to_parsers, chunks) = bounded(memory.chunks);
+        let (to, chunks) = bounded(memory.chunks);
         let (recycle, recycled) = bounded(PARTS_OF_CHUNK * (2 * memory.chunks + 2));
-        let waiting = Some((reader, Channels { to_parsers, recycled }));
+        let waiting = Some((reader, ChunkSender { to, recycled }));
         Self { waiting, chunks, recycle, chunks_per_batch: memory.chunks, ended: false }
     }
 
     /// Returns the buffers of the last batch to the thread.
     pub(super) fn recycle(&self, batch: &mut Batch) {
         for mut chunk in batch.chunks.drain(..) {
-            // If the channel is full, the thread has enough buffers.
-            if !chunk.has_lines {
-                let _ = self.recycle.try_send(chunk);
-                continue;
+            let mut edges = EdgeChunk::default();
+            if chunk.has_lines {
+                edges.text = std::mem::take(&mut chunk.text);
+                batch.spare.push(chunk);
+            } else {
+                edges = chunk;
             }
-            let text = std::mem::take(&mut chunk.text);
-            let _ = self.recycle.try_send(EdgeChunk { text, ..EdgeChunk::default() });
-            batch.spare.push(chunk);
+            // If the channel is full, the thread has enough buffers.
+            let _ = self.recycle.try_send(ParsedChunk { edges, ..ParsedChunk::default() });
         }
     }
 
     /// Receives up to a batch of chunks. Returns what followed the last one of all: the bytes of the files, the first of
     /// which is named for a thread that stopped, or an error.
     pub(super) fn receive(&mut self, batch: &mut Batch, first: &Path) -> Option<Result<u64>> {
-        if let Some((reader, channels)) = self.waiting.take() {
+        if let Some((reader, sender)) = self.waiting.take() {
             // Never joined, as it may wait for a pipe that is never written. It ends when the channel closes.
-            std::thread::spawn(move || reader.run(channels));
+            std::thread::spawn(move || reader.run(sender));
         }
         let mut room = PARTS_OF_CHUNK * self.chunks_per_batch;
         while room > 0 && !self.ended {

@@ -3,6 +3,7 @@
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
 use super::chunk::ParsedChunk;
+use crossbeam_channel::{Receiver, Sender};
 use outcore_io::error::{Error, Result};
 
 /// First and last bytes of a Parquet file.
@@ -64,6 +65,42 @@ pub(super) trait ChunkSink: Send {
 
 /// Receiver of chunks, of any type.
 pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
+
+/// Message from a thread that reads.
+#[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
+pub(super) enum Message {
+    Chunk(ParsedChunk),
+    /// Everything has been read, so many bytes; or nothing more can be.
+    End(Result<u64>),
+}
+
+/// End of the channels of such a thread, whose chunks come back to be filled again.
+pub(super) struct ChunkSender {
+    pub(super) to: Sender<Message>,
+    pub(super) recycled: Receiver<ParsedChunk>,
+}
+
+impl ChunkSender {
+    /// Sends what follows the chunks, unless no more are wanted; returns whether more of them are.
+    pub(super) fn end(&self, last: Progress<u64>) -> bool {
+        let last = match last {
+            Ok(bytes) => Ok(bytes),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Unwanted) => return false,
+        };
+        self.to.send(Message::End(last)).is_ok()
+    }
+}
+
+impl ChunkSink for ChunkSender {
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
+        self.to.send(Message::Chunk(chunk)).map_err(|_| Halt::Unwanted)
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        self.recycled.try_recv().unwrap_or_default()
+    }
+}
 
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.
