@@ -406,7 +406,8 @@ impl IpcReader {
         let Some(bytes) = description_bytes(&prefix) else {
             return Err(damaged(&self.path, "no message begins where one is expected"));
         };
-        Some(self.read(bytes)).filter(|_| bytes > 0).transpose()
+        let description = self.read(bytes)?;
+        Ok((bytes > 0).then_some(description))
     }
 
     /// Refuses a message that would exceed the memory limit.
