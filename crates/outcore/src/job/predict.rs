@@ -80,7 +80,6 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
     let alike = if is_alike { distinct } else { distinct.min(sample.sampled.count) };
     // Quotients of weights use all digits.
     let is_divided = options.normalize == Normalize::SelfScore;
-    let weight_bits = sample.sampled.weight_bits.max(if is_divided { 22.0 } else { 0.0 });
     Ok(InputSize {
         text_bytes: sample.text_bytes,
         file_bytes: sample.total_bytes,
@@ -95,7 +94,7 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
         is_directed: options.input.directed,
         has_kinds: sample.has_kinds,
         is_weighted: sample.is_weighted,
-        weight_bits,
+        weight_bits: sample.sampled.weight_bits.max(if is_divided { 22.0 } else { 0.0 }),
         sums_fractions: sample.sampled.has_fractions && options.duplicates == Duplicates::Sum,
         has_self_scores: is_divided,
         append: None,
