@@ -106,7 +106,7 @@ pub(crate) struct Origin {
 /// Piece of a file as text or rows, and the edges in it, or the names of a node list.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedChunk {
-    /// Its edges or names, once it is parsed.
+    /// Its edges or names, once it is parsed: rows of a table and adjacency lists are from the beginning, lines are not.
     pub(crate) edges: EdgeChunk,
     pub(crate) used: usize,
     pub(crate) origin: Origin,
@@ -119,6 +119,4 @@ pub(crate) struct ParsedChunk {
     pub(crate) faults: Vec<LineFault>,
     /// Lines that are comments.
     pub(crate) comments: u64,
-    /// Whether nothing is left to parse, as with rows of a table or adjacency lists.
-    pub(crate) is_parsed: bool,
 }

@@ -88,7 +88,7 @@ impl LineCutter<'_> {
     }
 
     fn send(&mut self, text: Vec<u8>, mut chunk: ParsedChunk) -> Progress {
-        chunk.edges.text = text;
+        (chunk.edges.text, chunk.edges.has_lines) = (text, true);
         chunk.done_bytes = self.task.done_bytes + self.input.consumed();
         self.sink.take(chunk)
     }

@@ -2,8 +2,8 @@
 //! file, usually 64 KiB.
 
 use super::chunk::Origin;
-use super::chunks::Task;
 use super::decompress::Input;
+use super::feed::Task;
 use super::format::{self, KIND_LIMIT};
 use super::lists::{ListFormat, communities};
 use super::options::{BYTES_PER_LINE, Rows, has_no_weights};

@@ -3,6 +3,7 @@
 //! Tables are recognized by their first bytes even if the engine was built without decoders for them.
 
 use super::chunk::ParsedChunk;
+use crossbeam_channel::{Receiver, Sender};
 use outcore_io::error::{Error, Result};
 
 /// First and last bytes of a Parquet file.
@@ -65,32 +66,81 @@ pub(super) trait ChunkSink: Send {
 /// Receiver of chunks, of any type.
 pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 
+/// Message from a thread that reads.
+#[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
+pub(super) enum Message {
+    Chunk(ParsedChunk),
+    /// Everything has been read, so many bytes; or nothing more can be.
+    End(Result<u64>),
+}
+
+/// End of the channels of such a thread, whose chunks come back to be filled again.
+pub(super) struct ChunkSender {
+    pub(super) to: Sender<Message>,
+    pub(super) recycled: Receiver<ParsedChunk>,
+}
+
+impl ChunkSender {
+    /// Sends what follows the chunks, unless no more are wanted; returns whether more of them are.
+    pub(super) fn end(&self, last: Progress<u64>) -> bool {
+        let last = match last {
+            Ok(bytes) => Ok(bytes),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Unwanted) => return false,
+        };
+        self.to.send(Message::End(last)).is_ok()
+    }
+}
+
+impl ChunkSink for ChunkSender {
+    fn take(&mut self, chunk: ParsedChunk) -> Progress {
+        self.to.send(Message::Chunk(chunk)).map_err(|_| Halt::Unwanted)
+    }
+
+    fn spare(&mut self) -> ParsedChunk {
+        self.recycled.try_recv().unwrap_or_default()
+    }
+}
+
 /// Divisor that turns the size of a text chunk into the maximum number of rows of a table chunk. The parsed form of
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
 
-/// Passes chunks to a counter and drops them, until the sample has enough rows or as much text as it may have.
+/// Function that counts a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is
+/// text.
+pub(super) type Count<'a> = &'a mut (dyn FnMut(&ParsedChunk, Option<usize>) -> u64 + Send);
+
+/// Counts chunks of rows and drops them, until a piece of the sample has enough rows or as much text as it may have.
 pub(super) struct SampleSink<'a> {
-    count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
+    count: Count<'a>,
     rows_left: u64,
     bytes_left: u64,
     spare: ParsedChunk,
+    /// Rows, and how long they would be as text.
+    pub(super) rows: u64,
+    pub(super) text_bytes: u64,
+    /// Bytes of the file after the last chunk.
+    pub(super) consumed: u64,
 }
 
 impl<'a> SampleSink<'a> {
-    /// Creates a sample of about `rows` rows, with at most about `bytes` bytes of text.
-    pub(super) fn new(
-        rows: u64,
-        bytes: u64,
-        count: &'a mut (dyn FnMut(&ParsedChunk) + Send),
-    ) -> Self {
-        Self { count, rows_left: rows, bytes_left: bytes, spare: ParsedChunk::default() }
+    pub(super) fn new(count: Count<'a>) -> Self {
+        let (rows_left, bytes_left, spare) = (0, 0, ParsedChunk::default());
+        Self { count, rows_left, bytes_left, spare, rows: 0, text_bytes: 0, consumed: 0 }
+    }
+
+    /// Begins a piece of about `rows` rows, with at most about `bytes` bytes of text.
+    pub(super) fn begin(&mut self, rows: u64, bytes: u64) -> Sink<'_> {
+        (self.rows_left, self.bytes_left) = (rows, bytes);
+        self
     }
 }
 
 impl ChunkSink for SampleSink<'_> {
     fn take(&mut self, chunk: ParsedChunk) -> Progress {
-        (self.count)(&chunk);
+        self.text_bytes += (self.count)(&chunk, None);
+        self.rows += chunk.lines;
+        self.consumed = chunk.done_bytes;
         self.rows_left = self.rows_left.saturating_sub(chunk.lines);
         self.bytes_left = self.bytes_left.saturating_sub(chunk.edges.text.len() as u64);
         self.spare = chunk;

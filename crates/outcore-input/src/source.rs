@@ -10,7 +10,7 @@ use crate::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use crate::decompress::Input;
 use crate::fault::row_place;
 use crate::options::{Delimiter, InputOptions, Rows};
-use crate::sink::{Progress, Sink};
+use crate::sink::{Count, Progress, Sink};
 use crate::text::set_kinds;
 use outcore_io::Files;
 use outcore_io::error::{Error, Place, Result};
@@ -159,8 +159,7 @@ pub(crate) struct SampleTask<'a> {
     pub(crate) pieces: u64,
     /// Whether all files before were sampled completely.
     pub(crate) is_whole: bool,
-    /// Counts a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is text.
-    pub(crate) count: &'a mut (dyn FnMut(&ParsedChunk, Option<usize>) -> u64 + Send),
+    pub(crate) count: Count<'a>,
 }
 
 impl<'a> SampleTask<'a> {

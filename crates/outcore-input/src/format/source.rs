@@ -1,12 +1,12 @@
 //! Text as a source of edges: a file of lines, one without any, and the nodes that a matrix numbers.
 
 use super::{InputFormat, checks, foreign};
-use crate::chunk::{BadLine, Origin, PADDING, ParsedChunk, Problem};
+use crate::chunk::{BadLine, Origin, ParsedChunk, Problem};
 use crate::cut::LineCutter;
 use crate::decompress::Input;
 use crate::fault::bad_input;
-use crate::options::{InputOptions, LINE_LIMIT, Rows};
-use crate::pieces::{Piece, first_piece, spread_pieces};
+use crate::options::{InputOptions, Rows};
+use crate::pieces::{first_pieces, spread_pieces};
 use crate::sink::{Progress, ROW_BYTES, Sink};
 use crate::source::{
     ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask, SourceFacts,
@@ -186,28 +186,13 @@ impl EdgeSource for NoLines {
 /// Samples the beginning of a compressed file, or pieces spread over a plain one.
 fn sample(task: SampleTask<'_>, format: Option<&InputFormat>) -> Result<FileSample> {
     let SampleTask { files, path, mut input, bytes, pieces, count, .. } = task;
-    let mut found = FileSample { text_bytes: bytes as f64, is_spread: true, ..Default::default() };
-    let pieces = if input.is_compressed() {
-        let (pieces, ratio) = first_piece(&mut input, pieces)?;
-        (found.is_whole, found.is_spread) = (ratio.is_none(), ratio.is_none());
-        let read: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-        found.text_bytes = ratio.map_or(read as f64, |ratio| bytes as f64 * ratio);
-        pieces
-    } else {
-        let (pieces, is_whole) = spread_pieces(files, path, bytes, pieces)?;
-        found.is_whole = is_whole;
-        pieces
+    let (pieces, found) = match input.is_compressed() {
+        true => first_pieces(&mut input, bytes, pieces)?,
+        false => spread_pieces(files, path, bytes, pieces)?,
     };
     let Some(format) = format else { return Ok(found) };
-    for Piece { mut text, start } in pieces {
-        let used = text.len();
-        if used == 0 || used > u32::MAX as usize - LINE_LIMIT {
-            continue;
-        }
-        text.resize(used + PADDING, 0);
-        let origin = Origin { file: 0, byte: start, line: 1 };
-        let mut chunk = ParsedChunk { used, origin, ..ParsedChunk::default() };
-        chunk.edges.text = text;
+    for mut chunk in pieces.into_iter().filter(|chunk| chunk.used > 0) {
+        let used = chunk.used;
         format.parse_lines(&mut chunk, false);
         if let Some(kinds) = &format.kinds {
             set_kinds(&mut chunk, kinds);
@@ -241,7 +226,7 @@ impl EdgeSource for NumberedNodes {
             }
             number = end;
             chunk.used = chunk.edges.text.len();
-            (chunk.is_parsed, chunk.edges.is_node_list, chunk.lines) = (true, true, 0);
+            (chunk.edges.is_node_list, chunk.lines) = (true, 0);
             (chunk.origin, chunk.done_bytes) = (task.begin, task.done_bytes);
             chunk.next = Some(Origin { byte: number, line: number + 1, ..task.begin });
             sink.take(chunk)?;

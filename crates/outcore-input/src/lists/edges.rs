@@ -86,6 +86,20 @@ pub(super) struct EntryTally {
     /// Whether a sample left out some of these.
     pub(super) has_left_out: bool,
     pub(super) has_weights: bool,
+    /// Whether the first edge has a weight, where all must be alike.
+    are_weighted: Option<bool>,
+}
+
+/// First name of the next edges.
+#[derive(Default)]
+pub(super) struct FirstName {
+    text: Vec<u8>,
+    /// The name, if it is a number instead.
+    number: Option<u64>,
+    /// Its place in the chunk, once it is written.
+    written: Option<NameRef>,
+    /// Whether no edge of it was added yet.
+    pub(super) is_alone: bool,
 }
 
 /// Converter of entries to edges.
@@ -96,25 +110,22 @@ pub(super) struct ListEdges<'a> {
     task: &'a ReadTask<'a>,
     sink: Sink<'a>,
     chunk: ParsedChunk,
-    max_edges: usize,
-    max_text: usize,
-    /// First name of the next edges, and its place in the chunk once it is written.
-    source: Vec<u8>,
-    source_name: Option<NameRef>,
-    number: u64,
-    is_number: bool,
-    /// Whether no edge of the first name was added yet.
-    pub(super) is_alone: bool,
+    max_names: usize,
+    pub(super) first: FirstName,
     /// Whether entries have no direction: with directions, they are arcs both ways.
     pub(super) undirected: bool,
     /// Nodes up to this number are of the first kind, others of the second; `None` if there is one kind.
     pub(super) first_kind: Option<u64>,
     /// Nodes that were declared, if edges must end at these.
     pub(super) declared: Option<Declared>,
-    /// Whether the first edge has a weight, where all must be alike.
-    are_weighted: Option<bool>,
     pub(super) tally: EntryTally,
     pub(super) both: Both,
+}
+
+impl FirstName {
+    fn is_text(&self, text: &[u8]) -> bool {
+        self.number.is_none() && self.text == text
+    }
 }
 
 impl<'a> ListEdges<'a> {
@@ -131,18 +142,11 @@ impl<'a> ListEdges<'a> {
             task,
             sink,
             chunk,
-            max_edges: (task.chunk_bytes / ROW_BYTES).max(1),
-            // A vector that grows may have twice the capacity.
-            max_text: task.chunk_bytes / 2,
-            source: Vec::new(),
-            source_name: None,
-            number: 0,
-            is_number: false,
-            is_alone: true,
+            max_names: 2 * (task.chunk_bytes / ROW_BYTES).max(1),
+            first: FirstName::default(),
             undirected: false,
             first_kind: None,
             declared: None,
-            are_weighted: None,
             tally: EntryTally::default(),
             both: Both::default(),
         }
@@ -150,19 +154,17 @@ impl<'a> ListEdges<'a> {
 
     /// Sets the first name of the next edges.
     pub(super) fn begin<'n>(&mut self, name: impl Into<Name<'n>>) {
-        let name = name.into();
-        self.is_alone = true;
-        if let Name::Text(text) = name {
-            if text == self.source && !self.is_number {
-                return;
+        self.first.is_alone = true;
+        match name.into() {
+            Name::Text(text) if self.first.is_text(text) => return,
+            Name::Text(text) => {
+                self.first.text.clear();
+                self.first.text.extend_from_slice(text);
+                self.first.number = None;
             }
-            self.source.clear();
-            self.source.extend_from_slice(text);
-        } else if let Name::Number(number) = name {
-            self.number = number;
+            Name::Number(number) => self.first.number = Some(number),
         }
-        self.is_number = matches!(name, Name::Number(_));
-        self.source_name = None;
+        self.first.written = None;
     }
 
     /// Adds the edge, or the membership, from the first name to `target`. A missing weight is 1.
@@ -212,7 +214,8 @@ impl<'a> ListEdges<'a> {
     ) -> Progress {
         let code = self.code(words, weight)?;
         self.count(words);
-        if self.options.directed || self.both.is_to_be_taken(self.number, target, code) {
+        let node = self.first.number.unwrap_or_default();
+        if self.options.directed || self.both.is_to_be_taken(node, target, code) {
             let [source, target] = self.names(words, target.into())?;
             self.add(source, target, code);
         }
@@ -223,7 +226,7 @@ impl<'a> ListEdges<'a> {
     pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
         if let Some(declared) = &mut self.declared {
-            declared.add(&self.source);
+            declared.add(&self.first.text);
         }
         if self.task.is_sample && self.tally.nodes > SAMPLED_NODES {
             self.tally.has_left_out = true;
@@ -238,7 +241,7 @@ impl<'a> ListEdges<'a> {
 
     /// Makes the first name a node if no edge of it was added.
     pub(super) fn push_if_alone(&mut self, words: &Words) -> Progress {
-        if self.is_alone { self.push_alone(words) } else { Ok(()) }
+        if self.first.is_alone { self.push_alone(words) } else { Ok(()) }
     }
 
     /// Makes these numbers nodes, which the file declares by the last word.
@@ -269,7 +272,7 @@ impl<'a> ListEdges<'a> {
 
     /// Returns an error unless all edges have weights, as the first one has or has not.
     pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
-        match (*self.are_weighted.get_or_insert(has_weight), has_weight) {
+        match (*self.tally.are_weighted.get_or_insert(has_weight), has_weight) {
             (true, false) => words.fail("weight is missing", "expected one, as in the first edge"),
             (false, true) => words.fail("edge has a weight", "expected none, as in the first edge"),
             _ => Ok(()),
@@ -306,7 +309,7 @@ impl<'a> ListEdges<'a> {
     }
 
     fn count(&mut self, words: &Words) {
-        self.is_alone = false;
+        self.first.is_alone = false;
         if self.tally.entries == 0 {
             self.tally.edges_from = words.consumed();
         }
@@ -314,19 +317,21 @@ impl<'a> ListEdges<'a> {
     }
 
     fn source_name(&mut self, words: &Words) -> Result<NameRef> {
-        if let Some(name) = self.source_name {
+        if let Some(name) = self.first.written {
             return Ok(name);
         }
         if self.chunk.edges.names.is_empty() {
             self.chunk.origin.line = words.line();
         }
-        let name = if self.is_number {
-            written_number(self.number, self.first_kind, &mut self.chunk.edges.text)
-        } else {
-            check(words, &self.source, Problem::EmptySource)?;
-            written(&self.source, &mut self.chunk.edges.text)
+        let text = &mut self.chunk.edges.text;
+        let name = match self.first.number {
+            Some(number) => written_number(number, self.first_kind, text),
+            None => {
+                check(words, &self.first.text, Problem::EmptySource)?;
+                written(&self.first.text, text)
+            }
         };
-        Ok(*self.source_name.insert(name))
+        Ok(*self.first.written.insert(name))
     }
 
     /// Returns the first name and `target`, written into the chunk.
@@ -337,11 +342,11 @@ impl<'a> ListEdges<'a> {
             Name::Number(number) if is_numbered && number > COMMUNITY_MAX => {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
             }
-            Name::Number(number) if number == self.number && self.is_number => source,
+            Name::Number(number) if self.first.number == Some(number) => source,
             Name::Number(number) => {
                 written_number(number, self.first_kind, &mut self.chunk.edges.text)
             }
-            Name::Text(text) if text == self.source && !self.is_number => source,
+            Name::Text(text) if self.first.is_text(text) => source,
             Name::Text(text) => {
                 check(words, text, Problem::EmptyTarget)?;
                 if is_numbered && !is_short_number(text) {
@@ -361,8 +366,9 @@ impl<'a> ListEdges<'a> {
     }
 
     fn hand_over_if_full(&mut self, words: &Words) -> Progress {
-        let has_room = self.chunk.edges.names.len() < 2 * self.max_edges;
-        if has_room && self.chunk.edges.text.len() < self.max_text {
+        let has_room = self.chunk.edges.names.len() < self.max_names;
+        // A vector that grows may have twice the capacity.
+        if has_room && self.chunk.edges.text.len() < self.task.chunk_bytes / 2 {
             return Ok(());
         }
         self.hand_over(words.consumed())
@@ -373,7 +379,7 @@ impl<'a> ListEdges<'a> {
         if self.chunk.edges.names.is_empty() {
             return Ok(());
         }
-        self.source_name = None;
+        self.first.written = None;
         let spare = cleared(self.sink.spare(), self.task.begin.file);
         let mut chunk = std::mem::replace(&mut self.chunk, spare);
         chunk.lines = chunk.edges.names.len() as u64 / 2 - chunk.alone;
@@ -388,7 +394,7 @@ fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     chunk.edges.clear();
     chunk.faults.clear();
     chunk.origin = Origin { file, byte: 0, line: 1 };
-    (chunk.next, chunk.is_parsed, chunk.alone) = (None, true, 0);
+    (chunk.next, chunk.alone) = (None, 0);
     chunk
 }
 

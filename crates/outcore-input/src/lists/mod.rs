@@ -6,7 +6,7 @@
 //!
 //! A file is of such a format because its first bytes say so, or because its name does where these could be an edge
 //! list as well. Lines may be as long as a file, and words depend on those before them, so they are read one by one, on
-//! the reading thread: about 20 ns each. Memory: that of [`chunks`](super::chunks), 128 KiB, and a few names of at most
+//! the reading thread: about 20 ns each. Memory: that of [`feed`](super::feed), 128 KiB, and a few names of at most
 //! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
 //! nor can a job resume in the middle of such a file.
 
@@ -38,7 +38,7 @@ use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use edges::{EntryTally, KINDS_OF_NUMBERS, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
-use kind::ReadList;
+use kind::PLAIN;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::Files;
 use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
@@ -52,51 +52,51 @@ const HEAD_BYTES: usize = 64 << 10;
 /// All formats. Files are of the first one that recognizes them: those with a banner come before those with an ending.
 #[rustfmt::skip]
 pub(crate) static KINDS: [ListKind; 15] = [
-    ListKind { format: Some(EdgeFormat::Mcl), name: "mcl matrix", endings: &[], is: |head, _| mcl::begins_matrix(head), read: mcl::read,
+    ListKind { format: Some(EdgeFormat::Mcl), name: "mcl matrix", is: |head, _| mcl::begins_matrix(head), read: mcl::read,
         nodes: "nodes by number", weights: "weights",
-        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1" },
+        doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Pajek), name: "Pajek", endings: &[".net"], is: |head, _| pajek::is_network(head), read: pajek::read,
-        nodes: "nodes by number, labels unused", weights: "weight = third word, 1 if missing",
-        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node" },
+        nodes: "nodes by number, labels unused", weights: "weight = third word, 1 if missing", arcs: &["*arcs"],
+        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Graphml), name: "GraphML", endings: &[".graphml"], is: |head, _| xml::begins_with(head, b"graphml"), read: xml::read_graphml,
-        nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing",
-        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`" },
+        nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing", arcs: &["edgedefault=\"directed\"", "edgedefault='directed'"],
+        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Gexf), name: "GEXF", endings: &[".gexf"], is: |head, _| xml::begins_with(head, b"gexf"), read: xml::read_gexf,
-        nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing",
-        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge" },
+        nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing", arcs: &["defaultedgetype=\"directed\"", "defaultedgetype='directed'"],
+        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Gml), name: "GML", endings: &[".gml"], is: |head, _| gml::is_graph(head), read: gml::read,
-        nodes: "nodes by id, labels unused", weights: "weight = `weight` or `value`, 1 if missing",
-        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge" },
+        nodes: "nodes by id, labels unused", weights: "weight = `weight` or `value`, 1 if missing", arcs: &["directed 1"],
+        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Dimacs), name: "DIMACS", endings: &[".dimacs", ".col", ".gr"], is: |head, _| dimacs::is_graph(head), read: dimacs::read,
-        nodes: "nodes by number", weights: "weight of arcs `a`, 1 of edges `e`",
-        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`" },
+        nodes: "nodes by number", weights: "weight of arcs `a`, 1 of edges `e`", arcs: &["p sp ", "p max "],
+        doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`", ..PLAIN },
     ListKind { format: Some(EdgeFormat::MultilineAdjlist), name: "multiline adjacency list", endings: &[".multiline_adjlist"], is: |head, is_named| is_named || networkx::is_multiline(head), read: networkx::read_multiline,
         nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
-        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`" },
-    ListKind { format: Some(EdgeFormat::Networkx), name: "networkx edge list", endings: &[], is: |head, _| networkx::is_edge_list(head), read: networkx::read_edge_list,
+        doc: "multiline adjacency list of networkx: a node and a number, then as many lines of a neighbor and `{...}`", ..PLAIN },
+    ListKind { format: Some(EdgeFormat::Networkx), name: "networkx edge list", is: |head, _| networkx::is_edge_list(head), read: networkx::read_edge_list,
         nodes: "nodes by name", weights: "weight = `'weight'`, 1 if missing",
-        doc: "edge list of networkx with data: two nodes and `{...}` per line" },
+        doc: "edge list of networkx with data: two nodes and `{...}` per line", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Uc), name: "UC", endings: &[".uc"], is: uc::is_table, read: uc::read,
         nodes: "nodes by name", weights: "weight = identity, column 4",
-        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`" },
+        doc: "clusters of vsearch and usearch as edges from members to centroids: ten columns, the first of them `S`, `H`, `C` or `N`", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Metis), name: "METIS", endings: &[".metis", ".graph"], is: |_, is_named| is_named, read: metis::read,
         nodes: "nodes by number", weights: "weights",
-        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1" },
+        doc: "METIS graph, by its name: a header, then one line of neighbors per node, numbered from 1", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Lgl), name: "LGL", endings: &[".lgl"], is: |head, is_named| is_named && lgl::is_graph(head), read: lgl::read,
         nodes: "nodes by name", weights: "weight = second word, if edges have one",
-        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight" },
+        doc: "LGL, by its name and a first line `# NODE`: then its neighbors, one per line, all or none with a weight", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Tgf), name: "TGF", endings: &[".tgf"], is: |_, is_named| is_named, read: tgf::read,
         nodes: "nodes by id, labels unused", weights: "weight = label, if it is a number",
-        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number" },
+        doc: "TGF, by its name: nodes, a line `#`, and edges; their labels are weights if the first one is a number", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Sif), name: "SIF", endings: &[".sif"], is: |head, is_named| is_named && sif::is_network(head), read: sif::read,
         nodes: "nodes by name, relations unused", weights: "",
-        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone" },
+        doc: "SIF of Cytoscape, by its name: a source, a relation and targets per line, or a node alone", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Smat), name: "SMAT", endings: &[".smat"], is: |head, is_named| is_named && smat::is_matrix(head), read: smat::read,
         nodes: "nodes by number from 0", weights: "weight = third word",
-        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0" },
+        doc: "SMAT, by its name and three numbers in the first line: a sparse matrix with indexes from 0", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Adjlist), name: "adjacency list", endings: &[".adjlist"], is: |_, is_named| is_named, read: networkx::read_adjacency,
         nodes: "nodes by name", weights: "",
-        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once" },
+        doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once", ..PLAIN },
 ];
 
 /// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
@@ -166,16 +166,8 @@ pub(crate) struct ListFormat {
 
 /// Returns whether the first bytes say that edges have directions.
 fn has_arcs(kind: &ListKind, head: &[u8]) -> bool {
-    let signs: &[&str] = match kind.format {
-        Some(EdgeFormat::Graphml) => &["edgedefault=\"directed\"", "edgedefault='directed'"],
-        Some(EdgeFormat::Gexf) => &["defaultedgetype=\"directed\"", "defaultedgetype='directed'"],
-        Some(EdgeFormat::Gml) => &["directed 1"],
-        Some(EdgeFormat::Pajek) => &["*arcs"],
-        Some(EdgeFormat::Dimacs) => &["p sp ", "p max "],
-        _ => &[],
-    };
     let head = head.to_ascii_lowercase();
-    signs.iter().any(|sign| memchr::memmem::find(&head, sign.as_bytes()).is_some())
+    kind.arcs.iter().any(|sign| memchr::memmem::find(&head, sign.as_bytes()).is_some())
 }
 
 impl ListFormat {
@@ -312,9 +304,9 @@ impl EdgeSource for ListFormat {
             description: Some(self.describe()),
             // Always, unless they are ignored, since nodes without neighbors need one.
             is_weighted: Some(has_weights),
-            has_columns: communities::has_names(self.kind),
-            has_comments: communities::has_comments(self.kind),
-            has_paths: communities::has_paths(self.kind),
+            has_columns: self.kind.has_names,
+            has_comments: self.kind.has_comments,
+            has_paths: self.kind.has_paths,
             // The state that matches the two halves of each edge would be lost.
             is_one_pass: true,
             ..SourceFacts::default()
@@ -335,19 +327,15 @@ impl EdgeSource for ListFormat {
 
     /// Samples the beginning of the file.
     fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
-        let (mut edges, mut sampled) = (0, 0);
-        let task = sample.read(0);
-        let mut count = |chunk: &ParsedChunk| {
-            edges += chunk.lines;
-            sampled += (sample.count)(chunk, None);
-        };
-        let pieces = sample.pieces.clamp(1, PIECES);
-        let (rows, bytes) = (pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
-        let read = self.read_all(&task, None, &mut SampleSink::new(rows, bytes, &mut count))?;
+        let (pieces, task) = (sample.pieces.clamp(1, PIECES), sample.read(0));
+        let mut sink = SampleSink::new(sample.count);
+        let wanted = sink.begin(pieces * PIECE_ROWS, pieces * PIECE_BYTES as u64);
+        let read = self.read_all(&task, None, wanted)?;
+        let edges = sink.rows;
         let is_whole = read.is_whole && !read.tally.has_left_out;
         let all = if is_whole { 0.0 } else { read.estimate(sample.bytes) }.max(edges as f64);
         Ok(FileSample {
-            text_bytes: sampled as f64 * all / edges.max(1) as f64,
+            text_bytes: sink.text_bytes as f64 * all / edges.max(1) as f64,
             is_whole,
             is_spread: is_whole && sample.is_whole,
             declared_nodes: if read.tally.has_left_out { read.tally.nodes } else { 0 },

@@ -20,7 +20,7 @@ pub(super) fn read_adjacency(words: &mut Words, edges: &mut ListEdges<'_>) -> Pr
             }
             edges.push(words, words.word(), None)?;
         }
-        if edges.is_alone && has_comma {
+        if edges.first.is_alone && has_comma {
             let message = "neighbors may be separated by commas";
             return words.fail(message, "expected spaces: write the list with spaces");
         }

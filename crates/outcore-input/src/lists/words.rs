@@ -290,6 +290,13 @@ impl Words {
         self.at += bytes;
     }
 
+    /// Moves over the next bytes of the window, which are one line with its line end.
+    #[inline]
+    pub(crate) fn advance_line(&mut self, bytes: usize) {
+        self.at += bytes;
+        (self.line, self.line_start) = (self.line + 1, self.start + self.at as u64);
+    }
+
     /// Removes the blanks at the end of the word.
     pub(crate) fn trim(&mut self) {
         let kept = self.word().iter().rposition(|&byte| !is_blank(byte)).map_or(0, |at| at + 1);

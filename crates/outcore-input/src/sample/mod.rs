@@ -14,22 +14,17 @@ mod tally;
 use crate::chunk::ParsedChunk;
 use crate::decompress::Input;
 use crate::open::{
-    common_kinds, common_weights, describe, detect_next, kinds_bytes, total_bytes, unweighted,
+    common_kinds, common_weights, detect_next, kinds_bytes, total_bytes, unweighted,
 };
 use crate::pieces::PIECES;
 use crate::sink::DecodeRoom;
-use crate::source::SampleTask;
+use crate::source::{FileSample, SampleTask};
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
 use outcore_io::Files;
 use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use tally::SampleTally;
-
-/// Minimum number of times that a name is seen before its share of the edges is reported.
-const HUB_SEEN: u32 = 100;
-/// Approximate number of weights that a graph stores with a common width.
-const WEIGHT_GROUP: usize = 32;
 
 /// Sample of the input and estimates from it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,31 +34,54 @@ pub struct InputSample {
     pub total_bytes: u64,
     /// Bytes of text in the files: exact if no file is compressed, otherwise estimated.
     pub text_bytes: u64,
-    /// Whether any file is compressed.
-    pub is_compressed: bool,
     /// Whether edges have weights.
     pub is_weighted: bool,
-    /// Whether nodes are of two kinds, the same in all files.
-    pub has_kinds: bool,
     /// First file with edges, if it has no weights.
     pub unweighted: Option<PathBuf>,
-    /// Bytes of text that were parsed.
-    pub sampled_bytes: u64,
-    /// Edges in the parsed text.
-    pub sampled_edges: u64,
-    /// Lines in the parsed text that are not edges, comments or blank.
-    pub sampled_bad_lines: u64,
+    /// Whether nodes are of two kinds, the same in all files.
+    pub has_kinds: bool,
+    /// Whether the sample is the complete input, so that nothing here is an estimate.
+    pub is_whole: bool,
+    /// Whether the sample is from places spread over the whole input.
+    pub is_spread: bool,
     /// Edges in all files.
     pub edges: u64,
-    /// Bytes of text per edge, including the line end.
-    pub bytes_per_edge: f64,
-    /// Mean length of a name, over the distinct names that were seen.
-    pub name_bytes: f64,
-    /// Distinct names in the sample.
-    pub distinct_names: u64,
-    /// Of these, names seen once.
+    /// Edges of the sample.
+    pub sampled: SampledEdges,
+    /// Names in the sample.
+    pub names: SampledNames,
+}
+
+/// Edges of a sample.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SampledEdges {
+    /// Their number.
+    pub count: u64,
+    /// Edges whose two ends have the same name.
+    pub loops: u64,
+    /// Pairs of edges that join the same two names in either order, and the number of those that also have the same
+    /// source.
+    pub repeated_pairs: (u64, u64),
+    /// Lower bound on the largest share of the edges at one node, if one has many.
+    pub hub_share: f64,
+    /// Bits per weight, less what it has in common with its neighbors.
+    pub weight_bits: f64,
+    /// Whether some weights are fractions.
+    pub has_fractions: bool,
+}
+
+/// Names of a sample.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SampledNames {
+    /// Distinct names.
+    pub distinct: u64,
+    /// Their mean length.
+    pub mean_bytes: f64,
+    /// Names seen once.
     pub seen_once: u64,
-    /// Of these, names seen twice.
+    /// Names seen twice.
     pub seen_twice: u64,
     /// Pieces of the input in the sample.
     pub pieces: u64,
@@ -71,27 +89,8 @@ pub struct InputSample {
     pub in_one_piece: u64,
     /// Names in two pieces.
     pub in_two_pieces: u64,
-    /// Edges of the sample whose two ends have the same name.
-    pub loops: u64,
-    /// Pairs of edges in the sample that join the same two names in either order, and the number of those that also
-    /// have the same source.
-    pub repeated_pairs: (u64, u64),
-    /// Bits per weight, less what it has in common with its neighbors.
-    pub weight_bits: f64,
-    /// Whether some weights are fractions.
-    pub has_fractions: bool,
     /// Nodes of the node list that no sampled edge has, estimated for the complete list.
     pub listed_nodes: u64,
-    /// Whether the sample is the complete input, so that nothing here is an estimate.
-    pub is_whole: bool,
-    /// Whether the sample is from places spread over the whole input.
-    pub is_spread: bool,
-    /// Lower bound on the largest share of the edges at one node, if one has many.
-    pub hub_share: f64,
-    /// Like [`EdgeReader::window_bytes`](super::EdgeReader::window_bytes).
-    pub window_bytes: u64,
-    /// Descriptions of how the files were understood, as in [`EdgeReader::describe`](super::EdgeReader::describe).
-    pub formats: Vec<String>,
 }
 
 impl InputSample {
@@ -99,21 +98,21 @@ impl InputSample {
     /// equal pairs among all edges is that of the sample times the squared ratio of edges to sampled edges. This is too
     /// high if edges repeat more than once, so the result is limited to what the sample contains.
     pub fn distinct_edges(&self, directed: bool) -> u64 {
-        let (either, same) = self.repeated_pairs;
+        let (either, same) = self.sampled.repeated_pairs;
         let pairs = if directed { same } else { either } as f64;
-        let (edges, sampled) = (self.edges as f64, self.sampled_edges.max(1) as f64);
+        let (edges, sampled) = (self.edges as f64, self.sampled.count.max(1) as f64);
         let scale = edges / sampled;
         let repeated = (pairs * scale * scale).min(edges / 2.0).max(pairs * scale);
-        let loops = self.loops as f64 * scale;
+        let loops = self.sampled.loops as f64 * scale;
         (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
     }
 
     /// Returns a lower bound on the number of edges of the graph. The number of pairs of equal edges bounds the number
     /// of distinct ones from below (Cauchy and Schwarz). The beginning of a file reveals nothing about the rest.
     pub fn distinct_edges_at_least(&self, directed: bool) -> u64 {
-        let (either, same) = self.repeated_pairs;
+        let (either, same) = self.sampled.repeated_pairs;
         let (sampled, pairs) =
-            (self.sampled_edges as f64, if directed { same } else { either } as f64);
+            (self.sampled.count as f64, if directed { same } else { either } as f64);
         let (edges, pairs) = if self.is_spread && !self.is_whole {
             // Three standard deviations above the count.
             let scale = self.edges as f64 / sampled.max(1.0);
@@ -121,33 +120,37 @@ impl InputSample {
         } else {
             (sampled, pairs)
         };
-        let no_loops = 1.0 - self.loops as f64 / sampled.max(1.0);
+        let no_loops = 1.0 - self.sampled.loops as f64 / sampled.max(1.0);
         (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
     }
 
     /// Returns the likely number of nodes.
     pub fn nodes(&self) -> u64 {
-        let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
-        let at_random = self.names_of([self.seen_once, self.seen_twice], sampled, all);
+        let (sampled, all) = (2.0 * self.sampled.count as f64, 2.0 * self.edges as f64);
+        let at_random = self.names_of([self.names.seen_once, self.names.seen_twice], sampled, all);
         let of_edges = at_random.max(self.nodes_of_edges());
         // Edges outside the sample may have the listed nodes.
-        if self.is_whole { of_edges + self.listed_nodes } else { of_edges.max(self.listed_nodes) }
+        if self.is_whole {
+            of_edges + self.names.listed_nodes
+        } else {
+            of_edges.max(self.names.listed_nodes)
+        }
     }
 
     /// Returns a lower bound on the number of nodes with edges, if names occur at random: assumes that three standard
     /// deviations more names are seen twice.
     pub fn nodes_of_edges_at_least(&self) -> u64 {
-        let twice = self.seen_twice as f64;
+        let twice = self.names.seen_twice as f64;
         let twice = (twice + 3.0 * twice.sqrt() + 3.0) as u64;
-        let (sampled, all) = (2.0 * self.sampled_edges as f64, 2.0 * self.edges as f64);
-        self.names_of([self.seen_once, twice], sampled, all)
+        let (sampled, all) = (2.0 * self.sampled.count as f64, 2.0 * self.edges as f64);
+        self.names_of([self.names.seen_once, twice], sampled, all)
     }
 
     /// Returns the number of nodes with edges, estimated from the pieces.
     fn nodes_of_edges(&self) -> u64 {
-        let pieces = self.pieces as f64;
-        let all = pieces * self.edges as f64 / self.sampled_edges.max(1) as f64;
-        self.names_of([self.in_one_piece, self.in_two_pieces], pieces, all)
+        let pieces = self.names.pieces as f64;
+        let all = pieces * self.edges as f64 / self.sampled.count.max(1) as f64;
+        self.names_of([self.names.in_one_piece, self.names.in_two_pieces], pieces, all)
     }
 
     /// Returns the number of names in `all` units (ends of edges, or pieces), if of the names in `sampled` units `once`
@@ -155,13 +158,13 @@ impl InputSample {
     /// (2003) for those that occur.
     fn names_of(&self, [once, twice]: [u64; 2], sampled: f64, all: f64) -> u64 {
         if self.is_whole || sampled == 0.0 {
-            return self.distinct_names;
+            return self.names.distinct;
         }
-        let (once, twice, seen) = (once as f64, twice as f64, self.distinct_names as f64);
+        let (once, twice, seen) = (once as f64, twice as f64, self.names.distinct as f64);
         let unseen =
             (sampled - 1.0) / sampled * once * (once - 1.0).max(0.0) / (2.0 * (twice + 1.0));
         if unseen == 0.0 {
-            return self.distinct_names;
+            return self.names.distinct;
         }
         let missed = (all - sampled) * (-once / (sampled * unseen + once)).ln_1p();
         let most = (seen * all / sampled).min(2.0 * self.edges as f64);
@@ -183,12 +186,12 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
             format!("`{}` can be read only once, so it cannot be sampled", path.display());
         return Err(Error::new(ErrorKind::Usage, message).hint("write it to a file first"));
     }
-    let total = total_bytes(files, options.all_paths()).unwrap_or(0);
+    let total_bytes = total_bytes(files, options.all_paths()).unwrap_or(0);
     let mut formats = Vec::with_capacity(options.paths.len() + 1);
     let mut tally = SampleTally::default();
     // Bytes of edges, and of nodes.
     let mut text_bytes = [0.0; 2];
-    let (mut is_whole, mut is_spread) = (true, true);
+    let mut all = FileSample { is_whole: true, is_spread: true, ..FileSample::default() };
     for path in options.all_paths() {
         let mut input = Input::open(files, path, 0)?;
         let file =
@@ -202,44 +205,31 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         let text_bytes = &mut text_bytes[usize::from(formats.len() == options.paths.len())];
         let bytes = files.entry(path)?.bytes;
         // Every file gets its share of pieces; the first ones get at least one.
-        let share = (bytes as u128 * u128::from(PIECES) / u128::from(total.max(1))) as u64;
+        let share = (bytes as u128 * u128::from(PIECES) / u128::from(total_bytes.max(1))) as u64;
         let pieces = if tally.pieces < PIECES { share.max(1) } else { share };
         let count = &mut |chunk: &ParsedChunk, text| tally.add(chunk, text);
-        let found = file.source.sample(SampleTask {
-            files,
-            path,
-            input,
-            bytes,
-            pieces,
-            is_whole,
-            count,
-        })?;
+        let is_whole = all.is_whole;
+        let task = SampleTask { files, path, input, bytes, pieces, is_whole, count };
+        let found = file.source.sample(task)?;
         *text_bytes += found.text_bytes;
-        is_whole &= found.is_whole;
-        is_spread &= found.is_spread;
-        tally.matrix_nodes += found.matrix_nodes;
-        tally.declared_nodes += found.declared_nodes;
+        all.is_whole &= found.is_whole;
+        all.is_spread &= found.is_spread;
+        all.matrix_nodes += found.matrix_nodes;
+        all.declared_nodes += found.declared_nodes;
         formats.push(file);
     }
-    let is_compressed = formats.iter().any(|file| file.unpacker.is_some());
-    let is_weighted = common_weights(&formats, options)?;
-    Ok(tally.finish(text_bytes, |sample| {
-        sample.total_bytes = total;
-        sample.is_compressed = is_compressed;
-        sample.is_weighted = is_weighted;
-        sample.has_kinds = common_kinds(&formats).is_some();
-        sample.unweighted = unweighted(&formats).map(Path::to_path_buf);
-        sample.is_whole = is_whole;
-        sample.is_spread = is_spread;
-        sample.window_bytes = formats.iter().map(|file| file.window_bytes).max().unwrap_or(0);
-        sample.formats = describe(&formats);
-    }))
-}
-
-/// Returns the share of the edges of the name seen most often, less three standard deviations of its count.
-fn hub_share(most_seen: u32, edges: u64) -> f64 {
-    let seen = f64::from(most_seen);
-    if most_seen < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / edges.max(1) as f64 }
+    Ok(InputSample {
+        total_bytes,
+        text_bytes: text_bytes.iter().sum::<f64>() as u64,
+        is_weighted: common_weights(&formats, options)?,
+        unweighted: unweighted(&formats).map(Path::to_path_buf),
+        has_kinds: common_kinds(&formats).is_some(),
+        is_whole: all.is_whole,
+        is_spread: all.is_spread,
+        edges: tally.all_edges(text_bytes[0], all.is_whole),
+        sampled: tally.edges(),
+        names: tally.names(text_bytes[1], &all),
+    })
 }
 
 #[cfg(test)]
@@ -265,9 +255,9 @@ mod tests {
     #[test]
     fn small_inputs_are_counted_exactly() {
         let found = sampled(&[b"# c\na\tb\t1\na\tcc\t2".to_vec(), b"d\ta\t3\n".to_vec()]);
-        assert!(found.is_whole && found.is_weighted && !found.is_compressed);
-        assert_eq!((found.edges, found.distinct_names, found.seen_once), (3, 4, 3));
-        assert_eq!((found.name_bytes, found.nodes()), (1.25, 4));
+        assert!(found.is_whole && found.is_weighted);
+        assert_eq!((found.edges, found.names.distinct, found.names.seen_once), (3, 4, 3));
+        assert_eq!((found.names.mean_bytes, found.nodes()), (1.25, 4));
     }
 
     #[test]
@@ -310,7 +300,7 @@ mod tests {
         assert!((45_000..55_000).contains(&found.nodes()), "{found:?}");
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
         let found = sampled(&[packed]);
-        assert!(found.is_compressed && (700_000..1_100_000).contains(&found.edges), "{found:?}");
+        assert!((700_000..1_100_000).contains(&found.edges), "{found:?}");
     }
 
     /// Fewer names occur than exist.

@@ -1,21 +1,27 @@
 //! Counts of the names, pairs and weights of a sample, and what follows from them for the whole input.
 
-use super::{InputSample, WEIGHT_GROUP, hub_share};
+use super::{SampledEdges, SampledNames};
 use crate::Fingerprint;
 use crate::chunk::ParsedChunk;
+use crate::source::FileSample;
 use outcore_graph::pack::{WeightScheme, bits_for};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Minimum number of times that a name is seen before its share of the edges is reported.
+const HUB_SEEN: u32 = 100;
+/// Approximate number of weights that a graph stores with a common width.
+const WEIGHT_GROUP: usize = 32;
+
 /// Returns a hash of a name. The exclusive or of two such hashes identifies the pair.
-pub(super) fn hash(name: Fingerprint) -> u64 {
+fn hash(name: Fingerprint) -> u64 {
     let bytes = [name.low.to_le_bytes(), name.high.to_le_bytes()];
     xxh3_64(bytes.as_flattened())
 }
 
 /// Occurrences of a name.
 #[derive(Default)]
-pub(super) struct Seen {
+struct Seen {
     count: u32,
     pieces: u32,
     /// Number of the last piece with the name, from 1.
@@ -31,7 +37,6 @@ pub(super) struct SampleTally {
     pub(super) pieces: u64,
     bytes: u64,
     edges: u64,
-    bad_lines: u64,
     names: HashMap<Fingerprint, Seen>,
     loops: u64,
     /// For each edge, a hash of its two names that is independent of their order, and one that depends on it.
@@ -39,13 +44,9 @@ pub(super) struct SampleTally {
     /// Total bits of weights over all groups, and number of groups.
     weight_bits: (u64, u64),
     has_fractions: bool,
-    /// Rows, and columns of rectangular, matrices.
-    pub(super) matrix_nodes: u64,
     /// Bytes of text of the node list, and the names in it.
     listed_bytes: u64,
     listed: HashSet<Fingerprint>,
-    /// Nodes of files that declare more than a sample takes.
-    pub(super) declared_nodes: u64,
 }
 
 impl SampleTally {
@@ -60,7 +61,6 @@ impl SampleTally {
         if is_node_list {
             self.listed_bytes += bytes;
             self.listed.extend(chunk.edges.names.iter().map(|name| name.fingerprint));
-            self.bad_lines += chunk.faults.len() as u64;
             return bytes;
         }
         self.bytes += bytes;
@@ -70,7 +70,6 @@ impl SampleTally {
 
     fn count(&mut self, chunk: &ParsedChunk) {
         self.edges += chunk.edges.edge_count() as u64;
-        self.bad_lines += chunk.faults.len() as u64;
         self.weigh(&chunk.edges.weights);
         for edge in chunk.edges.names.chunks_exact(2) {
             for name in edge {
@@ -105,6 +104,59 @@ impl SampleTally {
         }
     }
 
+    /// Returns the number of edges in all files, the text of which has `text_bytes`.
+    pub(super) fn all_edges(&self, text_bytes: f64, is_whole: bool) -> u64 {
+        if is_whole || self.edges == 0 {
+            return self.edges;
+        }
+        let bytes_per_edge = self.bytes as f64 / self.edges as f64;
+        (text_bytes / bytes_per_edge).round() as u64
+    }
+
+    /// Returns what was counted of edges.
+    pub(super) fn edges(&mut self) -> SampledEdges {
+        let (bits, groups) = self.weight_bits;
+        SampledEdges {
+            count: self.edges,
+            loops: self.loops,
+            repeated_pairs: self.repeated_pairs(),
+            hub_share: self.hub_share(),
+            weight_bits: bits as f64 / groups.max(1) as f64,
+            has_fractions: self.has_fractions,
+        }
+    }
+
+    /// Returns what was counted of names. `listed_bytes` are those of the text of the complete node list, and `all` says
+    /// how many nodes the files declare.
+    pub(super) fn names(&self, listed_bytes: f64, all: &FileSample) -> SampledNames {
+        let distinct = self.names.len() as u64;
+        let names = || self.names.values();
+        let seen = |times| names().filter(|seen| seen.count == times).count() as u64;
+        let in_pieces = |count| names().filter(|seen| seen.pieces == count).count() as u64;
+        let bytes: u64 = names().map(|seen| u64::from(seen.bytes)).sum();
+        let new = self.listed.iter().filter(|name| !self.names.contains_key(name)).count();
+        let scale = (listed_bytes / self.listed_bytes.max(1) as f64).max(1.0);
+        let listed = ((new as f64 * scale).round() as u64).max(all.declared_nodes);
+        let known = if all.is_whole { distinct } else { 0 };
+        SampledNames {
+            distinct,
+            mean_bytes: bytes as f64 / distinct.max(1) as f64,
+            seen_once: seen(1),
+            seen_twice: seen(2),
+            pieces: self.pieces,
+            in_one_piece: in_pieces(1),
+            in_two_pieces: in_pieces(2),
+            listed_nodes: listed + all.matrix_nodes.saturating_sub(known),
+        }
+    }
+
+    /// Returns the share of the edges of the name seen most often, less three standard deviations of its count.
+    fn hub_share(&self) -> f64 {
+        let most = self.names.values().map(|seen| seen.count).max().unwrap_or(0);
+        let seen = f64::from(most);
+        if most < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / self.edges.max(1) as f64 }
+    }
+
     /// Returns the number of pairs of edges with the same names, and of those that also have the same order.
     fn repeated_pairs(&mut self) -> (u64, u64) {
         self.pairs.sort_unstable();
@@ -114,64 +166,5 @@ impl SampleTally {
             let of_order = group.chunk_by(|a, b| a.1 == b.1).map(|group| pairs(group.len()));
             (either + pairs(group.len()), same + of_order.sum::<u64>())
         })
-    }
-
-    /// Returns the sample; `text_bytes` are those of all edges, and of the complete node list.
-    pub(super) fn finish(
-        mut self,
-        text_bytes: [f64; 2],
-        complete: impl FnOnce(&mut InputSample),
-    ) -> InputSample {
-        let distinct = self.names.len() as u64;
-        let repeated_pairs = self.repeated_pairs();
-        let (bits, groups) = self.weight_bits;
-        let names = || self.names.values();
-        let most_seen = names().map(|seen| seen.count).max().unwrap_or(0);
-        let seen = |times| names().filter(|seen| seen.count == times).count() as u64;
-        let in_pieces = |count| names().filter(|seen| seen.pieces == count).count() as u64;
-        let name_bytes: u64 = names().map(|seen| u64::from(seen.bytes)).sum();
-        let bytes_per_edge = self.bytes as f64 / self.edges.max(1) as f64;
-        let new = self.listed.iter().filter(|name| !self.names.contains_key(name)).count();
-        let scale = (text_bytes[1] / self.listed_bytes.max(1) as f64).max(1.0);
-        let mut sample = InputSample {
-            total_bytes: 0,
-            text_bytes: text_bytes.iter().sum::<f64>() as u64,
-            is_compressed: false,
-            is_weighted: false,
-            has_kinds: false,
-            unweighted: None,
-            sampled_bytes: self.bytes,
-            sampled_edges: self.edges,
-            sampled_bad_lines: self.bad_lines,
-            edges: self.edges,
-            bytes_per_edge,
-            name_bytes: name_bytes as f64 / distinct.max(1) as f64,
-            distinct_names: distinct,
-            seen_once: seen(1),
-            seen_twice: seen(2),
-            pieces: self.pieces,
-            in_one_piece: in_pieces(1),
-            in_two_pieces: in_pieces(2),
-            loops: self.loops,
-            repeated_pairs,
-            weight_bits: bits as f64 / groups.max(1) as f64,
-            has_fractions: self.has_fractions,
-            listed_nodes: ((new as f64 * scale).round() as u64).max(self.declared_nodes),
-            is_whole: false,
-            is_spread: false,
-            hub_share: hub_share(most_seen, self.edges),
-            window_bytes: 0,
-            formats: Vec::new(),
-        };
-        complete(&mut sample);
-        sample.listed_nodes += if sample.is_whole {
-            self.matrix_nodes.saturating_sub(distinct)
-        } else {
-            self.matrix_nodes
-        };
-        if !sample.is_whole && self.edges > 0 {
-            sample.edges = (text_bytes[0] / bytes_per_edge).round() as u64;
-        }
-        sample
     }
 }

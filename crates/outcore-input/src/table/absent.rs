@@ -10,9 +10,6 @@ use outcore_io::error::Result;
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(feature = "streams")]
-pub(super) use no_file::FileTable;
-
 /// Refuses `path`, whose first bytes are those of a table.
 ///
 /// # Errors
@@ -28,52 +25,4 @@ pub(crate) fn detect(
     let kind = if is_parquet { "Parquet" } else { "Arrow IPC" };
     Err(bad_input(path, &format!("is {kind}, and this outcore was built without tables"))
         .hint("build it with `--features tables`, or write the table as text first"))
-}
-
-#[cfg(feature = "streams")]
-mod no_file {
-    use super::super::TableReader;
-    use crate::decompress::Input;
-    use crate::sink::{Progress, Sink};
-    use arrow_schema::Schema;
-    use outcore_io::Files;
-    use outcore_io::error::Result;
-    use std::path::Path;
-    use std::sync::Arc;
-
-    /// Rows of a file; there are none.
-    #[derive(Clone)]
-    pub(in crate::table) enum FileTable {}
-
-    impl FileTable {
-        pub(in crate::table) fn name(&self) -> &'static str {
-            match *self {}
-        }
-
-        pub(in crate::table) fn held_bytes(&self) -> u64 {
-            match *self {}
-        }
-
-        pub(in crate::table) fn row_count(&self) -> Option<u64> {
-            match *self {}
-        }
-
-        pub(in crate::table) fn schema(
-            &self,
-            _: &Files,
-            _: &Path,
-            _: &mut Input,
-        ) -> Result<Arc<Schema>> {
-            match *self {}
-        }
-
-        pub(in crate::table) fn read(
-            &self,
-            _: &TableReader<'_>,
-            _: Option<Input>,
-            _: Sink<'_>,
-        ) -> Progress {
-            match *self {}
-        }
-    }
 }

@@ -3,10 +3,10 @@
 //! Lengths are checked before memory is allocated for them; the library `arrow-ipc` decodes the contents. Format:
 //! <https://arrow.apache.org/docs/format/Columnar.html>.
 
-use super::{Batches, caught, damaged};
+use super::{TableReader, TableRows, caught, damaged};
 use crate::decompress::Input;
 use crate::fault::bad_input;
-use crate::sink::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC};
+use crate::sink::{ARROW_CONTINUATION as CONTINUATION, ARROW_MAGIC as MAGIC, Progress, Sink};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{Message, MessageHeader, root_as_message};
@@ -111,16 +111,44 @@ fn description_bytes(prefix: &[u8]) -> Option<usize> {
     usize::try_from(bytes).ok().filter(|&bytes| bytes <= DESCRIPTION_LIMIT)
 }
 
-/// Returns the memory that the messages of an input may take.
-pub(super) fn held_bytes(
-    files: &Files,
-    path: &Path,
-    input: &Input,
-    beginning: &Beginning,
-) -> Result<u64> {
-    match files.is_regular(path) && !input.is_compressed() {
-        true => Ok(largest_message(files, path, beginning)?.max(1 << 20)),
-        false => Ok(MESSAGE_LIMIT),
+/// Rows of a file or a stream.
+pub(super) struct IpcTable {
+    /// Memory that its messages may take.
+    held_bytes: u64,
+}
+
+impl IpcTable {
+    pub(super) fn of(
+        files: &Files,
+        path: &Path,
+        input: &Input,
+        beginning: &Beginning,
+    ) -> Result<Self> {
+        let is_examined = files.is_regular(path) && !input.is_compressed();
+        let held_bytes = match is_examined {
+            true => largest_message(files, path, beginning)?.max(1 << 20),
+            false => MESSAGE_LIMIT,
+        };
+        Ok(Self { held_bytes })
+    }
+}
+
+impl TableRows for IpcTable {
+    fn name(&self) -> &'static str {
+        "Arrow IPC"
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    fn schema(&self, _: &Files, path: &Path, input: &mut Input) -> Result<Option<SchemaRef>> {
+        Ok(Some(Beginning::peek(input, path)?.schema(input, path)?.into()))
+    }
+
+    fn read(&self, reader: &TableReader<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress {
+        let mut batches = IpcReader::new(reader, input, self.held_bytes)?;
+        reader.read_batches(|| batches.next(), sink)
     }
 }
 
@@ -259,13 +287,12 @@ fn unpacked_bytes(prefix: [u8; 8], length: u64) -> u64 {
 }
 
 /// Reader of batches.
-pub(super) struct IpcReader {
+struct IpcReader {
     input: Input,
     path: PathBuf,
     schema: SchemaRef,
     projection: Vec<usize>,
     dictionaries: HashMap<i64, ArrayRef>,
-    description: Vec<u8>,
     limit: u64,
     /// Whether it is a file, which has a mark after its last message; streams may just end.
     is_file: bool,
@@ -275,22 +302,17 @@ pub(super) struct IpcReader {
 
 impl IpcReader {
     /// Reads the beginning; messages may take `limit` bytes of memory.
-    pub(super) fn new(
-        files: &Files,
-        mut input: Input,
-        path: &Path,
-        projection: Vec<usize>,
-        limit: u64,
-    ) -> Result<Self> {
+    fn new(table: &TableReader<'_>, input: Option<Input>, limit: u64) -> Result<Self> {
+        let (files, path) = (table.task.files, table.task.path);
+        let mut input = table.task.opened(input)?;
         let beginning = Beginning::peek(&mut input, path)?;
         let schema = SchemaRef::new(beginning.schema(&mut input, path)?);
         let mut reader = Self {
             input,
             path: path.to_path_buf(),
             schema,
-            projection,
+            projection: table.projection.clone(),
             dictionaries: HashMap::new(),
-            description: Vec::new(),
             limit,
             is_file: beginning.is_file,
             has_dictionaries: false,
@@ -373,19 +395,19 @@ impl IpcReader {
         }
     }
 
-    /// Reads the metadata of the next message; returns `false` if there is none.
-    fn read_description(&mut self) -> Result<bool> {
+    /// Reads the metadata of the next message, if there is one.
+    fn read_description(&mut self) -> Result<Option<Vec<u8>>> {
         let mut prefix = [0; 8];
         match self.input.fill(&mut prefix)? {
             8 => {}
-            0 if !self.is_file => return Ok(false),
+            0 if !self.is_file => return Ok(None),
             _ => return Err(damaged(&self.path, "it ends too early")),
         }
         let Some(bytes) = description_bytes(&prefix) else {
             return Err(damaged(&self.path, "no message begins where one is expected"));
         };
-        self.description = self.read(bytes)?;
-        Ok(bytes > 0)
+        let description = self.read(bytes)?;
+        Ok((bytes > 0).then_some(description))
     }
 
     /// Refuses a message that would exceed the memory limit.
@@ -399,12 +421,10 @@ impl IpcReader {
         Err(Error::new(ErrorKind::BadInput, message)
             .hint("write it with smaller batches, as a file rather than a stream, or as Parquet"))
     }
-}
 
-impl Batches for IpcReader {
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
-        while self.read_description()? {
-            let description = std::mem::take(&mut self.description);
+    /// Returns the next rows, and the bytes of the file that were used.
+    fn next(&mut self) -> Result<Option<(RecordBatch, u64)>> {
+        while let Some(description) = self.read_description()? {
             let path = self.path.clone();
             let message = root_as_message(&description).map_err(|error| damaged(&path, error))?;
             let is_dictionary = message.header_type() == MessageHeader::DictionaryBatch;
@@ -418,14 +438,10 @@ impl Batches for IpcReader {
             let body = self.read(length)?;
             let is_known = self.has_dictionaries && is_dictionary;
             let batch = if is_known { None } else { self.decode(&message, body)? };
-            if batch.is_some() {
-                return Ok(batch);
+            if let Some(batch) = batch {
+                return Ok(Some((batch, self.input.consumed())));
             }
         }
         Ok(None)
-    }
-
-    fn consumed(&self) -> u64 {
-        self.input.consumed()
     }
 }

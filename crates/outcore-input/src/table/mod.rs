@@ -8,7 +8,7 @@
 //!
 //! The libraries of Apache Arrow decode the formats. This module determines the roles of the columns, how much of a
 //! table is in memory, and how rows that are not edges are handled. A place in a table is a row, from 1, and a column.
-//! Memory: that of [`chunks`](super::chunks), and [`SourceFacts::held_bytes`]. Cost: about 20 ns of one core for a row
+//! Memory: that of [`feed`](super::feed), and [`SourceFacts::held_bytes`]. Cost: about 20 ns of one core for a row
 //! of two short names and a weight.
 
 mod columns;
@@ -25,7 +25,7 @@ mod values;
 
 pub(crate) use files::detect;
 
-use super::chunk::{BadLine, Origin, ParsedChunk, Problem};
+use super::chunk::{BadLine, Origin, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
 use super::format::formats::are_of_search;
@@ -38,10 +38,9 @@ use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
 use super::sink::{Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink, is_whole};
 use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use super::stream::TableStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{Field, Schema};
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema, SchemaRef};
 use columns::Columns;
-use files::FileTable;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::Files;
 use outcore_io::error::opt::{IGNORE_WEIGHTS, ON_BAD_LINE};
@@ -51,16 +50,33 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the rows of a table are.
-#[derive(Clone)]
-enum TableKind {
-    File(FileTable),
-    Stream(TableStream),
+/// Rows of a table: of a file, or of a stream.
+trait TableRows: Send + Sync {
+    /// Returns the name of the format.
+    fn name(&self) -> &'static str;
+
+    /// Returns the memory that decoding holds besides chunks.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Returns the number of rows, if the file declares it.
+    fn row_count(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns all columns, unless rows can be read only once.
+    fn schema(&self, _: &Files, _: &Path, _: &mut Input) -> Result<Option<SchemaRef>> {
+        Ok(None)
+    }
+
+    /// Reads the rows that `reader` is for.
+    fn read(&self, reader: &TableReader<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress;
 }
 
 /// Table and the roles of its columns.
 struct TableFormat {
-    kind: TableKind,
+    table: Box<dyn TableRows>,
     /// Columns, from 0, and their names: source, target and, if there is one, weight.
     columns: Vec<(usize, String)>,
     /// Whether source and target are UUIDs.
@@ -80,18 +96,16 @@ pub(crate) fn of_stream(
 ) -> Result<Arc<dyn EdgeSource>> {
     let read = || Error::new(ErrorKind::Usage, "the table can be read only once");
     let schema = stream.schema().ok_or_else(read)?;
-    TableFormat::of(&schema, Path::new(STREAM_NAME), options, |_| {
-        Ok(TableKind::Stream(stream.clone()))
-    })
+    TableFormat::of(&schema, Path::new(STREAM_NAME), options, |_| Ok(Box::new(stream.clone())))
 }
 
 impl TableFormat {
-    /// Chooses the columns; `kind` gets those to read.
+    /// Chooses the columns; `table` gets those to read.
     fn of(
         schema: &Schema,
         path: &Path,
         options: &InputOptions,
-        kind: impl FnOnce(&[usize]) -> Result<TableKind>,
+        table: impl FnOnce(&[usize]) -> Result<Box<dyn TableRows>>,
     ) -> Result<Arc<dyn EdgeSource>> {
         let (columns, two_mode) = choose_columns(schema, path, options)?;
         let names = names_of(schema);
@@ -106,7 +120,7 @@ impl TableFormat {
             rows: options.rows,
         };
         Ok(Arc::new(Self {
-            kind: kind(&projection(&columns))?,
+            table: table(&projection(&columns))?,
             uuids: [0, 1].map(|part| {
                 columns.get(part).is_some_and(|(at, _)| values::is_uuid(schema.field(*at)))
             }),
@@ -117,14 +131,6 @@ impl TableFormat {
             rows: options.rows,
         }))
     }
-
-    /// Returns the number of rows, if the file declares it.
-    fn row_count(&self) -> Option<u64> {
-        match self.kind {
-            TableKind::File(ref file) => file.row_count(),
-            TableKind::Stream(_) => None,
-        }
-    }
 }
 
 /// Returns the columns to read, in the order source, target, weight.
@@ -134,11 +140,7 @@ fn projection(columns: &[(usize, String)]) -> Vec<usize> {
 
 impl EdgeSource for TableFormat {
     fn facts(&self) -> SourceFacts {
-        let (name, held_bytes) = match &self.kind {
-            TableKind::File(file) => (file.name(), file.held_bytes()),
-            TableKind::Stream(_) => ("Arrow", 0),
-        };
-        let is_of_nodes = self.rows == Rows::Nodes;
+        let (name, is_of_nodes) = (self.table.name(), self.rows == Rows::Nodes);
         SourceFacts {
             name,
             description: Some(match is_of_nodes {
@@ -147,7 +149,7 @@ impl EdgeSource for TableFormat {
             }),
             is_weighted: (!is_of_nodes).then_some(self.columns.len() == 3),
             has_columns: true,
-            held_bytes: Some(held_bytes),
+            held_bytes: Some(self.table.held_bytes()),
             is_search: are_of_search(self.columns.iter().map(|(_, name)| name.as_str())),
             ..SourceFacts::default()
         }
@@ -164,8 +166,7 @@ impl EdgeSource for TableFormat {
         input: &mut Input,
         options: &InputOptions,
     ) -> Result<Vec<ColumnUse>> {
-        let TableKind::File(file) = &self.kind else { return Ok(Vec::new()) };
-        let schema = file.schema(files, path, input)?;
+        let Some(schema) = self.table.schema(files, path, input)? else { return Ok(Vec::new()) };
         with_view(&schema, options, |view| {
             let known = view.choice.chosen();
             let weight = self.columns.get(2).map(|(at, _)| *at);
@@ -183,14 +184,7 @@ impl EdgeSource for TableFormat {
         let bytes = task.files.entry(task.path).map_or(0, |entry| entry.bytes);
         let projection = projection(&self.columns);
         let reader = TableReader { format: self, task, projection, bytes };
-        match &self.kind {
-            TableKind::File(file) => file.read(&reader, input, sink)?,
-            TableKind::Stream(stream) => {
-                let batches = stream.take().expect("its format was detected");
-                let batches = StreamBatches { batches, projection: reader.projection.clone() };
-                reader.read_batches(batches, sink)?;
-            }
-        }
+        self.table.read(&reader, input, sink)?;
         Ok(bytes)
     }
 
@@ -228,7 +222,7 @@ impl EdgeSource for TableFormat {
     /// Samples rows, spread over the table if the number of its rows is known.
     fn sample(&self, sample: SampleTask<'_>) -> Result<FileSample> {
         let pieces = sample.pieces.clamp(1, PIECES);
-        let starts = match self.row_count() {
+        let starts = match self.table.row_count() {
             Some(rows) if rows > pieces * PIECE_ROWS => {
                 (0..pieces).map(|piece| place(piece, pieces, PIECE_ROWS, rows)).collect()
             }
@@ -236,18 +230,13 @@ impl EdgeSource for TableFormat {
         };
         let of_each = if starts.len() == 1 { pieces } else { 1 };
         let (wanted, most) = (of_each * PIECE_ROWS, of_each * PIECE_BYTES as u64);
-        let (mut rows, mut text_bytes, mut consumed) = (0, 0u64, 0);
-        for start in starts {
-            let task = sample.read(start);
-            let mut count = |chunk: &ParsedChunk| {
-                rows += chunk.lines;
-                consumed = chunk.done_bytes;
-                text_bytes += (sample.count)(chunk, None);
-            };
-            let mut sink = SampleSink::new(wanted, most, &mut count);
-            is_whole(self.read(&task, None, &mut sink).map(drop))?;
+        let tasks: Vec<ReadTask<'_>> = starts.into_iter().map(|row| sample.read(row)).collect();
+        let mut sink = SampleSink::new(sample.count);
+        for task in tasks {
+            is_whole(self.read(&task, None, sink.begin(wanted, most)).map(drop))?;
         }
-        let all = match self.row_count() {
+        let SampleSink { rows, text_bytes, consumed, .. } = sink;
+        let all = match self.table.row_count() {
             Some(all) => all as f64,
             None if rows < wanted && text_bytes < most => rows as f64,
             None => rows as f64 * sample.bytes as f64 / consumed.max(1) as f64,
@@ -256,7 +245,7 @@ impl EdgeSource for TableFormat {
         Ok(FileSample {
             text_bytes: text_bytes as f64 * all / rows.max(1) as f64,
             is_whole,
-            is_spread: is_whole || self.row_count().is_some(),
+            is_spread: is_whole || self.table.row_count().is_some(),
             ..FileSample::default()
         })
     }
@@ -490,12 +479,18 @@ struct TableReader<'a> {
 }
 
 impl TableReader<'_> {
-    fn read_batches(&self, mut batches: impl Batches, sink: Sink<'_>) -> Progress {
+    /// Passes on the batches of the required columns, in order. `next` returns one, and the bytes of the file that were
+    /// used.
+    fn read_batches(
+        &self,
+        mut next: impl FnMut() -> Result<Option<(RecordBatch, u64)>>,
+        sink: Sink<'_>,
+    ) -> Progress {
         let mut row = 0;
-        while let Some(batch) = batches.next()? {
+        while let Some((batch, consumed)) = next()? {
             let rows = batch.num_rows() as u64;
             let skipped = self.task.begin.byte.saturating_sub(row).min(rows);
-            let done = self.task.done_bytes + batches.consumed();
+            let done = self.task.done_bytes + consumed;
             let wanted = batch.slice(skipped as usize, (rows - skipped) as usize);
             self.convert(&wanted, row + skipped, done, sink)?;
             row += rows;
@@ -524,7 +519,7 @@ impl TableReader<'_> {
             let mut chunk = sink.spare();
             (chunk.origin, chunk.next) = (place(at), Some(place(at + count)));
             (chunk.lines, chunk.done_bytes) = (count as u64, done_bytes);
-            (chunk.is_parsed, chunk.edges.is_node_list) = (true, *rows == Rows::Nodes);
+            chunk.edges.is_node_list = *rows == Rows::Nodes;
             chunk.faults.clear();
             columns.parse(at..at + count, self.task.stop, &mut chunk);
             sink.take(chunk)?;
@@ -534,36 +529,25 @@ impl TableReader<'_> {
     }
 }
 
-/// Batches of the required columns of a table, in order.
-trait Batches {
-    fn next(&mut self) -> Result<Option<RecordBatch>>;
-    /// Returns the bytes of the file that were used.
-    fn consumed(&self) -> u64;
-}
+impl TableRows for TableStream {
+    fn name(&self) -> &'static str {
+        "Arrow"
+    }
 
-/// Batches of a stream of the caller.
-struct StreamBatches {
-    batches: Box<dyn RecordBatchReader + Send>,
-    projection: Vec<usize>,
-}
-
-impl Batches for StreamBatches {
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
+    fn read(&self, reader: &TableReader<'_>, _: Option<Input>, sink: Sink<'_>) -> Progress {
         let path = Path::new(STREAM_NAME);
-        let (batches, projection) = (&mut self.batches, &self.projection);
-        caught(path, || match batches.next() {
+        let mut batches = self.take().expect("its format was detected");
+        let mut next = || match batches.next() {
             None => Ok(None),
             Some(Ok(batch)) => {
-                batch.project(projection).map(Some).map_err(|error| damaged(path, error))
+                let batch = batch.project(&reader.projection);
+                batch.map(|batch| Some((batch, 0))).map_err(|error| damaged(path, error))
             }
             Some(Err(error)) => {
                 let message = format!("the table cannot be read any further: {error}");
                 Err(Error::new(ErrorKind::BadInput, message))
             }
-        })
-    }
-
-    fn consumed(&self) -> u64 {
-        0
+        };
+        reader.read_batches(|| caught(path, &mut next), sink)
     }
 }

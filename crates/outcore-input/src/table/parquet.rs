@@ -5,15 +5,14 @@
 //! <https://parquet.apache.org/docs/file-format/>.
 
 use super::values::UUID;
-use super::{TableReader, caught, damaged};
-use crate::chunk::ParsedChunk;
+use super::{Input, TableReader, TableRows, caught, damaged};
 use crate::fault::bad_input;
 use crate::format::foreign::{DECRYPT, ENCRYPTED_PARQUET};
-use crate::sink::{ChunkSink, Halt, Progress, Sink};
+use crate::sink::{ChunkSender, Message, Progress, Sink};
 use arrow_array::RecordBatchReader;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, bounded};
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_bytes;
 use outcore_io::{Files, Mode, StoredFile};
@@ -181,13 +180,13 @@ impl Read for PagesFrom {
     }
 }
 
-/// Plan for decoding a file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DecodePlan {
+/// Rows of a file, and the plan for decoding them.
+pub(super) struct ParquetTable {
+    row_count: u64,
     workers: usize,
     page_limit: u64,
     /// Maximum memory needed.
-    pub(super) held_bytes: u64,
+    held_bytes: u64,
 }
 
 /// File whose metadata was read.
@@ -274,7 +273,7 @@ impl ParquetFile {
         projection: &[usize],
         workers: usize,
         room: u64,
-    ) -> Result<DecodePlan> {
+    ) -> Result<ParquetTable> {
         // Pages may be a little longer than those examined.
         let page_bytes = self.page_bytes(projection)?;
         let page_limit = page_bytes + page_bytes / 4;
@@ -283,7 +282,7 @@ impl ParquetFile {
         let workers = ((room / worker_bytes) as usize).clamp(1, most);
         let described = self.metadata.metadata().memory_size() as u64;
         let held_bytes = described + workers as u64 * worker_bytes;
-        Ok(DecodePlan { workers, page_limit, held_bytes })
+        Ok(ParquetTable { row_count: self.row_count(), workers, page_limit, held_bytes })
     }
 
     /// Announces which bytes of the file will be read for a group.
@@ -325,49 +324,61 @@ fn views(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Message from a decoding thread.
-#[expect(clippy::large_enum_variant, reason = "nearly all are chunks")]
-enum Made {
-    Chunk(ParsedChunk),
-    GroupEnd,
-    Failed(Error),
-}
+impl TableRows for ParquetTable {
+    fn name(&self) -> &'static str {
+        "Parquet"
+    }
 
-/// Reads the file from the row on where `reader` begins.
-pub(super) fn read(reader: &TableReader<'_>, plan: DecodePlan, sink: Sink<'_>) -> Progress {
-    let path = reader.task.path;
-    let mut file = ParquetFile::open(reader.task.files, path)?;
-    file.pages.limit = plan.page_limit;
-    let (rows, workers) = (file.groups(), plan.workers);
-    let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
-    std::thread::scope(|scope| {
-        let (recycle, recycled) = bounded(2 * WAITING * workers);
-        let channels: Vec<Receiver<Made>> = (0..workers)
-            .map(|worker| {
-                let (to_reader, from_worker) = bounded(WAITING);
-                let (decoder, recycled) = (&decoder, recycled.clone());
-                scope.spawn(move || {
-                    let mut sender = DecodeWorker { to_reader, recycled };
-                    decoder.run(worker, workers, &mut sender);
-                });
-                from_worker
-            })
-            .collect();
-        for group in 0..rows.len() {
-            loop {
-                match channels[group % workers].recv() {
-                    Ok(Made::Chunk(chunk)) => {
-                        sink.take(chunk)?;
-                        let _ = recycle.try_send(sink.spare());
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    fn row_count(&self) -> Option<u64> {
+        Some(self.row_count)
+    }
+
+    fn schema(&self, files: &Files, path: &Path, _: &mut Input) -> Result<Option<SchemaRef>> {
+        Ok(Some(ParquetFile::open(files, path)?.schema()))
+    }
+
+    /// Reads the file from the row on where `reader` begins.
+    fn read(&self, reader: &TableReader<'_>, _: Option<Input>, sink: Sink<'_>) -> Progress {
+        let path = reader.task.path;
+        let mut file = ParquetFile::open(reader.task.files, path)?;
+        file.pages.limit = self.page_limit;
+        let (rows, workers) = (file.groups(), self.workers);
+        let decoder = ParquetDecoder { reader, file: &file, rows: &rows };
+        std::thread::scope(|scope| {
+            let (recycle, recycled) = bounded(2 * WAITING * workers);
+            let channels: Vec<Receiver<Message>> = (0..workers)
+                .map(|worker| {
+                    let (to, from_worker) = bounded(WAITING);
+                    let (decoder, recycled) = (&decoder, recycled.clone());
+                    scope.spawn(move || {
+                        let mut sender = ChunkSender { to, recycled };
+                        decoder.run(worker, workers, &mut sender);
+                    });
+                    from_worker
+                })
+                .collect();
+            for group in 0..rows.len() {
+                loop {
+                    match channels[group % workers].recv() {
+                        Ok(Message::Chunk(chunk)) => {
+                            sink.take(chunk)?;
+                            let _ = recycle.try_send(sink.spare());
+                        }
+                        Ok(Message::End(Ok(_))) => break,
+                        Ok(Message::End(Err(error))) => return Err(error.into()),
+                        Err(_) => {
+                            return Err(damaged(path, "a thread that reads it stopped").into());
+                        }
                     }
-                    Ok(Made::GroupEnd) => break,
-                    Ok(Made::Failed(error)) => return Err(error.into()),
-                    Err(_) => return Err(damaged(path, "a thread that reads it stopped").into()),
                 }
             }
-        }
-        Ok(())
-    })
+            Ok(())
+        })
+    }
 }
 
 struct ParquetDecoder<'a> {
@@ -378,17 +389,13 @@ struct ParquetDecoder<'a> {
 
 impl ParquetDecoder<'_> {
     /// Decodes every `workers`-th group, starting with `worker`. Stops early if nobody is receiving.
-    fn run(&self, worker: usize, workers: usize, sender: &mut DecodeWorker) {
+    fn run(&self, worker: usize, workers: usize, sender: &mut ChunkSender) {
         let mut first_row = 0;
         for (group, &rows) in self.rows.iter().enumerate() {
             if group % workers == worker {
-                let made = caught(self.reader.task.path, || self.decode(group, first_row, sender));
-                let sent = match made {
-                    Err(Halt::Unwanted) => return,
-                    Ok(()) => sender.to_reader.send(Made::GroupEnd),
-                    Err(Halt::Failed(error)) => sender.to_reader.send(Made::Failed(error)),
-                };
-                if sent.is_err() {
+                let path = self.reader.task.path;
+                let made = caught(path, || self.decode(group, first_row, sender));
+                if !sender.end(made.map(|()| 0)) {
                     return;
                 }
             }
@@ -396,7 +403,7 @@ impl ParquetDecoder<'_> {
         }
     }
 
-    fn decode(&self, group: usize, first_row: u64, sender: &mut DecodeWorker) -> Progress {
+    fn decode(&self, group: usize, first_row: u64, sender: &mut ChunkSender) -> Progress {
         let rows = self.rows[group];
         let skipped = self.reader.task.begin.byte.saturating_sub(first_row).min(rows);
         if skipped == rows {
@@ -429,20 +436,4 @@ impl ParquetDecoder<'_> {
 fn order_of(projection: &[usize]) -> Vec<usize> {
     let before = |at: usize| projection.iter().filter(|&&other| other < at).count();
     projection.iter().map(|&at| before(at)).collect()
-}
-
-/// Decoding thread, as the receiver of its chunks.
-struct DecodeWorker {
-    to_reader: Sender<Made>,
-    recycled: Receiver<ParsedChunk>,
-}
-
-impl ChunkSink for DecodeWorker {
-    fn take(&mut self, chunk: ParsedChunk) -> Progress {
-        self.to_reader.send(Made::Chunk(chunk)).map_err(|_| Halt::Unwanted)
-    }
-
-    fn spare(&mut self) -> ParsedChunk {
-        self.recycled.try_recv().unwrap_or_default()
-    }
 }

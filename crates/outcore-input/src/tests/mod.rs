@@ -4,11 +4,13 @@ mod doubts;
 mod meaning;
 mod nodes;
 
+use super::chunk::ParsedChunk;
 use super::decompress::samples::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use outcore_graph::weight::Weight;
+use outcore_io::Files;
 use outcore_io::budget::Limits;
-use outcore_io::error::ErrorKind;
+use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_testkit::sim::{Fault as Failure, Sim};
 use proptest::prelude::*;
 use std::io::Write;

@@ -92,7 +92,7 @@ pub(super) fn parse_by(chunk: &mut ParsedChunk, layout: &Layout, tight: bool) {
     parse_general(layout, false, text, 0..*used, &mut edges, false);
 }
 
-/// Loop for all other layouts; unescapes doubled quotes in place.
+/// Loop for all other layouts, and for nodes; unescapes doubled quotes in place.
 fn parse_general(
     layout: &Layout,
     quoted: bool,
@@ -103,10 +103,17 @@ fn parse_general(
 ) {
     let mut at = range.start;
     while at < range.end {
-        let (line, next) = general_line(layout, quoted, text, at, range.end);
+        let (line, next) = match layout.is_fasta {
+            true => fasta_line(layout, text, at, range.end),
+            false => general_line(layout, quoted, text, at, range.end),
+        };
         match line {
             LineKind::Nothing => {}
             LineKind::Comment => *edges.comments += 1,
+            LineKind::Edge(EdgeFields { mut source, .. }) if layout.rows == Rows::Nodes => {
+                source.unescape(text);
+                edges.names.push(source.name(text));
+            }
             LineKind::Edge(mut found) => {
                 found.source.unescape(text);
                 found.target.unescape(text);
@@ -123,30 +130,11 @@ fn parse_general(
     }
 }
 
-/// Parses a chunk of a node list: one column of each line, regardless of the others.
+/// Parses a chunk of a node list: one column of each line, regardless of the others. Comments are not counted.
 pub(super) fn parse_nodes(chunk: &mut ParsedChunk, layout: &Layout, from: usize, stop: bool) {
-    let ParsedChunk { edges: EdgeChunk { text, names, .. }, used, faults, .. } = chunk;
-    let mut at = from;
-    while at < *used {
-        let (line, next) = match layout.is_fasta {
-            true => fasta_line(layout, text, at, *used),
-            false => general_line(layout, true, text, at, *used),
-        };
-        match line {
-            LineKind::Nothing | LineKind::Comment => {}
-            LineKind::Edge(EdgeFields { mut source, .. }) => {
-                source.unescape(text);
-                names.push(source.name(text));
-            }
-            LineKind::Bad(fault) => {
-                faults.push(fault);
-                if stop {
-                    return;
-                }
-            }
-        }
-        at = next;
-    }
+    let ParsedChunk { edges: EdgeChunk { text, names, weights, .. }, used, faults, .. } = chunk;
+    let mut nodes = EdgeSink { names, weights, faults, comments: &mut 0 };
+    parse_general(layout, true, text, from..*used, &mut nodes, stop);
 }
 
 /// Parses a line of FASTA: a node is the first word after `>`.

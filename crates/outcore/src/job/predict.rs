@@ -70,14 +70,14 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
     let nodes = sample.nodes();
     // The estimate is trusted to within a twentieth if many edges are from all over the input, or many names repeat;
     // otherwise, only the names that were seen count.
-    let is_many = sample.is_spread && sample.sampled_edges >= SOUND_EDGES;
-    let is_sound = sample.is_whole || sample.seen_twice >= 100 || is_many;
+    let is_many = sample.is_spread && sample.sampled.count >= SOUND_EDGES;
+    let is_sound = sample.is_whole || sample.names.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { nodes } else { sample.nodes_of_edges_at_least() / 20 * 19 };
     let pairs = (nodes as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
     let distinct = sample.distinct_edges(options.input.directed).min(pairs as u64).max(1);
     // The beginning of a file says nothing about a node's share of the rest.
     let is_alike = sample.is_whole || sample.is_spread;
-    let alike = if is_alike { distinct } else { distinct.min(sample.sampled_edges) };
+    let alike = if is_alike { distinct } else { distinct.min(sample.sampled.count) };
     // Quotients of weights use all digits.
     let is_divided = options.normalize == Normalize::SelfScore;
     Ok(InputSize {
@@ -88,14 +88,14 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
         distinct_edge_count: distinct,
         distinct_edge_count_at_least: sample.distinct_edges_at_least(options.input.directed),
         node_count: nodes,
-        node_count_at_least: if is_sound { sound } else { sample.distinct_names },
-        name_bytes: sample.name_bytes,
-        hub_edge_count: (sample.hub_share * alike as f64) as u64,
+        node_count_at_least: if is_sound { sound } else { sample.names.distinct },
+        name_bytes: sample.names.mean_bytes,
+        hub_edge_count: (sample.sampled.hub_share * alike as f64) as u64,
         is_directed: options.input.directed,
         has_kinds: sample.has_kinds,
         is_weighted: sample.is_weighted,
-        weight_bits: if is_divided { sample.weight_bits.max(22.0) } else { sample.weight_bits },
-        sums_fractions: sample.has_fractions && options.duplicates == Duplicates::Sum,
+        weight_bits: sample.sampled.weight_bits.max(if is_divided { 22.0 } else { 0.0 }),
+        sums_fractions: sample.sampled.has_fractions && options.duplicates == Duplicates::Sum,
         has_self_scores: is_divided,
         append: None,
     })

@@ -12,9 +12,9 @@
 //!
 //! Each reader passes a node and its community on at a time, so memory is that of [`lists`](super).
 
+mod fields;
 mod json;
 mod labels;
-mod names;
 mod read;
 mod shape;
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub use shape::CLUSTERS_MARK;
 pub use written::community_number;
 pub(super) use written::find_written;
 
-use super::ListKind;
+use super::kind::{ListKind, PLAIN, ReadList};
 use super::words::without_mark;
 use crate::CommunityFormat;
 use crate::decompress::Input;
@@ -39,27 +39,27 @@ use std::path::Path;
 /// Bytes of a file that are examined first, and at most, until it has two lines.
 const HEAD_BYTES: [usize; 2] = [64 << 10, 4 << 20];
 
-const JSON_LINES: &str = "JSON lines";
-const GROUPS: &str = "table of groups of OrthoFinder";
-
 /// Readers of communities, and the values of `--community-format` that select them.
 #[rustfmt::skip]
 static KINDS: [(CommunityFormat, ListKind); 10] = [
     (CommunityFormat::Mcl, kind("mcl clusters", "a cluster per column", read::matrix)),
     (CommunityFormat::Clu, kind("clu", "a module per node", read::clu)),
-    (CommunityFormat::Tree, kind("tree of Infomap", "communities are the modules that hold nodes", read::tree)),
+    (CommunityFormat::Tree, ListKind { has_paths: true, ..kind("tree of Infomap", "communities are the modules that hold nodes", read::tree) }),
     (CommunityFormat::Clstr, kind("clusters of CD-HIT", "names up to `...`", read::clstr)),
     (CommunityFormat::Uc, kind("uc", "records S and H, label and cluster", read::uc)),
-    (CommunityFormat::Jsonl, kind(JSON_LINES, "an object per node", json::json_lines)),
-    (CommunityFormat::Clusters, kind("clusters", "a community per line, numbered from 0", read::clusters)),
-    (CommunityFormat::Clusters, kind("clusters with labels", "a community per line after its label, numbered from 0", read::labelled)),
-    (CommunityFormat::Clusters, kind(GROUPS, "a community per line, a column per species", read::groups)),
-    (CommunityFormat::Levels, kind("levels", "a node and its path, which begins with the community", read::levels)),
+    (CommunityFormat::Jsonl, ListKind { has_names: true, ..kind("JSON lines", "an object per node", json::json_lines) }),
+    (CommunityFormat::Clusters, commented("clusters", "a community per line, numbered from 0", read::clusters)),
+    (CommunityFormat::Clusters, commented("clusters with labels", "a community per line after its label, numbered from 0", read::labelled)),
+    (CommunityFormat::Clusters, commented("table of groups of OrthoFinder", "a community per line, a column per species", read::groups)),
+    (CommunityFormat::Levels, ListKind { has_paths: true, ..commented("levels", "a node and its path, which begins with the community", read::levels) }),
 ];
 
-const fn kind(name: &'static str, nodes: &'static str, read: super::ReadList) -> ListKind {
-    let (endings, doc, weights) = (&[], "", "");
-    ListKind { format: None, name, doc, endings, nodes, weights, is: |_, _| false, read }
+const fn kind(name: &'static str, nodes: &'static str, read: ReadList) -> ListKind {
+    ListKind { name, nodes, read, ..PLAIN }
+}
+
+const fn commented(name: &'static str, nodes: &'static str, read: ReadList) -> ListKind {
+    ListKind { has_comments: true, ..kind(name, nodes, read) }
 }
 
 /// Returns the reader of a file of communities: as `options` say, otherwise as its first lines do. Without one, the file
@@ -85,23 +85,6 @@ pub(super) fn find(
         }
         _ => Ok(kinds.next()),
     }
-}
-
-/// Returns whether a file of this kind names its values, as a header names columns.
-pub(super) fn has_names(kind: &ListKind) -> bool {
-    [JSON_LINES, written::LINES].contains(&kind.name)
-}
-
-/// Returns whether lines of a file of this kind may be comments with a prefix of the user's.
-pub(super) fn has_comments(kind: &ListKind) -> bool {
-    let of_lines = [CommunityFormat::Clusters, CommunityFormat::Levels];
-    KINDS.iter().any(|(format, known)| of_lines.contains(format) && known.name == kind.name)
-}
-
-/// Returns whether nodes have paths in a file of this kind.
-pub(super) fn has_paths(kind: &ListKind) -> bool {
-    let of_paths = [CommunityFormat::Tree, CommunityFormat::Levels];
-    KINDS.iter().any(|(format, known)| of_paths.contains(format) && known.name == kind.name)
 }
 
 /// Returns the options with the columns of pairs, if the file has a representative and one of its nodes per line.

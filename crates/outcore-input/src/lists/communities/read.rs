@@ -3,8 +3,8 @@
 use super::super::edges::{ListEdges, Progress};
 use super::super::mcl;
 use super::super::words::{Token, Words, whole_number};
+use super::fields::{Item, next_name};
 use super::labels::columns_of_group;
-use super::names::{Item, next_name};
 use super::shape::{
     CLUSTERS_MARK, delimiter_of, is_cluster, is_comment, is_path, modules_of, starts_with,
 };

@@ -11,9 +11,10 @@
 //! Fields are taken as they are, with the spaces around them; quoted ones may have line ends. Memory and cost are those of
 //! [`lists`](super::super).
 
-use super::super::ListKind;
 use super::super::edges::{ListEdges, Progress};
+use super::super::kind::{ListKind, ReadList};
 use super::super::words::{Words, whole_number};
+use super::fields::next_field;
 use super::shape::CLUSTERS_MARK;
 use super::{KINDS, kind, recognized};
 use crate::NAME_LIMIT;
@@ -30,13 +31,15 @@ const COLUMNS_MAX: usize = 256;
 const NUMBERS_END: u64 = 1_000_000_000_000_000_000;
 /// Name of the column of shares of starts.
 pub(super) const STABILITY: &str = "stability";
-/// Name of the readers of lines, whose columns may be chosen.
-pub(super) const LINES: &str = "written lines";
 
-static NODES: ListKind = kind(LINES, "a node and its community per line", nodes);
-static SHARES: ListKind = kind(LINES, "a node and its share per line", shares);
-static COMMUNITIES: ListKind = kind(LINES, "a community per line", communities);
-static PAIRS: ListKind = kind(LINES, "a representative and a node per line", pairs);
+static NODES: ListKind = lines("a node and its community per line", nodes);
+static SHARES: ListKind = lines("a node and its share per line", shares);
+static COMMUNITIES: ListKind = lines("a community per line", communities);
+static PAIRS: ListKind = lines("a representative and a node per line", pairs);
+
+const fn lines(nodes: &'static str, read: ReadList) -> ListKind {
+    ListKind { has_names: true, ..kind("written lines", nodes, read) }
+}
 
 /// Returns the reader of a file, and the options with its columns and what separates them. `options` may name one column
 /// that is read instead of the communities.
@@ -146,104 +149,23 @@ fn first_fields(words: &mut Words, delimiter: u8) -> Result<Vec<Vec<u8>>> {
     Ok(fields)
 }
 
-/// Copies the next field; returns whether it is the last of its line, or `None` at the end of the text. Empty lines are
-/// passed over.
-fn next_field(
-    words: &mut Words,
-    delimiter: u8,
-    is_first: bool,
-    into: &mut Vec<u8>,
-) -> Result<Option<bool>> {
-    loop {
-        words.begin_word();
-        let first = words.peek()?;
-        if first.is_none() && is_first {
-            return Ok(None);
-        }
-        let is_quoted = first == Some(b'"');
-        let end = match is_quoted {
-            true => take_quoted(words, delimiter, into)?,
-            false => words.take_field(delimiter).map_err(|_| too_long(words))?,
-        };
-        if !is_quoted {
-            words.copy_to(into);
-        }
-        let is_last = end != Some(delimiter);
-        if is_last && !is_quoted && into.last() == Some(&b'\r') {
-            into.pop();
-        }
-        if !is_first || first != Some(b'\n') {
-            return Ok(Some(is_last));
-        }
-    }
-}
-
-/// Copies the quoted field that is next, with single quotes for doubled ones, and moves over the byte after it; returns
-/// this one.
-fn take_quoted(words: &mut Words, delimiter: u8, into: &mut Vec<u8>) -> Result<Option<u8>> {
-    let wrong = |words: &Words, message| {
-        Err(words.wrong(ErrorKind::BadQuote, message, "a field in double quotes"))
-    };
-    into.clear();
-    words.advance(1);
-    loop {
-        words.peek()?;
-        let end = words.take_lines_until(|byte| byte == b'"').map_err(|_| too_long(words))?;
-        into.extend_from_slice(words.word());
-        if end.is_none() {
-            return wrong(words, "a quoted field is never closed");
-        }
-        words.advance(1);
-        if words.peek()? != Some(b'"') {
-            break;
-        }
-        if into.len() > NAME_LIMIT {
-            return Err(too_long(words));
-        }
-        into.push(b'"');
-        words.advance(1);
-    }
-    if words.peek()? == Some(b'\r') {
-        words.advance(1);
-    }
-    match words.peek()? {
-        Some(byte) if byte != delimiter && byte != b'\n' => {
-            wrong(words, "text follows the closing quote of a field")
-        }
-        end => {
-            words.advance(usize::from(end.is_some()));
-            Ok(end)
-        }
-    }
-}
-
-fn too_long(words: &Words) -> Error {
-    let message = "a field is longer than any name";
-    words.wrong(ErrorKind::NameTooLong, message, "a name, or a number")
-}
-
 /// Reads a node and its community per line: a number, or a path that begins with it.
 fn nodes(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
-    of_columns(words, edges, |field, words| match community_number(field) {
-        Some(_) => Ok(()),
-        None => {
-            let text = String::from_utf8_lossy(field);
-            let message = format!("`{text}` is not the number of a community");
-            let expected = "a number, or a path such as 3:0:5";
-            Err(other_forms(words.wrong(ErrorKind::BadInput, &message, expected)))
-        }
+    let is_number = |field: &[u8]| community_number(field).is_some();
+    of_columns(words, edges, is_number, |field, words| {
+        let message = format!("`{field}` is not the number of a community");
+        let expected = "a number, or a path such as 3:0:5";
+        other_forms(words.wrong(ErrorKind::BadInput, &message, expected))
     })
 }
 
 /// Reads a node and its share of starts per line.
 fn shares(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
-    of_columns(words, edges, |field, words| {
-        let number = str::from_utf8(field).ok().and_then(|text| text.parse::<f64>().ok());
-        number.map(drop).ok_or_else(|| {
-            let text = String::from_utf8_lossy(field);
-            let message = format!("`{text}` is not a share, as in the lines before");
-            words.wrong(ErrorKind::BadInput, &message, "a number from 0 to 1")
-        })
+    let is_number =
+        |field: &[u8]| str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok());
+    of_columns(words, edges, is_number, |field, words| {
+        let message = format!("`{field}` is not a share, as in the lines before");
+        words.wrong(ErrorKind::BadInput, &message, "a number from 0 to 1")
     })
 }
 
@@ -254,21 +176,32 @@ fn delimiter(edges: &ListEdges<'_>) -> u8 {
     }
 }
 
-/// Reads the columns that the options have, of lines with as many as the first one.
+/// Columns of the nodes and of what is read of them, and the number of columns of the first line.
+struct WrittenColumns {
+    node: usize,
+    value: usize,
+    count: usize,
+    delimiter: u8,
+}
+
+/// Reads the columns that the options have, of lines with as many as the first one, whose values are all `is_value`;
+/// `wrong` is the error about another one.
 fn of_columns(
     words: &mut Words,
     edges: &mut ListEdges<'_>,
-    check: impl Fn(&[u8], &Words) -> Result<()>,
+    is_value: impl Fn(&[u8]) -> bool,
+    wrong: impl Fn(&str, &Words) -> Error,
 ) -> Progress {
-    let (delimiter, mut is_header) = (delimiter(edges), edges.options.header == Header::Yes);
-    let columns = edges.options.columns.iter().flatten().map(|column| match column {
+    let mut is_header = edges.options.header == Header::Yes;
+    let places = edges.options.columns.iter().flatten().map(|column| match column {
         Column::Number(number) => *number as usize - 1,
         Column::Name(_) => unreachable!("columns were found by their names"),
     });
-    let [node, value] = *columns.collect::<Vec<_>>() else { unreachable!("there are two") };
-    let mut count = None;
+    let [node, value] = *places.collect::<Vec<_>>() else { unreachable!("there are two") };
+    let mut columns = WrittenColumns { node, value, count: 0, delimiter: delimiter(edges) };
     let (mut name, mut found, mut other) = (Vec::new(), Vec::new(), Vec::new());
     loop {
+        while columns.count > 0 && columns.push_plain(words, edges, &is_value)? {}
         let mut at = 0;
         loop {
             let field = match at {
@@ -276,26 +209,59 @@ fn of_columns(
                 _ if at == value => &mut found,
                 _ => &mut other,
             };
-            let Some(is_last) = next_field(words, delimiter, at == 0, field)? else {
+            let Some(is_last) = next_field(words, columns.delimiter, at == 0, field)? else {
                 return Ok(());
             };
             if !is_header && at == node {
                 require_name(words, field)?;
-            } else if !is_header && at == value {
-                check(field, words)?;
+            } else if !is_header && at == value && !is_value(field) {
+                return Err(wrong(&String::from_utf8_lossy(field), words).into());
             }
             at += 1;
-            if let Some(count) = count.filter(|&count| at > count || is_last && at < count) {
+            let count = columns.count;
+            if count > 0 && (at > count || is_last && at < count) {
                 return Err(other_columns(words, at > count, count).into());
             }
             if is_last {
                 break;
             }
         }
-        count = Some(at);
+        columns.count = at;
         if !std::mem::take(&mut is_header) {
             edges.push_row(words, &name, &found)?;
         }
+    }
+}
+
+impl WrittenColumns {
+    /// Adds the next line, if it is in the window, has no quotes, and is as it should be: nearly all lines are. Returns
+    /// whether it did; what is wrong with other lines is found field by field.
+    fn push_plain(
+        &self,
+        words: &mut Words,
+        edges: &mut ListEdges<'_>,
+        is_value: impl Fn(&[u8]) -> bool,
+    ) -> Progress<bool> {
+        words.peek()?;
+        let window = words.window();
+        let end = memchr::memchr2(b'\n', b'"', &window[..window.len().min(NAME_LIMIT)]);
+        let Some(end) = end.filter(|&end| window[end] == b'\n') else { return Ok(false) };
+        let line = window[..end].strip_suffix(b"\r").unwrap_or(&window[..end]);
+        let (mut name, mut value, mut count) = (&[][..], &[][..], 0);
+        for field in line.split(|&byte| byte == self.delimiter) {
+            if count == self.node {
+                name = field;
+            } else if count == self.value {
+                value = field;
+            }
+            count += 1;
+        }
+        if count != self.count || name.is_empty() || !is_value(value) {
+            return Ok(false);
+        }
+        edges.push_row(words, name, value)?;
+        words.advance_line(end + 1);
+        Ok(true)
     }
 }
 
