@@ -306,7 +306,7 @@ impl JobJournal {
             Err(error) => Some(error.message().to_owned()),
         };
         if let Some(reason) = reason {
-            report_from_scratch(observer, NOTICE, &reason)?;
+            report_from_scratch(observer, NOTICE, reason)?;
             return Ok(None);
         }
         if !self.journal.is_there() {
@@ -318,7 +318,7 @@ impl JobJournal {
         let found = self.journal.open::<S>(observer, NOTICE)?;
         if let Some((saved, _)) = &found {
             if let Some(reason) = saved.replaced(files, &self.graph) {
-                report_from_scratch(observer, NOTICE, &reason)?;
+                report_from_scratch(observer, NOTICE, reason)?;
                 return Ok(None);
             }
             self.kept = Some(saved.kept(&self.inputs));
