@@ -103,7 +103,7 @@ impl Delimiter {
 }
 
 /// Format of the edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
     /// The format that the first bytes or the name of the file reveal, otherwise lines or tables.
@@ -155,7 +155,7 @@ impl EdgeFormat {
 }
 
 /// Whether the first line names the columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Header {
     /// Detect it.
@@ -221,7 +221,7 @@ impl Rows {
 }
 
 /// How to handle a line that is not an edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OnBadLine {
     /// Stop with an error about the line.
@@ -231,16 +231,19 @@ pub enum OnBadLine {
     Skip,
 }
 
-/// Files to read and how to read them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Files to read and how to read them. Serialized without its files, whose paths need not be Unicode.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct InputOptions {
     /// Files, in order; `-` is standard input, or `stream` if there is one.
+    #[serde(skip)]
     pub paths: Vec<PathBuf>,
     /// Table in memory that `-` stands for.
+    #[serde(skip)]
     pub stream: Option<TableStream>,
     /// List of nodes to include even if no edge has them: a name per line, the column that a header or a table calls `id`,
     /// `node` or `name`, or FASTA. It is read after the edges. Names that no edge has are numbered after those of the
     /// edges, in list order.
+    #[serde(skip)]
     pub nodes: Option<PathBuf>,
     /// Format of the edges.
     pub format: EdgeFormat,
@@ -267,6 +270,7 @@ pub struct InputOptions {
     /// How to handle a line that is not an edge.
     pub on_bad_line: OnBadLine,
     /// File for skipped lines.
+    #[serde(skip)]
     pub rejects: Option<PathBuf>,
     /// Whether to read edges as if they had no weights.
     pub ignore_weights: bool,
