@@ -6,7 +6,7 @@ use super::{NameRef, WeightTransform};
 use outcore_io::error::opt::{
     COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
-use outcore_io::error::{Error, ErrorKind, Opt, Result, Text};
+use outcore_io::error::{Error, ErrorKind, Opt, Result};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -304,19 +304,18 @@ impl InputOptions {
 
     /// Checks that the options can be used together.
     pub(super) fn check(&self) -> Result<()> {
-        let usage = |message: Text| Err(Error::usage(message));
         if self.paths.is_empty() {
-            return usage("no input files".into());
+            return Err(Error::usage("no input files"));
         }
         if self.all_paths().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-            return usage("standard input (`-`) can be read only once".into());
+            return Err(Error::usage("standard input (`-`) can be read only once"));
         }
         if let Some(columns) = self.columns.as_ref().filter(|_| self.rows == Rows::Edges) {
             check_columns(columns, self.header)?;
         }
         if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {
             let byte = byte.escape_ascii();
-            return usage(format!("`{byte}` cannot separate columns").into());
+            return Err(Error::usage(format!("`{byte}` cannot separate columns")));
         }
         if self.ignore_weights && self.weight_transform != WeightTransform::None {
             return Err(contradicts_ignore_weights(&WEIGHT_TRANSFORM));
@@ -340,26 +339,20 @@ pub fn has_no_weights(path: &Path, option: &Opt) -> Error {
 }
 
 fn check_columns(columns: &[Column], header: Header) -> Result<()> {
-    let error = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
     let same = |what: &str, count: &str, columns: &str| {
-        error(
-            format_args!("{COLUMNS} uses the same column for {what}").into(),
-            format_args!("use {count} columns, such as {}", COLUMNS.of(columns)).into(),
-        )
+        Err(Error::usage(format_args!("{COLUMNS} uses the same column for {what}"))
+            .hint(format_args!("use {count} columns, such as {}", COLUMNS.of(columns))))
     };
+    let numbers = COLUMNS.of("1,2,3");
     if !(2..=3).contains(&columns.len()) {
         let (two, three) = (COLUMNS.of("SOURCE,TARGET"), COLUMNS.of("SOURCE,TARGET,WEIGHT"));
-        return error(
-            format_args!("{COLUMNS} names {} columns, but an edge has 2 or 3", columns.len())
-                .into(),
-            format_args!("use {two} or {three}").into(),
-        );
+        let count = columns.len();
+        let message = format_args!("{COLUMNS} names {count} columns, but an edge has 2 or 3");
+        return Err(Error::usage(message).hint(format_args!("use {two} or {three}")));
     }
     if columns.contains(&Column::Number(0)) {
-        return error(
-            "there is no column 0".into(),
-            format_args!("columns are numbered from 1: {}", COLUMNS.of("1,2,3")).into(),
-        );
+        return Err(Error::usage("there is no column 0")
+            .hint(format_args!("columns are numbered from 1: {numbers}")));
     }
     if columns[0] == columns[1] {
         return same("source and target", "two", "1,2");
@@ -369,14 +362,9 @@ fn check_columns(columns: &[Column], header: Header) -> Result<()> {
     }
     let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
     if by_name && header == Header::No {
-        return error(
-            format_args!(
-                "{COLUMNS} uses column names, but with {} the file has none",
-                HEADER.of("no")
-            )
-            .into(),
-            format_args!("use numbers: {}", COLUMNS.of("1,2,3")).into(),
-        );
+        let no = HEADER.of("no");
+        let message = format_args!("{COLUMNS} uses column names, but with {no} the file has none");
+        return Err(Error::usage(message).hint(format_args!("use numbers: {numbers}")));
     }
     Ok(())
 }
