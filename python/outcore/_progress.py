@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from outcore.errors import OutcoreWarning, with_keywords
+from outcore.errors import OutcoreWarning, as_keywords
 
 __all__ = ["Progress", "ProgressOption"]
 
@@ -60,10 +61,10 @@ class Listener:
         self._state = Progress()
 
     def __call__(self, event: str, text: str, done: int | None, total: int | None, unit: str) -> None:
-        """Handle one event."""
+        """Handle one event; the text of a warning is a list of words and options, as JSON."""
         if event == "warning":
             if self._warn:
-                warnings.warn(with_keywords(text), OutcoreWarning, stacklevel=_of_caller())
+                warnings.warn(as_keywords(json.loads(text)), OutcoreWarning, stacklevel=_of_caller())
             return
         if self._state.is_done and event != "begin":
             # Ignore work between two stages.

@@ -51,7 +51,7 @@ _OPTIONS = re.compile(r"`(--[a-z][^`]*)`")
 
 
 def with_keywords(text: str) -> str:
-    """Return a text of the command, such as a warning, with its options as keywords."""
+    """Return a text of a report, such as a warning of a job on Spark, with its options as keywords."""
 
     def spelled(found: re.Match[str]) -> str:
         options: list[tuple[str, str | None]] = []

@@ -104,7 +104,7 @@ abandon <- function(job) {
 }
 
 warning_of <- function(text, call) {
-  structure(class = c("outcore_warning", "warning", "condition"), list(message = respelled(text), call = call))
+  structure(class = c("outcore_warning", "warning", "condition"), list(message = spelled(parse_json(text)), call = call))
 }
 
 # Returns the function that shows events: `progress` is TRUE, FALSE or such a function.

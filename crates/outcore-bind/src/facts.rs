@@ -1,15 +1,15 @@
 //! Errors of the engine as plain values, from which a language makes its own exceptions.
 
 use outcore::Error;
-use outcore::error::{Opt, Part, Text};
+use outcore::error::Text;
 use serde::Serialize;
 
-/// Contents of an error.
+/// Contents of an error. Its texts are lists of words and options; each language spells an option in its own syntax.
 #[derive(Debug, Serialize)]
 pub struct Facts<'a> {
     /// Stable name, as printed by the command: `bad-weight`.
     kind: &'static str,
-    message: Vec<TextPart>,
+    message: &'a Text,
     /// Path of the file of the error; bytes that are not UTF-8 are replaced: see [`Facts::of`].
     path: Option<String>,
     /// Line or row, from 1.
@@ -21,19 +21,11 @@ pub struct Facts<'a> {
     /// Line or row of the error, shortened around the fault.
     text: Option<&'a str>,
     expected: Option<&'a str>,
-    hint: Option<Vec<TextPart>>,
-    kept: Option<Vec<TextPart>>,
-    notes: Vec<Vec<TextPart>>,
+    hint: Option<&'a Text>,
+    kept: Option<&'a Text>,
+    notes: &'a [Text],
     /// Number of the operating system's error.
     errno: Option<i32>,
-}
-
-/// Part of a text: words, or options as pairs of name and value, which each language spells in its own syntax.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum TextPart {
-    Words(String),
-    Options(Vec<(String, Option<String>)>),
 }
 
 impl<'a> Facts<'a> {
@@ -46,16 +38,16 @@ impl<'a> Facts<'a> {
             .and_then(std::io::Error::raw_os_error);
         Self {
             kind: error.kind().name(),
-            message: parts(texts.message),
+            message: texts.message,
             path: place.map(|place| place.path.display().to_string()),
             line: place.map(|place| place.line),
             column: place.map(|place| place.column),
             byte: place.map(|place| place.byte),
             text: place.map(|place| place.text.as_str()),
             expected: place.map(|place| place.expected.as_str()),
-            hint: texts.hint.map(parts),
-            kept: texts.kept.map(parts),
-            notes: texts.notes.iter().map(parts).collect(),
+            hint: texts.hint,
+            kept: texts.kept,
+            notes: texts.notes,
             errno: system,
         }
     }
@@ -64,13 +56,4 @@ impl<'a> Facts<'a> {
     pub fn json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers are JSON")
     }
-}
-
-fn parts(text: &Text) -> Vec<TextPart> {
-    let pair = |option: &Opt| (option.name.clone().into_owned(), option.value.clone());
-    let part = |part: &Part| match part {
-        Part::Words(words) => TextPart::Words(words.clone()),
-        Part::Option(option) => TextPart::Options(option.all().map(pair).collect()),
-    };
-    text.parts().iter().map(part).collect()
 }

@@ -22,7 +22,8 @@ const WAITING: usize = 64;
 
 /// Event of a job: kind, stage or text, work done, total work, unit.
 ///
-/// Kinds are `begin`, `advance`, `expect`, `detail`, `end` and `warning`, and [`WANT`].
+/// Kinds are `begin`, `advance`, `expect`, `detail`, `end` and `warning`, whose text is a list of words and options as JSON,
+/// and [`WANT`].
 pub type Message = (&'static str, String, Option<u64>, Option<u64>, &'static str);
 
 /// Kind of the event by which a job asks for the next part of its input.
@@ -153,7 +154,10 @@ impl Observer for Relay {
             Event::Expect { total } => self.send(("expect", String::new(), None, total, "")),
             Event::Detail { text } => self.send(("detail", text.into(), None, None, "")),
             Event::End { summary } => self.send(("end", summary.into(), None, None, "")),
-            Event::Warning { text } => self.send(("warning", text.into(), None, None, "")),
+            Event::Warning { text } => {
+                let parts = serde_json::to_string(text).expect("texts are JSON");
+                self.send(("warning", parts, None, None, ""));
+            }
             _ => {}
         }
         if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,15 +1,14 @@
 //! `outcore compare`.
 
 use crate::args::Compare;
-use crate::jobs::{limits, memory_taken, profile, work_dir};
+use crate::jobs::{check_paths, limits, memory_taken, profile, work_dir, write_report};
 use crate::page;
 use crate::screen::Terminal;
-use crate::screen::print::{json, print, print_text};
+use crate::screen::print::{json, print_text};
 use outcore::compare::{Change, CompareOptions, CompareReport, FateCounts, SideReport};
-use outcore::error::opt::{JSON, PROFILE, REPORT};
+use outcore::error::opt::JSON;
 use outcore::io::Files;
 use outcore::job;
-use outcore::output::{self, Written};
 use outcore::progress::Observer;
 use outcore::units::{format_count, format_counted};
 use outcore::{Error, Result};
@@ -44,28 +43,14 @@ pub(crate) fn compare(
         limits: limits(resources),
         work_dir: work_dir(files, resources, result),
     };
-    job::compare_paths(&options)
-        .write(REPORT, report)
-        .read(PROFILE, profile::given(resources))
-        .check(files)?;
-    if let Some(report) = report {
-        Written::REPORT.check(&REPORT, report)?;
-        output::check(files, report)?;
-    }
+    check_paths(files, job::compare_paths(&options), report.as_deref(), resources)?;
     if arguments.json && takes_stdout(arguments) {
         let message = format_args!("{JSON} prints to standard output, where `-` is written, too");
         return Err(Error::usage(message).hint("write one of the two to a file"));
     }
     let files = &profile::tuned(files, resources.profile.as_deref(), &options.work_dir, observer)?;
     let found = job::compare(files, &options, observer)?;
-    match report.as_deref() {
-        None => {}
-        Some(path) if path == Path::new("-") => print(json(&found)?.as_bytes())?,
-        Some(path) if Written::is_page(path) => {
-            files.write(path, page::compare::html(&found)?.as_bytes())?;
-        }
-        Some(path) => files.write(path, json(&found)?.as_bytes())?,
-    }
+    write_report(files, &found, page::compare::html, report.as_deref())?;
     Ok(found)
 }
 

@@ -6,7 +6,7 @@ use super::{NameRef, WeightTransform};
 use outcore_io::error::opt::{
     COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
-use outcore_io::error::{Error, ErrorKind, Opt, Result, Text};
+use outcore_io::error::{Error, ErrorKind, Opt, Result};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -103,7 +103,7 @@ impl Delimiter {
 }
 
 /// Format of the edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EdgeFormat {
     /// The format that the first bytes or the name of the file reveal, otherwise lines or tables.
@@ -155,7 +155,7 @@ impl EdgeFormat {
 }
 
 /// Whether the first line names the columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Header {
     /// Detect it.
@@ -221,7 +221,7 @@ impl Rows {
 }
 
 /// How to handle a line that is not an edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OnBadLine {
     /// Stop with an error about the line.
@@ -231,16 +231,19 @@ pub enum OnBadLine {
     Skip,
 }
 
-/// Files to read and how to read them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Files to read and how to read them. Serialized without its files, whose paths need not be Unicode.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct InputOptions {
     /// Files, in order; `-` is standard input, or `stream` if there is one.
+    #[serde(skip)]
     pub paths: Vec<PathBuf>,
     /// Table in memory that `-` stands for.
+    #[serde(skip)]
     pub stream: Option<TableStream>,
     /// List of nodes to include even if no edge has them: a name per line, the column that a header or a table calls `id`,
     /// `node` or `name`, or FASTA. It is read after the edges. Names that no edge has are numbered after those of the
     /// edges, in list order.
+    #[serde(skip)]
     pub nodes: Option<PathBuf>,
     /// Format of the edges.
     pub format: EdgeFormat,
@@ -267,6 +270,7 @@ pub struct InputOptions {
     /// How to handle a line that is not an edge.
     pub on_bad_line: OnBadLine,
     /// File for skipped lines.
+    #[serde(skip)]
     pub rejects: Option<PathBuf>,
     /// Whether to read edges as if they had no weights.
     pub ignore_weights: bool,
@@ -300,19 +304,18 @@ impl InputOptions {
 
     /// Checks that the options can be used together.
     pub(super) fn check(&self) -> Result<()> {
-        let usage = |message: Text| Err(Error::usage(message));
         if self.paths.is_empty() {
-            return usage("no input files".into());
+            return Err(Error::usage("no input files"));
         }
         if self.all_paths().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-            return usage("standard input (`-`) can be read only once".into());
+            return Err(Error::usage("standard input (`-`) can be read only once"));
         }
         if let Some(columns) = self.columns.as_ref().filter(|_| self.rows == Rows::Edges) {
             check_columns(columns, self.header)?;
         }
         if let Some(Delimiter::Byte(byte @ (b'\n' | b'\r' | b'"'))) = self.delimiter {
             let byte = byte.escape_ascii();
-            return usage(format!("`{byte}` cannot separate columns").into());
+            return Err(Error::usage(format!("`{byte}` cannot separate columns")));
         }
         if self.ignore_weights && self.weight_transform != WeightTransform::None {
             return Err(contradicts_ignore_weights(&WEIGHT_TRANSFORM));
@@ -336,26 +339,20 @@ pub fn has_no_weights(path: &Path, option: &Opt) -> Error {
 }
 
 fn check_columns(columns: &[Column], header: Header) -> Result<()> {
-    let error = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
     let same = |what: &str, count: &str, columns: &str| {
-        error(
-            format_args!("{COLUMNS} uses the same column for {what}").into(),
-            format_args!("use {count} columns, such as {}", COLUMNS.of(columns)).into(),
-        )
+        Err(Error::usage(format_args!("{COLUMNS} uses the same column for {what}"))
+            .hint(format_args!("use {count} columns, such as {}", COLUMNS.of(columns))))
     };
+    let numbers = COLUMNS.of("1,2,3");
     if !(2..=3).contains(&columns.len()) {
         let (two, three) = (COLUMNS.of("SOURCE,TARGET"), COLUMNS.of("SOURCE,TARGET,WEIGHT"));
-        return error(
-            format_args!("{COLUMNS} names {} columns, but an edge has 2 or 3", columns.len())
-                .into(),
-            format_args!("use {two} or {three}").into(),
-        );
+        let count = columns.len();
+        let message = format_args!("{COLUMNS} names {count} columns, but an edge has 2 or 3");
+        return Err(Error::usage(message).hint(format_args!("use {two} or {three}")));
     }
     if columns.contains(&Column::Number(0)) {
-        return error(
-            "there is no column 0".into(),
-            format_args!("columns are numbered from 1: {}", COLUMNS.of("1,2,3")).into(),
-        );
+        return Err(Error::usage("there is no column 0")
+            .hint(format_args!("columns are numbered from 1: {numbers}")));
     }
     if columns[0] == columns[1] {
         return same("source and target", "two", "1,2");
@@ -365,14 +362,9 @@ fn check_columns(columns: &[Column], header: Header) -> Result<()> {
     }
     let by_name = columns.iter().any(|column| matches!(column, Column::Name(_)));
     if by_name && header == Header::No {
-        return error(
-            format_args!(
-                "{COLUMNS} uses column names, but with {} the file has none",
-                HEADER.of("no")
-            )
-            .into(),
-            format_args!("use numbers: {}", COLUMNS.of("1,2,3")).into(),
-        );
+        let no = HEADER.of("no");
+        let message = format_args!("{COLUMNS} uses column names, but with {no} the file has none");
+        return Err(Error::usage(message).hint(format_args!("use numbers: {numbers}")));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@
 //! assert!(lines.event(Event::Advance { done: 8 }).is_break());
 //! ```
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Text};
 use crate::io::check_memory;
 use std::ops::ControlFlow;
 
@@ -128,7 +128,7 @@ pub enum Event<'a> {
     /// Problem that the user should know about although the job continues.
     Warning {
         /// One sentence.
-        text: &'a str,
+        text: &'a Text,
     },
 }
 

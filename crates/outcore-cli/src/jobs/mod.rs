@@ -65,11 +65,7 @@ pub(crate) fn cluster(
     if given().next().is_none() {
         read.refuse_without_files()?;
     }
-    let levels = arguments.present.levels.is_some();
-    let options = cluster_options(method, labels, input, is_graph)?;
-    let heights = arguments.present.heights.is_some();
-    let options = ClusterOptions { levels, heights, ..options };
-    options.check()?;
+    let options = cluster_options(method, labels, present, input, is_graph)?;
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
     // Those who want a table of the communities may draw them, too.
@@ -85,7 +81,7 @@ pub(crate) fn cluster(
     let files = &profile::tuned(files, resources.profile.as_deref(), work_dir, observer)?;
     let report = job::cluster_and_present(files, &source, &options, &present, output, observer)
         .map_err(|error| note_interrupted(error, output))?;
-    write_report(files, &report, arguments.report.as_deref())?;
+    write_report(files, &report, page::html, arguments.report.as_deref())?;
     Ok(report)
 }
 
@@ -110,7 +106,7 @@ pub(crate) fn build(
     let files = &profile::tuned(files, profile, &options.work_dir, observer)?;
     let report = job::build(files, &options, &arguments.output, observer)
         .map_err(|error| note_interrupted(error, &arguments.output))?;
-    write_report(files, &report, arguments.report.as_deref())?;
+    write_report(files, &report, page::html, arguments.report.as_deref())?;
     Ok(report)
 }
 
@@ -126,14 +122,7 @@ pub(crate) fn plan(files: &Files, arguments: &args::Plan, observer: &dyn Observe
     let shares_comment = communities.shares_comment;
     let clustering = match arguments.build {
         true => None,
-        false => {
-            let options = cluster_options(method, labels, input, false)?;
-            let levels = present.levels.is_some();
-            let heights = present.heights.is_some();
-            let options = ClusterOptions { levels, heights, ..options };
-            options.check()?;
-            Some(options)
-        }
+        false => Some(cluster_options(method, labels, present, input, false)?),
     };
     let present = &present_options(present, communities);
     let clustering = clustering.as_ref().map(|options| Clustering { options, present });
@@ -312,6 +301,7 @@ pub(crate) fn limits(resources: &Resources) -> Limits {
 fn cluster_options(
     method: &args::Method,
     labels: &Labels,
+    present: &args::Present,
     input: &Input,
     is_graph: bool,
 ) -> Result<ClusterOptions> {
@@ -345,8 +335,8 @@ fn cluster_options(
             _ => 0.0,
         },
         thresholds: input.min_weight.clone().filter(|values| values.len() > 1).unwrap_or_default(),
-        heights: false,
-        levels: false,
+        heights: present.heights.is_some(),
+        levels: present.levels.is_some(),
         max_size: method.max_size,
         well_connected: method.well_connected,
         seeding: method.seeding.unwrap_or(labels.seeding()),
@@ -359,6 +349,7 @@ fn cluster_options(
     } else if !is_graph {
         method::refuse_undirected(method)?;
     }
+    options.check()?;
     Ok(options)
 }
 
@@ -400,7 +391,7 @@ fn present_options(present: &args::Present, communities: CommunityInput) -> Pres
 }
 
 /// Refuses, before the work, paths that overwrite each other, and a report that cannot be written.
-fn check_paths(
+pub(crate) fn check_paths(
     files: &Files,
     paths: Paths,
     report: Option<&Path>,
@@ -413,15 +404,16 @@ fn check_paths(
     output::check(files, report)
 }
 
-/// Returns whether a report is requested as an HTML page.
-fn is_page(path: &Path) -> bool {
-    Written::is_page(path)
-}
-
-fn write_report(files: &Files, report: &Report, path: Option<&Path>) -> Result<()> {
+/// Writes a report to a file, if one is given, as JSON or as a page.
+pub(crate) fn write_report<R: serde::Serialize>(
+    files: &Files,
+    report: &R,
+    page: fn(&R) -> Result<String>,
+    path: Option<&Path>,
+) -> Result<()> {
     match path {
         Some(path) if path == Path::new("-") => print(json(report)?.as_bytes()),
-        Some(path) if is_page(path) => files.write(path, page::html(report)?.as_bytes()),
+        Some(path) if Written::is_page(path) => files.write(path, page(report)?.as_bytes()),
         Some(path) => files.write(path, json(report)?.as_bytes()),
         None => Ok(()),
     }
@@ -546,7 +538,7 @@ mod tests {
         let Command::Cluster(typed) = Cli::parse_from(typed).command else { unreachable!() };
         let args::Cluster { method, labels, input, present, read, resources, output, .. } = &*typed;
         for is_graph in [false, true] {
-            let options = cluster_options(method, labels, input, is_graph).unwrap();
+            let options = cluster_options(method, labels, present, input, is_graph).unwrap();
             assert_eq!(options, ClusterOptions::default());
         }
         let communities = read.input(input.reading.comment.as_deref());

@@ -54,7 +54,7 @@ pub(crate) fn tuned(
         Err(error) => format!("the profile of the disk is not used: {error}"),
     };
     let text = format!("{reason}; `outcore lab tune` makes a new one");
-    notify(observer, Event::Warning { text: &text })?;
+    notify(observer, Event::Warning { text: &text.into() })?;
     Ok(files.clone())
 }
 

@@ -203,15 +203,14 @@ impl ClusterOptions {
     /// # Errors
     /// `Usage`.
     pub fn check(&self) -> Result<()> {
-        let refuse = |message: Text| Err(Error::usage(message));
         let options = &self.propagation;
         let propagates = MethodOption::Propagation;
         if !self.method.takes(propagates) && *options != PropagationOptions::default() {
             let methods = propagates.methods();
-            return refuse(format!("these options apply only to the method {methods}").into());
+            return Err(Error::usage(format!("these options apply only to the method {methods}")));
         }
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
-            return refuse(format_args!("{MIN_WEIGHT} is a number from 0").into());
+            return Err(Error::usage(format_args!("{MIN_WEIGHT} is a number from 0")));
         }
         // Several thresholds of components are columns.
         if self.levels && !(self.thresholds.len() > 1 && self.forest_ladder().is_some()) {
@@ -236,16 +235,15 @@ impl ClusterOptions {
 
     fn check_thresholds(&self) -> Result<()> {
         let values = &self.thresholds;
-        let refuse = |message: Text| Err(Error::usage(message));
         if values.iter().any(|value| !(*value >= 0.0 && value.is_finite())) {
-            return refuse(format_args!("{MIN_WEIGHT} is a number from 0, or several").into());
+            return Err(Error::usage(format_args!("{MIN_WEIGHT} is a number from 0, or several")));
         }
         if values.iter().enumerate().any(|(at, value)| values[..at].contains(value)) {
-            return refuse(format_args!("{MIN_WEIGHT} has the same value twice").into());
+            return Err(Error::usage(format_args!("{MIN_WEIGHT} has the same value twice")));
         }
         if values.len() > Ladder::STEPS_MAX {
             let most = Ladder::STEPS_MAX;
-            return refuse(format_args!("{MIN_WEIGHT} takes at most {most} values").into());
+            return Err(Error::usage(format_args!("{MIN_WEIGHT} takes at most {most} values")));
         }
         let several = format_args!("{MIN_WEIGHT} with several values");
         if self.heights {
@@ -351,15 +349,13 @@ impl ClusterOptions {
         MethodOption::Initial.check(INITIAL, self.method)?;
         if self.levels {
             let message = format_args!("{INITIAL} cannot be combined with {LEVELS}");
-            return Err(Error::usage(message).hint(format_args!(
-                "leave one of them out: communities that stay as they are have no groups"
-            )));
+            return Err(Error::usage(message)
+                .hint("leave one of them out: communities that stay as they are have no groups"));
         }
         if self.stability {
             let message = format_args!("{INITIAL} cannot be combined with {STABILITY}");
-            return Err(Error::usage(message).hint(format_args!(
-                "leave one of them out: communities that are given have one start"
-            )));
+            return Err(Error::usage(message)
+                .hint("leave one of them out: communities that are given have one start"));
         }
         if self.resolution.len() > 1 {
             let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
@@ -457,38 +453,27 @@ impl PropagationOptions {
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         let most = if self.attenuation_rule == AttenuationRule::Hops { 1.0 } else { 100.0 };
         if self.attenuation.is_empty()
             || self.attenuation.iter().any(|value| !(0.0..=most).contains(value))
         {
-            return refuse(
-                format_args!("{ATTENUATION} is a number from 0 to {most}, or several").into(),
-                format_args!(
-                    "use {}, or {} for two results",
-                    ATTENUATION.of(0.1),
-                    ATTENUATION.of("0,0.1")
-                )
-                .into(),
+            let message = format_args!("{ATTENUATION} is a number from 0 to {most}, or several");
+            let [one, two] = ["0.1", "0,0.1"].map(|value| ATTENUATION.of(value));
+            return Err(
+                Error::usage(message).hint(format_args!("use {one}, or {two} for two results"))
             );
         }
         if self.attenuation.iter().enumerate().any(|(i, v)| self.attenuation[..i].contains(v)) {
-            return refuse(
-                format_args!("{ATTENUATION} has the same value twice").into(),
-                "give each value once".into(),
-            );
+            return Err(Error::usage(format_args!("{ATTENUATION} has the same value twice"))
+                .hint("give each value once"));
         }
         if !(self.label_cutoff >= 0.0 && self.label_cutoff.is_finite()) {
-            return refuse(
-                format_args!("{LABEL_CUTOFF} is a number from 0").into(),
-                format_args!("use {} for none", LABEL_CUTOFF.of(0)).into(),
-            );
+            return Err(Error::usage(format_args!("{LABEL_CUTOFF} is a number from 0"))
+                .hint(format_args!("use {} for none", LABEL_CUTOFF.of(0))));
         }
         if self.max_visits == Visits::Most(0) {
-            return refuse(
-                format_args!("{MAX_VISITS} must be at least 1").into(),
-                "leave it out for no limit".into(),
-            );
+            return Err(Error::usage(format_args!("{MAX_VISITS} must be at least 1"))
+                .hint("leave it out for no limit"));
         }
         Ok(())
     }

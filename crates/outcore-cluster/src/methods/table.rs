@@ -12,7 +12,7 @@ use MethodOption::{
 };
 use outcore_graph::LoopWeight;
 use outcore_io::error::opt::{MAX_SIZE, METHOD, MIN_WEIGHT, RESOLUTION, WELL_CONNECTED};
-use outcore_io::error::{Error, Opt, Result};
+use outcore_io::error::{Error, Opt, Result, Text};
 
 /// Method of finding communities.
 #[derive(
@@ -170,7 +170,7 @@ pub struct MethodSpec {
     /// Meaning of its resolution, if it has one.
     pub resolution: Option<ResolutionSpec>,
     /// Advice about a community that holds most nodes, as the end of a warning.
-    pub giant: fn() -> String,
+    pub giant: fn() -> Text,
     /// Size up to which such a community is no surprise.
     pub giant_above: u64,
     /// Maximum number of bytes per node in memory, and additional bytes in a directed graph.
@@ -267,7 +267,7 @@ pub static METHODS: [MethodSpec; 5] = [
             Teleportation,
         ],
         resolution: None,
-        giant: String::new,
+        giant: Text::default,
         giant_above: 1,
         node_bytes: LEVEL_BYTES + CodeLength::COMMUNITY_BYTES,
         directed_bytes: 0,
@@ -345,20 +345,22 @@ pub static METHODS: [MethodSpec; 5] = [
     },
 ];
 
-fn larger_resolution() -> String {
-    format!("; a larger {RESOLUTION} gives smaller ones")
+fn larger_resolution() -> Text {
+    format_args!("; a larger {RESOLUTION} gives smaller ones").into()
 }
 
-fn fewer_edges() -> String {
-    format!(
+fn fewer_edges() -> Text {
+    format_args!(
         "; a larger {MIN_WEIGHT} drops weak edges, {WELL_CONNECTED} divides what few edges hold together, and {} weighs them all",
         METHOD.of(METHODS[0].name)
     )
+    .into()
 }
 
-fn other_method() -> String {
+fn other_method() -> Text {
     let other = METHOD.of(METHODS[0].name);
-    format!("; {other} does not let one label flood the graph, and {MAX_SIZE} sets a limit")
+    format_args!("; {other} does not let one label flood the graph, and {MAX_SIZE} sets a limit")
+        .into()
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ impl Saves {
                 if !std::mem::replace(&mut self.is_warned, true) {
                     let text = "the disk has no room to save the sweeps: a job that is stopped \
                                 starts them from scratch";
-                    notify(observer, Event::Warning { text })?;
+                    notify(observer, Event::Warning { text: &text.into() })?;
                 }
                 Ok(())
             }

@@ -34,7 +34,7 @@ impl StopAt {
 impl Observer for StopAt {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Warning { text } = event {
-            self.warnings.lock().unwrap().push(text.to_owned());
+            self.warnings.lock().unwrap().push(text.to_string());
         }
         let before = self
             .left

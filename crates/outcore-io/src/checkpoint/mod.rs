@@ -37,6 +37,7 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -154,7 +155,7 @@ impl<I: Identity> Journal<I> {
                 Ok(Some((state, arrays)))
             }
             Err(error) if error.kind() == ErrorKind::CorruptFile => {
-                report_from_scratch(observer, notice, error.message())?;
+                report_from_scratch(observer, notice, error.texts().message)?;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -307,6 +308,10 @@ impl<I> Drop for Journal<I> {
 ///
 /// # Errors
 /// Errors of the observer.
-pub fn report_from_scratch(observer: &dyn Observer, notice: &str, reason: &str) -> Result<()> {
-    notify(observer, Event::Warning { text: &format!("{notice}: {reason}") })
+pub fn report_from_scratch(
+    observer: &dyn Observer,
+    notice: &str,
+    reason: impl fmt::Display,
+) -> Result<()> {
+    notify(observer, Event::Warning { text: &format_args!("{notice}: {reason}").into() })
 }

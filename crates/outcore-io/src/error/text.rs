@@ -1,10 +1,12 @@
-//! Texts of errors, with the options in them as data: the command writes `--work-dir /tmp`, Python
+//! Texts of errors and warnings, with the options in them as data: the command writes `--work-dir /tmp`, Python
 //! `work_dir="/tmp"`.
 //!
-//! A text is written with `format_args!`, with [`Opt`]s among the arguments. Displayed directly, it has the
-//! spelling of the command; a front end with another spelling uses the [parts](Text::parts).
+//! A text is written with `format_args!`, with [`Opt`]s among the arguments, each of which becomes a [part](Text::parts) as a
+//! value. Displayed directly, a text has the spelling of the command; a front end with another spelling uses the parts.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt::{self, Write};
 use std::ops::Deref;
 
@@ -43,33 +45,40 @@ impl Opt {
     }
 }
 
-/// Beginning of an option, and more: no other literal is equal to all of it, so none is merged with it and gets its address.
-static MARK: &str = "`--: beginning of an option in a text that is composed";
-
-/// Returns the beginning of an option. It is recognized by its address when a text is composed, so that nothing that
-/// a user has named is mistaken for an option, whatever its letters.
-fn opening() -> &'static str {
-    &MARK[..3]
+thread_local! {
+    /// Option that is being written: a text that is composed takes it from here, any other writer gets its spelling. What
+    /// a user has named is therefore never mistaken for an option, whatever its letters.
+    static WRITTEN: RefCell<Option<Opt>> = const { RefCell::new(None) };
 }
-
-const VALUE: &str = " ";
-const WITH: &str = " --";
-const CLOSING: &str = "`";
 
 /// Writes options in the spelling of the command: `` `--format lines --header yes` ``.
 impl fmt::Display for Opt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut opening = opening();
-        for option in self.all() {
-            f.write_str(opening)?;
-            f.write_str(&option.name)?;
-            if let Some(value) = &option.value {
-                f.write_str(VALUE)?;
-                f.write_str(value)?;
-            }
-            opening = WITH;
-        }
-        f.write_str(CLOSING)
+        let spelled = self.all().map(|option| match &option.value {
+            Some(value) => format!("--{} {value}", option.name),
+            None => format!("--{}", option.name),
+        });
+        let spelled = format!("`{}`", spelled.collect::<Vec<_>>().join(" "));
+        WRITTEN.set(Some(self.clone()));
+        let written = f.write_str(&spelled);
+        WRITTEN.take();
+        written
+    }
+}
+
+/// Serializes options as pairs of name and value, for readers that spell them in their own syntax.
+impl Serialize for Opt {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.all().map(|option| (&option.name, &option.value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Opt {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let pairs = Vec::<(Cow<'static, str>, Option<String>)>::deserialize(from)?;
+        let all = pairs.into_iter().map(|(name, value)| Self { name, value, with: None });
+        let first = all.rev().reduce(|with, option| option.with(with));
+        first.ok_or_else(|| serde::de::Error::custom("there is no option"))
     }
 }
 
@@ -82,7 +91,8 @@ pub struct Text {
 }
 
 /// Part of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Part {
     /// Words.
     Words(String),
@@ -129,72 +139,21 @@ impl From<Opt> for Text {
 
 impl From<fmt::Arguments<'_>> for Text {
     fn from(arguments: fmt::Arguments<'_>) -> Self {
-        let mut writer = TextWriter::default();
-        writer.write_fmt(arguments).expect("writing to memory does not fail");
-        writer.text
+        let mut text = Self::default();
+        text.write_fmt(arguments).expect("writing to memory does not fail");
+        text
     }
 }
 
-/// Writer that splits formatted output into parts.
-#[derive(Default)]
-struct TextWriter {
-    text: Text,
-    state: ComposeState,
-}
-
-/// Next expected piece of output.
-#[derive(Default, Clone, Copy)]
-enum ComposeState {
-    #[default]
-    Words,
-    Name,
-    Value,
-    /// Continuation of an option, or its end.
-    More,
-}
-
-impl TextWriter {
-    /// Returns the option being written.
-    fn option(&mut self) -> Option<&mut Opt> {
-        let Some(Part::Option(first)) = self.text.parts.last_mut() else { return None };
-        let mut last = first;
-        while last.with.is_some() {
-            last = last.with.as_mut()?;
-        }
-        Some(last)
-    }
-}
-
-impl Write for TextWriter {
+/// Adds an option that is being written, or words.
+impl Write for Text {
     fn write_str(&mut self, written: &str) -> fmt::Result {
-        self.text.shown += written;
-        self.state = match self.state {
-            ComposeState::Words if std::ptr::eq(written, opening()) => {
-                self.text.parts.push(Part::Option(Opt::new("")));
-                ComposeState::Name
-            }
-            ComposeState::Words => {
-                match self.text.parts.last_mut() {
-                    Some(Part::Words(words)) => words.push_str(written),
-                    _ => self.text.parts.push(Part::Words(written.to_owned())),
-                }
-                ComposeState::Words
-            }
-            ComposeState::Name => {
-                self.option().ok_or(fmt::Error)?.name = Cow::Owned(written.to_owned());
-                ComposeState::More
-            }
-            ComposeState::Value => {
-                self.option().ok_or(fmt::Error)?.value = Some(written.to_owned());
-                ComposeState::More
-            }
-            ComposeState::More if written == VALUE => ComposeState::Value,
-            ComposeState::More if written == WITH => {
-                self.option().ok_or(fmt::Error)?.with = Some(Box::new(Opt::new("")));
-                ComposeState::Name
-            }
-            ComposeState::More => ComposeState::Words,
-        };
+        self.shown += written;
+        match (WRITTEN.take(), self.parts.last_mut()) {
+            (Some(option), _) => self.parts.push(Part::Option(option)),
+            (None, Some(Part::Words(words))) => words.push_str(written),
+            (None, _) => self.parts.push(Part::Words(written.to_owned())),
+        }
         Ok(())
     }
 }
@@ -206,6 +165,20 @@ impl fmt::Display for Text {
             Part::Words(words) => f.write_str(words),
             Part::Option(option) => option.fmt(f),
         })
+    }
+}
+
+/// Serializes the parts: words as text, options as lists.
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.parts.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Self { parts: Vec::deserialize(from)?, shown: String::new() };
+        Ok(Self { shown: text.to_string(), ..text })
     }
 }
 
@@ -269,9 +242,12 @@ mod tests {
     #[test]
     fn user_text_is_never_an_option() {
         let name = String::from("`--memory 4GiB`");
-        for text in
-            [Text::from(&name), format_args!("{name}").into(), format_args!("{}", "`--").into()]
-        {
+        for text in [
+            Text::from(&name),
+            format_args!("{name}").into(),
+            format_args!("{}", "`--").into(),
+            format_args!("{}", format!("{MEMORY}")).into(),
+        ] {
             assert_eq!(text.parts(), [words(&text)]);
         }
     }

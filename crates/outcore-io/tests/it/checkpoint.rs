@@ -70,7 +70,7 @@ struct ReportedWarnings(Mutex<Vec<String>>);
 impl Observer for ReportedWarnings {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Warning { text } = event {
-            self.0.lock().unwrap().push(text.into());
+            self.0.lock().unwrap().push(text.to_string());
         }
         ControlFlow::Continue(())
     }

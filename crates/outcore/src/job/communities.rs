@@ -10,7 +10,7 @@ use crate::cluster::{
     self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, MethodSpec,
 };
 use crate::error::opt::{ATTENUATION, MIN_WEIGHT, RESOLUTION};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Text};
 use crate::graph::Graph;
 use crate::io::Column;
 use crate::output::check_names;
@@ -56,7 +56,7 @@ pub(super) fn find_and_write(
         let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
         let mut communities = CommunitiesReport::new(graph, own, value, &found);
         for doubt in doubts(own, &found, giant(own.method.spec(), &communities.sizes)) {
-            context.warn(&format!("{doubt}{}", of_value(options, at)))?;
+            context.warn(format_args!("{doubt}{}", of_value(options, at)))?;
         }
         if own.levels && !of_each.is_empty() {
             found.labels = Column::Memory(found.labels.into_memory(context.files)?);
@@ -110,23 +110,26 @@ fn find_components(
 }
 
 /// Returns a warning if one community holds more than half of the nodes, which is rarely intended.
-fn giant(spec: &MethodSpec, sizes: &SizesReport) -> Option<String> {
+fn giant(spec: &MethodSpec, sizes: &SizesReport) -> Option<Text> {
     let is_giant = sizes.largest_share > 0.5 && sizes.largest_size > spec.giant_above;
     let (percent, advice) = (100.0 * sizes.largest_share, spec.giant);
     is_giant.then(|| {
-        format!("one community holds {percent:.1} % of the nodes, more than half{}", advice())
+        format_args!("one community holds {percent:.1} % of the nodes, more than half{}", advice())
+            .into()
     })
 }
 
 /// Returns the option whose value the result has, as the end of a warning, if there are several results.
-fn of_value(options: &ClusterOptions, at: usize) -> String {
+fn of_value(options: &ClusterOptions, at: usize) -> Text {
     let lists = [
         (&options.thresholds, MIN_WEIGHT),
         (&options.resolution, RESOLUTION),
         (&options.propagation.attenuation, ATTENUATION),
     ];
     let list = lists.into_iter().find(|(values, _)| values.len() > 1);
-    list.map_or(String::new(), |(values, option)| format!(" (at {})", option.of(values[at])))
+    list.map_or_else(Text::default, |(values, option)| {
+        format_args!(" (at {})", option.of(values[at])).into()
+    })
 }
 
 fn find(

@@ -3,7 +3,7 @@
 use super::report::{AppendReport, InputReport, Report, ResultReport, StageReport};
 use super::resume::WorkDirectory;
 use crate::budget::Limits;
-use crate::error::Result;
+use crate::error::{Result, Text};
 use crate::graph::GraphSummary;
 use crate::input::CommunityInput;
 use crate::io::{
@@ -96,8 +96,8 @@ impl<'a> Context<'a> {
         notify(self.observer, Event::Begin { stage, total, unit })
     }
 
-    pub(crate) fn warn(&self, text: &str) -> Result<()> {
-        notify(self.observer, Event::Warning { text })
+    pub(crate) fn warn(&self, text: impl Into<Text>) -> Result<()> {
+        notify(self.observer, Event::Warning { text: &text.into() })
     }
 
     /// Returns options for reading a file of communities in the work directory.

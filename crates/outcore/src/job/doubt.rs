@@ -2,6 +2,7 @@
 //! or chance would.
 
 use crate::cluster::{ClusterOptions, Communities, LevelSpec, Method, MethodOption};
+use crate::error::Text;
 use crate::error::opt::{METHOD, STABILITY, TRIALS};
 use crate::units::{format_count, format_counted};
 
@@ -25,32 +26,32 @@ const SUGGESTED_TRIALS: u32 = 5;
 pub(crate) fn doubts(
     options: &ClusterOptions,
     found: &Communities,
-    giant: Option<String>,
-) -> Vec<String> {
+    giant: Option<Text>,
+) -> Vec<Text> {
     let chance = chance(options, found);
     let of_starts = of_starts(options, found, chance.is_some());
     if found.community_count() < 2 {
         return of_one_community(found).or(giant).into_iter().chain(of_starts).collect();
     }
-    let mut all: Vec<String> = giant.into_iter().chain(of_starts).collect();
+    let mut all: Vec<Text> = giant.into_iter().chain(of_starts).collect();
     let lengths = found.measures.code_length.zip(found.baselines.undivided_length);
     if let Some((length, undivided)) = lengths
         && length >= undivided * (1.0 - ROUNDING)
         && options.max_size.is_none()
     {
-        all.push(format!(
+        all.push(format_args!(
             "a single community would score just as well: {length:.4} bits per step, {undivided:.4} with one"
-        ));
+        ).into());
     }
     // Starts do not agree on communities that are there by chance.
     // A start that keeps all nodes together agrees with any other: the numbers of communities must be alike, too.
     let is_found_again = found.history.starts.agreement.is_some_and(|share| share >= AGREE)
         && !differ(&found.history.starts.community_counts);
     if let Some(chance) = chance.filter(|_| !is_found_again) {
-        all.push(format!(
+        all.push(format_args!(
             "modularity is about that of a random graph with the same degrees: {chance:.3} is expected there, {:.3} was found",
             found.measures.modularity
-        ));
+        ).into());
     }
     all
 }
@@ -65,25 +66,25 @@ fn chance(options: &ClusterOptions, found: &Communities) -> Option<f64> {
 }
 
 /// Returns the reason to doubt that other starts would give the same communities, if any.
-fn of_starts(options: &ClusterOptions, found: &Communities, by_chance: bool) -> Option<String> {
+fn of_starts(options: &ClusterOptions, found: &Communities, by_chance: bool) -> Option<Text> {
     // Where communities are clear, starts that are somewhat worse have merged or divided some.
     let starts = &found.history.starts;
     let counts = if by_chance { &starts.community_counts } else { &starts.equal_counts };
     match starts.agreement {
-        Some(share) if share < AGREE => Some(format!(
+        Some(share) if share < AGREE => Some(format_args!(
             "starts disagree: {:.1} % of the nodes stay with their communities from one start to another on average",
             100.0 * share
-        )),
-        Some(_) => differ(counts).then(|| format!(
+        ).into()),
+        Some(_) => differ(counts).then(|| format_args!(
             "starts disagree on the number of communities: from {} to {}, which are merged in one start and apart in another",
             format_count(counts.iter().copied().min().unwrap_or(0)),
             format_count(counts.iter().copied().max().unwrap_or(0))
-        )),
+        ).into()),
         None if starts.count > 1 => starts.losses.iter().any(|&loss| loss > 0.0).then(|| {
-            format!(
+            format_args!(
                 "only one of {} found these communities: the others are more than 2 % worse",
                 format_counted(starts.count.into(), "start", "starts")
-            )
+            ).into()
         }),
         None => alone(options),
     }
@@ -96,37 +97,37 @@ fn differ(counts: &[u64]) -> bool {
 }
 
 /// Says that there was one start, if another number was asked for or none.
-fn alone(options: &ClusterOptions) -> Option<String> {
+fn alone(options: &ClusterOptions) -> Option<Text> {
     // Of several resolutions, only one has several starts.
     let is_one = options.result_count() > 1 || options.initial.is_some();
     if is_one || !options.method.takes(MethodOption::Trials) || options.trials == Some(1) {
         return None;
     }
     Some(match (options.trials, options.stability) {
-        (Some(trials), _) => format!(
+        (Some(trials), _) => format_args!(
             "{} had no effect: no level of the graph is smaller than the graph itself, so there was one start",
             TRIALS.of(trials)
-        ),
-        (None, true) => format!(
+        ).into(),
+        (None, true) => format_args!(
             "{STABILITY} had no effect: no level of the graph is smaller than the graph itself, so there was one start"
-        ),
-        (None, false) => format!(
+        ).into(),
+        (None, false) => format_args!(
             "nothing was compared: there was one start, because no level of the graph is so small that others cost little; {} tries them",
             TRIALS.of(SUGGESTED_TRIALS)
-        ),
+        ).into(),
     })
 }
 
 /// Says that modularity divides nodes that the map equation keeps together, if they are not divided by chance.
-fn of_one_community(found: &Communities) -> Option<String> {
+fn of_one_community(found: &Communities) -> Option<Text> {
     let (modularity, count) = found.history.starts.divided?;
     let by_chance =
         found.baselines.chance_modularity.map_or(LEAST_MODULARITY, |chance| CHANCE * chance);
-    (count > 1 && modularity > by_chance.max(LEAST_MODULARITY)).then(|| format!(
+    (count > 1 && modularity > by_chance.max(LEAST_MODULARITY)).then(|| format_args!(
         "all nodes are in one community, whose random walk no division describes more briefly; {} finds {} of modularity {modularity:.3}",
         METHOD.of(Method::of_modularity().name()),
         format_counted(count, "community", "communities"),
-    ))
+    ).into())
 }
 
 #[cfg(test)]
@@ -141,7 +142,7 @@ mod tests {
     fn doubted(edges: &Edges, options: &ClusterOptions) -> Vec<String> {
         let found =
             cluster(&edges.graph(), options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
-        let first = |text: String| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let first = |text: Text| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
         doubts(options, &found, None).into_iter().map(first).collect()
     }
 
@@ -223,7 +224,7 @@ mod tests {
         // As in sparse graphs, where the estimate for a random graph is as high.
         let mut found = found;
         found.baselines.chance_modularity = Some(found.measures.modularity);
-        assert_eq!(doubts(&options, &found, None), Vec::<String>::new());
+        assert_eq!(doubts(&options, &found, None), Vec::<Text>::new());
         let merged = with(&found, |starts| starts.community_counts = vec![1, 4]);
         assert_eq!(
             doubts(&options, &merged, None).len(),
@@ -241,7 +242,7 @@ mod tests {
         let found =
             cluster(&edges.graph(), &options, 1 << 30, Path::new("scratch"), &Silent).unwrap();
         let first = |options: &ClusterOptions, found: Communities| {
-            doubts(options, &found, None).first().cloned().unwrap_or_default()
+            doubts(options, &found, None).into_iter().next().unwrap_or_default()
         };
         assert_eq!(first(&options, found.clone()), "");
         let counts = with(&found, |starts| starts.equal_counts = vec![30, 19, 30]);

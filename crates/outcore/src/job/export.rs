@@ -268,7 +268,7 @@ impl ExportJob<'_> {
         given::warn_unknown(context, path, found.unknown)?;
         if found.unnamed() > 0 && self.options.quotient {
             let nodes = format_counted(found.unnamed(), "node", "nodes");
-            context.warn(&format!("left out {nodes} in no community, with their edges"))?;
+            context.warn(format!("left out {nodes} in no community, with their edges"))?;
         }
         if self.options.members.is_empty() { Ok(found) } else { self.select(found, path) }
     }
@@ -348,8 +348,7 @@ impl ExportJob<'_> {
             true => "nodes without an edge".to_owned(),
             false => format!("{} without an edge", format_counted(lone_count, "node", "nodes")),
         };
-        // The option is spelled as in the command, as in other warnings.
-        context.warn(&format!("{name} does not hold {nodes}; `--{}` writes all nodes", NODES.name))
+        context.warn(format_args!("{name} does not hold {nodes}; {NODES} writes all nodes"))
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn warn_unknown(context: &Context<'_>, path: &Path, unknown: u64) -> 
         return Ok(());
     }
     let (names, path) = (format_counted(unknown, "name", "names"), path.display());
-    context.warn(&format!("ignored {names} in `{path}` that the graph does not have"))
+    context.warn(format!("ignored {names} in `{path}` that the graph does not have"))
 }
 
 /// Reads the files named by the options.
@@ -87,8 +87,7 @@ fn read_labels(
         let Membership { labels, community_count, named, unknown, .. } = read;
         if unknown > 0 {
             let names = format_counted(unknown, "name", "names");
-            let text = format!("{names} in `{}` are not in the graph", path.display());
-            context.warn(&text)?;
+            context.warn(format!("{names} in `{}` are not in the graph", path.display()))?;
         }
         let nodes = format_counted(named, "node", "nodes");
         let communities = format_counted(community_count, "community", "communities");

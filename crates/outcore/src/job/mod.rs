@@ -177,7 +177,7 @@ fn run(
     let done = match run(restart) {
         Err(error) if error.is_of_earlier_run() && !restart => {
             warned.forget();
-            report_from_scratch(&warned, NOTICE, error.message())?;
+            report_from_scratch(&warned, NOTICE, error.texts().message)?;
             run(true)
         }
         done => done,
@@ -405,7 +405,7 @@ impl OnGraph {
         if !self.0 || graph.duplicates != Duplicates::Sum || graph.combined_count == 0 {
             return Ok(());
         }
-        context.warn(&format!(
+        context.warn(format_args!(
             "repeated edges were summed, and thresholds above the lowest are of sums: {} keeps the largest weight",
             DUPLICATES.of("max")
         ))

@@ -420,7 +420,7 @@ impl Observer for Warned<'_> {
         if let Event::Warning { text } = event {
             let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
             if texts.len() < WARNINGS_REPORTED {
-                texts.push(text.to_owned());
+                texts.push(text.to_string());
             }
         }
         self.observer.event(event)

@@ -29,6 +29,7 @@ use crate::units::format_bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Beginning of the warning that a job starts from scratch.
 pub(crate) const NOTICE: &str = "starts from scratch";
@@ -41,8 +42,8 @@ pub(crate) struct MadeOf {
     version: String,
     /// Files of edges, followed by the list of nodes.
     inputs: Vec<InputFile>,
-    /// Options of reading, in their debug format.
-    options: String,
+    /// Hash of the options of reading.
+    options: u64,
     /// Graph that edges are added to.
     old: Option<GraphFiles>,
 }
@@ -52,10 +53,12 @@ impl MadeOf {
         let JobOptions { input, duplicates, keep_loops, min_weight, max_weight, normalize, .. } =
             edges.options;
         let rules = (duplicates, keep_loops, min_weight, max_weight, normalize);
+        let rejects = input.rejects.as_ref().map(|path| path.as_os_str().as_encoded_bytes());
+        let options = serde_json::to_vec(&(input, rejects, rules, edges.ladder));
         Self {
             job,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            options: format!("{input:?}, {rules:?}, {:?}", edges.ladder),
+            options: xxh3_64(&options.expect("numbers, words and text are JSON")),
             inputs: input.all_paths().map(|path| InputFile::new(files, path)).collect(),
             old: edges.old.map(|old| old.files.clone()),
         }
@@ -306,7 +309,7 @@ impl JobJournal {
             Err(error) => Some(error.message().to_owned()),
         };
         if let Some(reason) = reason {
-            report_from_scratch(observer, NOTICE, &reason)?;
+            report_from_scratch(observer, NOTICE, reason)?;
             return Ok(None);
         }
         if !self.journal.is_there() {
@@ -318,7 +321,7 @@ impl JobJournal {
         let found = self.journal.open::<S>(observer, NOTICE)?;
         if let Some((saved, _)) = &found {
             if let Some(reason) = saved.replaced(files, &self.graph) {
-                report_from_scratch(observer, NOTICE, &reason)?;
+                report_from_scratch(observer, NOTICE, reason)?;
                 return Ok(None);
             }
             self.kept = Some(saved.kept(&self.inputs));

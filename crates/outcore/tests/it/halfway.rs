@@ -172,7 +172,7 @@ impl Observer for StopAfter {
                 }
             }
             Event::Detail { text } => self.details.lock().unwrap().push(text.into()),
-            Event::Warning { text } => self.warnings.lock().unwrap().push(text.into()),
+            Event::Warning { text } => self.warnings.lock().unwrap().push(text.to_string()),
             _ => {}
         }
         ControlFlow::Continue(())

@@ -218,7 +218,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     /// Clusters from scratch, with all starts.
     fn begin_afresh(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         let text = "the initial communities are far from good ones: clustering from scratch";
-        notify(self.job.observer, Event::Warning { text })?;
+        notify(self.job.observer, Event::Warning { text: &text.into() })?;
         self.warm.step = None;
         self.begin(level)
     }

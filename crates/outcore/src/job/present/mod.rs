@@ -146,7 +146,7 @@ impl<'a> Presenting<'a> {
         };
         if presented.community_count() == 0 && presented.small_nodes > 0 {
             let size = options.min_size;
-            context.warn(&format!("no community has {size} nodes or more: none is written"))?;
+            context.warn(format!("no community has {size} nodes or more: none is written"))?;
         }
         let is_changed = options.min_size > 1 || kept.is_some();
         report.presented = is_changed.then(|| PresentReport {

@@ -8,7 +8,7 @@ use crate::error::opt::{
     DROP, FLOW, KEEP, LEVELS, MATCH, MEMBER_WEIGHTS, MIN_SIZE, MIN_WEIGHT, OUTPUT, OUTPUT_HEADER,
     PREFER, REPRESENTATIVES, ROWS, STABILITY, SUMMARY,
 };
-use crate::error::{Error, ErrorKind, Opt, Result, Text};
+use crate::error::{Error, Opt, Result};
 use crate::graph::Graph;
 use crate::io::Files;
 use crate::job::Source;
@@ -77,7 +77,6 @@ impl<'a> Targets<'a> {
 
     /// Refuses files that cannot be read or written, before any work.
     pub(crate) fn check(&self, files: &Files, source: &Source) -> Result<()> {
-        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         self.check_rows()?;
         self.check_header()?;
         let mut written = self.all_outputs();
@@ -89,7 +88,7 @@ impl<'a> Targets<'a> {
         };
         let streams = self.options.files().filter(|path| *path == stream).count();
         if streams > 0 && streams + edges > 1 {
-            return usage("standard input (`-`) can be read only once".into());
+            return Err(Error::usage("standard input (`-`) can be read only once"));
         }
         self.options
             .files()
@@ -180,19 +179,18 @@ impl<'a> Targets<'a> {
     /// Refuses row options that contradict each other or the output.
     fn check_rows(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, .. } = *self.options;
-        let refuse = |message: Text, hint: Text| Err(Error::usage(message).hint(hint));
         if rows == RowForm::Communities && member_weights {
-            return refuse(
-                format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community")).into(),
-                format_args!("use {}, or leave {ROWS} out", ROWS.of("pair")).into(),
+            let message =
+                format_args!("{} has no place for {MEMBER_WEIGHTS}", ROWS.of("community"));
+            let pairs = ROWS.of("pair");
+            return Err(
+                Error::usage(message).hint(format_args!("use {pairs}, or leave {ROWS} out"))
             );
         }
         let option = if member_weights { MEMBER_WEIGHTS } else { ROWS };
         let one_file = |first: Opt, second: Opt| {
-            refuse(
-                format_args!("{first} and {second} cannot be written to one file").into(),
-                "leave one of them out".into(),
-            )
+            let message = format_args!("{first} and {second} cannot be written to one file");
+            Err(Error::usage(message).hint("leave one of them out"))
         };
         if self.stability && rows != RowForm::Nodes {
             return one_file(STABILITY, ROWS);
@@ -202,15 +200,12 @@ impl<'a> Targets<'a> {
         }
         self.check_columns()?;
         if self.options.prefer.is_some() && !self.options.shows_representatives() {
-            return refuse(
-                format_args!("{PREFER} chooses what represents a community, but nothing shows it")
-                    .into(),
-                format_args!(
-                    "add {KEEP}, {DROP}, {REPRESENTATIVES}, {SUMMARY} or {}",
-                    ROWS.of("pair")
-                )
-                .into(),
-            );
+            let message =
+                format_args!("{PREFER} chooses what represents a community, but nothing shows it");
+            let pairs = ROWS.of("pair");
+            return Err(Error::usage(message).hint(format_args!(
+                "add {KEEP}, {DROP}, {REPRESENTATIVES}, {SUMMARY} or {pairs}"
+            )));
         }
         for (option, paths) in once((OUTPUT, &self.outputs)).chain(self.sides.each()) {
             let written = if option == OUTPUT { Written::COMMUNITIES } else { Written::ROWS };
@@ -223,13 +218,13 @@ impl<'a> Targets<'a> {
         let table = self.outputs.iter().find(|path| RowFormat::of(path).is_table());
         match table.filter(|_| rows != RowForm::Nodes) {
             None => Ok(()),
-            Some(path) => refuse(
-                format!("`{}` is a table, which has a row for each node", path.display()).into(),
-                format_args!(
+            Some(path) => {
+                let path = path.display();
+                let message = format!("`{path}` is a table, which has a row for each node");
+                Err(Error::usage(message).hint(format_args!(
                     "leave {ROWS} out, or use another name, such as one that ends in .tsv"
-                )
-                .into(),
-            ),
+                )))
+            }
         }
     }
 

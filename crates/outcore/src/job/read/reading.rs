@@ -76,7 +76,7 @@ pub(crate) struct Read {
     pub(crate) kinds: Option<KindsSummary>,
     pub(crate) input: InputReport,
     /// Warnings so far.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Text>,
 }
 
 /// State of the read stage.
@@ -493,17 +493,17 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let summary = self.reader.finish()?;
         let names = self.names.finish()?;
         let mut warnings = Vec::new();
-        let mut warn = |text: String| {
+        let mut warn = |text: Text| {
             self.context.warn(&text)?;
             warnings.push(text);
             Ok(())
         };
-        summary.warning().map_or(Ok(()), &mut warn)?;
+        summary.warning().map_or(Ok(()), |text| warn(text.into()))?;
         if is_summed_search {
             let wanted = DUPLICATES.of("max").with(NORMALIZE.of("self-score"));
-            warn(format!(
+            warn(format_args!(
                 "a search finds most hits in both directions, and their scores are summed: for families use {wanted}"
-            ))?;
+            ).into())?;
         }
         if has_other_kinds {
             warn(
@@ -521,7 +521,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                 "{} of {} have no self hit: their self score is the largest weight of their edges",
                 format_count(no_self_hit_count),
                 format_counted(node_count, "node", "nodes")
-            ))?;
+            ).into())?;
         }
         let input = InputReport {
             line_count: summary.lines,

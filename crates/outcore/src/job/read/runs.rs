@@ -7,7 +7,7 @@ use super::summaries::report_again;
 use super::weights::SelfScores;
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MEMORY, RESTART};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{
     self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, KindsSummary, NamesWriter, NodeNames,
     extend,
@@ -37,7 +37,7 @@ pub(crate) struct RunsState {
     /// Memory limit of the job that read it.
     memory_bytes: u64,
     input: InputReport,
-    warnings: Vec<String>,
+    warnings: Vec<Text>,
 }
 
 /// Result of the read stage, with sorted arcs.

@@ -5,7 +5,7 @@ use super::joined::ForestState;
 use super::runs::RunsState;
 use crate::checkpoint::CHECKPOINT;
 use crate::cluster::SAVED;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Text};
 use crate::graph::{Graph, Names};
 use crate::io::Files;
 use crate::job::InputReport;
@@ -37,7 +37,7 @@ pub(crate) struct GraphState {
     pub(crate) checksum: String,
     pub(crate) input: InputReport,
     /// Warnings so far.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Text>,
 }
 
 impl SavedState for Saved {

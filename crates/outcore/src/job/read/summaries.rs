@@ -1,8 +1,8 @@
 //! Default output about the input: the detected formats of its files, and counts of their edges.
 
 use super::append::Old;
-use crate::error::Result;
 use crate::error::opt::REPORT;
+use crate::error::{Result, Text};
 use crate::graph::{Duplicates, GraphSummary};
 use crate::job::InputReport;
 use crate::progress::{Event, Observer, notify};
@@ -27,7 +27,7 @@ pub(super) fn report_formats(observer: &dyn Observer, formats: &[String]) -> Res
 pub(super) fn report_again(
     observer: &dyn Observer,
     input: &InputReport,
-    warnings: &[String],
+    warnings: &[Text],
 ) -> Result<()> {
     report_formats(observer, &input.formats)?;
     warnings.iter().try_for_each(|text| notify(observer, Event::Warning { text }))

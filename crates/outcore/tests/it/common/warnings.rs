@@ -10,7 +10,7 @@ pub(crate) struct Warnings(Mutex<Vec<String>>);
 impl Observer for Warnings {
     fn event(&self, event: Event<'_>) -> ControlFlow<()> {
         if let Event::Warning { text } = event {
-            self.0.lock().expect("no observer panics").push(text.into());
+            self.0.lock().expect("no observer panics").push(text.to_string());
         }
         ControlFlow::Continue(())
     }
