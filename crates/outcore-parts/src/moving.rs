@@ -30,6 +30,7 @@ use outcore_cluster::base::logarithm::plogp;
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
 use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore_cluster::kernel::admission::Admission;
 use outcore_cluster::kernel::holdings::{Holding, NO_HOLDINGS, NoFlow, NodeFlow};
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::objective::Revert;
@@ -287,6 +288,7 @@ impl Part {
                     holdings: &NO_HOLDINGS,
                     seed: shift.seed,
                     objective: now.take().expect("it is given back"),
+                    admission: Admission::Any,
                     shuffled: false,
                     activates: false,
                     rules: Rules::default(),

@@ -15,6 +15,7 @@ use outcore_cluster::base::bits::Bits;
 use outcore_cluster::base::hash::{Hash, LEAD};
 use outcore_cluster::base::parallel::PerThread;
 use outcore_cluster::base::table::Sum;
+use outcore_cluster::kernel::admission::Admission;
 use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
@@ -333,6 +334,7 @@ impl Rounds {
             holdings: &NO_HOLDINGS,
             seed,
             objective: InsideWeight,
+            admission: Admission::Any,
             shuffled: false,
             activates: true,
             rules: Rules::default(),

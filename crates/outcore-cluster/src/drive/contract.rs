@@ -54,6 +54,8 @@ pub(crate) struct Division<'a> {
     pub(crate) holdings: &'a Holdings,
     /// Counts only arcs inside these communities, if set.
     pub(crate) within: Option<OnlyInside<'a>>,
+    /// Whether the number of input nodes in each group is needed.
+    pub(crate) counts: bool,
 }
 
 impl Division<'_> {
@@ -112,7 +114,7 @@ pub(crate) fn contract<S: Sum, O: Sums>(
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
     let carried = division.holdings.grouped::<O::Flow>(division.groups, division.classes.len());
-    let counts = match (&division.within, O::asks_for_counts(rule)) {
+    let counts = match (&division.within, division.counts) {
         (Some(_), _) if O::COUNTS_CUTS => unit_counts(division.classes.len()),
         (_, true) => group_counts(division),
         _ => Vec::new(),

@@ -26,7 +26,6 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Drift, Holdings, NodeFlow};
 use crate::kernel::objective::Sums;
 use crate::methods::table::{LevelObjective, LevelSpec};
-use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::directed::DirectedCodeLength;
 use crate::objectives::modularity::{Density, DriftDensity, Null};
 use crate::store::given::GivenLabels;
@@ -98,12 +97,12 @@ impl ClusterJob<'_> {
         match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, self.usual_start(), None);
-                let rules = &[((), self.most())];
+                let rules = &[()];
                 if self.options.recorded_teleportation {
-                    type O = Capped<DirectedCodeLength<NodeFlow>>;
+                    type O = DirectedCodeLength<NodeFlow>;
                     multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
                 } else {
-                    type O = Capped<DirectedCodeLength<Drift>>;
+                    type O = DirectedCodeLength<Drift>;
                     multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
                 }
             }
@@ -111,14 +110,13 @@ impl ClusterJob<'_> {
                 // Of a pair, the weight of both directions is expected.
                 let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
                 let resolutions = self.resolutions();
-                let rules: Vec<_> =
-                    resolutions.iter().map(|r| (null(r * unit), self.most())).collect();
-                let starts = Starts::new(self, self.usual_start(), Some(rules[0].0));
+                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
+                let starts = Starts::new(self, self.usual_start(), Some(rules[0]));
                 if let Null::Count(_) = null(1.0) {
-                    type O = Capped<Density>;
+                    type O = Density;
                     multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
                 } else {
-                    type O = Capped<DriftDensity>;
+                    type O = DriftDensity;
                     multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
                 }
             }

@@ -12,12 +12,12 @@ use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::RowsAhead;
 use crate::base::table::Sum;
+use crate::kernel::admission::CommunitySizes;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
 use crate::kernel::seeding::Stars;
 use crate::methods::options::Seeding;
-use crate::objectives::cap::CommunitySizes;
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
@@ -46,19 +46,28 @@ struct Contribution {
     earlier: f64,
 }
 
-/// Creates the initial communities. With `classes`, only nodes of the same class can be together.
+/// Choice of the initial communities.
+pub(crate) struct FirstGroups<'a> {
+    pub(crate) start: Seeding,
+    pub(crate) seed: u64,
+    /// Class of each node, if only nodes of the same class can be together.
+    pub(crate) classes: Option<&'a [AtomicU32]>,
+    /// Maximum number of input nodes in a community, if limited.
+    pub(crate) most: Option<u32>,
+}
+
+/// Creates the initial communities.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
 pub(crate) fn first_groups<S: Sum, O: Sums>(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
-    start: Seeding,
-    seed: u64,
-    classes: Option<&[AtomicU32]>,
+    choice: FirstGroups<'_>,
     rule: O::Rule,
     mut tick: impl FnMut(&Block) -> Result<()>,
 ) -> Result<Groups<O>> {
+    let FirstGroups { start, seed, classes, most } = choice;
     let node_count = source.graph().node_count() as usize;
     let leads = Bits::new(node_count, false);
     let stars = match start {
@@ -69,7 +78,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
     // Reserves the maximum; pages are touched only as they are used.
     let mut sums = O::empty(rule, node_count);
     let count_of = |node: usize| holdings.count(node);
-    let most = O::most(rule).filter(|_| classes.is_none());
+    let most = most.filter(|_| classes.is_none());
     let mut sizes = leader_sizes(&leads, &labels, most, count_of);
     let scratch = PerThread::new(RowsAhead::default);
     let mut found = Vec::new();

@@ -17,6 +17,7 @@ use crate::base::bits::Bits;
 use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::kernel::holdings::NO_HOLDINGS;
@@ -24,7 +25,6 @@ use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
-use crate::objectives::cap::Capped;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
 use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
@@ -160,8 +160,8 @@ impl SweepState {
 /// Run in progress, by the kind of its votes.
 enum SweepRun<'a> {
     Plain(Nodes<'a, InsideWeight>),
-    Bounded(Nodes<'a, Capped<Votes<false>>>),
-    Attenuated(Nodes<'a, Capped<Votes<true>>>, f64),
+    Bounded(Nodes<'a, Votes<false>>),
+    Attenuated(Nodes<'a, Votes<true>>, f64),
 }
 
 impl<'a> SweepRun<'a> {
@@ -179,16 +179,15 @@ impl<'a> SweepRun<'a> {
             hops: &state.hops,
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
-        let (labels, seed) = (&state.labels[..], set.seed);
-        let (cutoff, most) = (options.label_cutoff, job.most());
+        let cutoff = options.label_cutoff;
+        let admission = Admission::limited(job.most(), &state.labels, |_| 1);
+        let voters = Voters { state, seed: set.seed, changes, admission, rules };
         if attenuates {
-            let objective = Capped::over(Votes::new(cutoff), most, labels);
-            Self::Attenuated(voters(state, seed, changes, rules, objective), set.attenuation)
-        } else if cutoff > 0.0 || most.is_some() {
-            let objective = Capped::over(Votes::new(cutoff), most, labels);
-            Self::Bounded(voters(state, seed, changes, rules, objective))
+            Self::Attenuated(voters.rated_by(Votes::new(cutoff)), set.attenuation)
+        } else if cutoff > 0.0 {
+            Self::Bounded(voters.rated_by(Votes::new(cutoff)))
         } else {
-            Self::Plain(voters(state, seed, changes, rules, InsideWeight))
+            Self::Plain(voters.rated_by(InsideWeight))
         }
     }
 
@@ -221,7 +220,7 @@ impl<'a> SweepRun<'a> {
             Self::Bounded(nodes) => nodes.freeze(number),
             Self::Attenuated(nodes, value) => {
                 nodes.freeze(number);
-                nodes.objective.objective.set_factors(|hops| match rule {
+                nodes.objective.set_factors(|hops| match rule {
                     AttenuationRule::Hops => 1.0 - *value * hops,
                     AttenuationRule::Change => 1.0 - libm::pow(moved * hops, *value),
                 });
@@ -244,26 +243,30 @@ impl<'a> SweepRun<'a> {
     }
 }
 
-/// Returns the nodes of a run, rated by `objective`.
-fn voters<'a, O>(
+/// Nodes of a run, without an objective.
+struct Voters<'a> {
     state: &'a SweepState,
     seed: u64,
     changes: Vec<u8>,
+    admission: Admission,
     rules: Rules<'a>,
-    objective: O,
-) -> Nodes<'a, O> {
-    let (labels, active) = (&state.labels[..], &state.active);
-    let (shuffled, activates) = (false, true);
-    Nodes {
-        labels,
-        active,
-        changes,
-        holdings: &NO_HOLDINGS,
-        seed,
-        objective,
-        shuffled,
-        activates,
-        rules,
+}
+
+impl<'a> Voters<'a> {
+    fn rated_by<O>(self, objective: O) -> Nodes<'a, O> {
+        let Self { state, seed, changes, admission, rules } = self;
+        Nodes {
+            labels: &state.labels[..],
+            active: &state.active,
+            changes,
+            holdings: &NO_HOLDINGS,
+            seed,
+            objective,
+            admission,
+            shuffled: false,
+            activates: true,
+            rules,
+        }
     }
 }
 

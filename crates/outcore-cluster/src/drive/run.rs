@@ -13,7 +13,6 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
-use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::given::GivenLabels;
@@ -241,21 +240,18 @@ impl ClusterJob<'_> {
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
         let (start, resolutions) = (self.usual_start(), self.resolutions());
-        let (most, none) = (self.most(), Arc::<Holdings>::default());
+        let none = Arc::<Holdings>::default();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(sweeps, start, None);
-                let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(
-                    sweeps, &rules, starts, given, none, source, saves,
-                )?
+                multilevel::find::<CodeLength>(sweeps, &[()], starts, given, none, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
-                let rules: Vec<_> = resolutions.iter().map(|r| (null(r * unit), most)).collect();
-                let starts = Starts::new(sweeps, start, Some(rules[0].0));
-                match self.drifts_of_kinds(rules[0].0, source)? {
-                    Some(drifts) => multilevel::find::<Capped<DriftDensity>>(
+                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
+                let starts = Starts::new(sweeps, start, Some(rules[0]));
+                match self.drifts_of_kinds(rules[0], source)? {
+                    Some(drifts) => multilevel::find::<DriftDensity>(
                         sweeps,
                         &rules,
                         starts,
@@ -264,7 +260,7 @@ impl ClusterJob<'_> {
                         source,
                         saves,
                     )?,
-                    None => multilevel::find::<Capped<Density>>(
+                    None => multilevel::find::<Density>(
                         sweeps, &rules, starts, given, none, source, saves,
                     )?,
                 }

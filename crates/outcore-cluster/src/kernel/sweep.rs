@@ -261,8 +261,9 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     let mut moved = 0;
     for (at, &local) in members.iter().enumerate() {
         if let Some(Proposal { choice: Some(later), .. }) = plans.get(at + COMMITS_AHEAD) {
-            nodes.objective.prefetch(later.visit.present);
-            nodes.objective.prefetch(later.label);
+            let labels = [later.visit.present, later.label];
+            labels.into_iter().for_each(|label| nodes.objective.prefetch(label));
+            nodes.admission.prefetch_sizes(&labels);
         }
         let plan = &mut plans[at];
         let Some(choice) = &mut plan.choice else { continue };
@@ -287,7 +288,8 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
             (choice.visit.own, choice.other) = (own.value(), other.value());
             choice.hops = nearest.saturating_add(1);
         }
-        let improves = choice.improves(&nodes.objective);
+        let is_admitted = nodes.admission.admits(&choice.visit, choice.label);
+        let improves = is_admitted && choice.improves(&nodes.objective);
         if improves && choice.label == ALONE {
             let Some(label) = nodes.objective.free_label() else {
                 plan.choice = None;
@@ -297,6 +299,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         }
         if improves {
             nodes.objective.moved(&choice.visit, choice.label, choice.other);
+            nodes.admission.moved(&choice.visit, choice.label);
             labels.at(node).store(choice.label, Relaxed);
             nodes.rules.moved(node as usize, choice);
             moved += 1;

@@ -30,6 +30,7 @@ use crate::base::hash::LEAD;
 use crate::base::parallel::PerThread;
 use crate::base::table::Sum;
 use crate::finish::communities::Communities;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::kernel::holdings::{NO_HOLDINGS, NoFlow};
@@ -359,6 +360,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             holdings: &NO_HOLDINGS,
             seed: self.job.options.seed,
             objective,
+            admission: Admission::Any,
             shuffled: false,
             activates: true,
             rules: Rules::default(),

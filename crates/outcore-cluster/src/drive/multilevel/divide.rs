@@ -102,18 +102,20 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if count as f64 > MOST_GROUPS * level.node_count() as f64 {
             return Ok(None);
         }
-        // If arcs to the sink group count, no group may join it.
-        let rule = match O::COUNTS_CUTS {
-            true => O::limited(self.rule, Some(count as u32)),
-            false => self.rule,
-        };
         // Reserves room for the communities, whose labels and possibly sums stay in memory meanwhile.
         let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
         let held = held.min((level.memory - level.needed) / 2);
         level.memory -= held;
         let starts = Starts::one(Seeding::Star);
-        let found =
-            self.solve_apart(level, rule, starts, |other: &mut Self, level: &mut Level<'_, '_>| {
+        let found = self.solve_apart(
+            level,
+            self.rule,
+            starts,
+            |other: &mut Self, level: &mut Level<'_, '_>| {
+                // If arcs to the sink group count, no group may join it.
+                if O::COUNTS_CUTS {
+                    other.limits.size = Some(count as u32);
+                }
                 let classes: Vec<u32> = (0..count as u32).collect();
                 let below = level.holdings.clone();
                 let division = Division {
@@ -122,6 +124,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     class_count: count,
                     holdings: &below,
                     within: Some(OnlyInside { labels, strength }),
+                    counts: other.asks_for_counts(),
                 };
                 let Contracted { graph, is_on_disk, holdings, sums } =
                     other.contract(level, &division)?;
@@ -140,7 +143,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     progress,
                 };
                 other.ascend(level, upper)
-            });
+            },
+        );
         level.memory += held;
         Ok(Some(found?.into_labels()))
     }

@@ -15,7 +15,8 @@ use crate::base::hash::{REFINE, mix};
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
 use crate::drive::groups::Groups;
 use crate::drive::memory::ClusterMemory;
-use crate::kernel::objective::{Sums, Within};
+use crate::kernel::admission::Admission;
+use crate::kernel::objective::Sums;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::give_back_freed;
@@ -74,6 +75,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             class_count,
             holdings: &below,
             within: None,
+            counts: self.asks_for_counts(),
         };
         let Contracted { graph, is_on_disk, holdings, mut sums } =
             self.contract(level, &division)?;
@@ -161,17 +163,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);
         }
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
-        let within = Within { objective: sums, classes: &classes };
-        let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
-        if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            let mut workshop = self.workshop::<u32, _>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        } else {
-            let mut workshop = self.workshop::<f64, _>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        }
-        drop((progress, classes));
-        let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
+        let (admission, progress) = (Admission::Within(classes), Progress::new(groups.len()));
+        let mut inside = LevelState { labels: groups, sums };
+        self.sweeps_admitting(level, &mut inside, admission, progress, &|_, _| false)?;
+        let mut groups = inside.into_labels();
         let numbers = renumber(&mut groups, count);
         let most = if level.is_large(self.job) { LEVEL_SHRINKS } else { 1.0 };
         if numbers as f64 >= most * level.node_count() as f64 {

@@ -188,6 +188,7 @@ impl ClusterJob<'_> {
             class_count: parts.count,
             holdings: &NO_HOLDINGS,
             within: None,
+            counts: false,
         };
         let directory = self.scratch.join("communities");
         let files = self.graph.files();

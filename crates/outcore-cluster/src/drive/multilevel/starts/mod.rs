@@ -33,7 +33,6 @@ use crate::finish::stability::agreement;
 use crate::kernel::objective::Sums;
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::LevelSpec;
-use crate::objectives::cap::Capped;
 use crate::objectives::modularity::{Density, Null};
 use crate::store::hierarchy::Hierarchy;
 use combine::{Scored, best_of, keep};
@@ -420,8 +419,9 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
-            let done = if self.job.size_class() == SizeClass::Small { self.max_cycles } else { 1 };
-            self.max_cycles = self.max_cycles.saturating_sub(done).max(1);
+            let done =
+                if self.job.size_class() == SizeClass::Small { self.limits.cycles } else { 1 };
+            self.limits.cycles = self.limits.cycles.saturating_sub(done).max(1);
         }
     }
 
@@ -444,8 +444,8 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             StartTask::Other(TrialStart::Rising(null)) => {
                 let mut labels = undivided(level);
                 for factor in RISING {
-                    let (rule, one) = ((multiple(null, factor), None), Starts::one(Seeding::Own));
-                    let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
+                    let (rule, one) = (multiple(null, factor), Starts::one(Seeding::Own));
+                    let solve = |other: &mut Multilevel<'_, '_, Density>,
                                  level: &mut Level<'_, '_>| {
                         Ok(other.continued(level, labels)?.labels)
                     };
@@ -458,12 +458,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                     Null::Strength(_) => Seeding::Star,
                     Null::Count(_) => Seeding::Own,
                 };
-                let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
-                             level: &mut Level<'_, '_>| {
+                let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
                     Ok(other.begin(level)?.labels)
                 };
                 let one = Starts::one(seeding);
-                let labels = self.solve_apart(level, (null, None), one, solve)?;
+                let labels = self.solve_apart(level, null, one, solve)?;
                 self.continued(level, labels)?
             }
         };
@@ -524,7 +523,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         other.place.base = level.number;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.max_cycles = 1;
+            other.limits.cycles = 1;
         }
         let cycles = self.history.sweeps.cycles;
         other.history = std::mem::take(&mut self.history);

@@ -100,9 +100,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let starts = Starts::one(self.starts.usual);
         let mut other = Self::new(self.job, self.rule, starts, hierarchy);
         (other.place.prefix, other.place.base) = (prefix, level.number);
+        other.limits.size = self.limits.size;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.max_cycles = 1;
+            other.limits.cycles = 1;
         }
         other
     }
