@@ -134,10 +134,7 @@ impl Part {
                 all.logs += plogp(strength);
             }
         };
-        match self.graph.is_weighted() {
-            true => self.node_sums::<f64>(labels, &mut add)?,
-            false => self.node_sums::<u32>(labels, &mut add)?,
-        }
+        self.node_sums(labels, &mut add)?;
         if seen.last().is_some_and(|&label| label >= self.node_count()) {
             return Err(damaged("a label is not a node"));
         }
@@ -156,14 +153,14 @@ impl Part {
     }
 
     /// Calls `add` with the strength of each node, loops counted as set, and the weight of its arcs that leave its community.
-    fn node_sums<S: Sum>(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
+    fn node_sums(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
         let scratch = PerThread::new(Closing::default);
         let mut found: Vec<NodeSums> = Vec::new();
         self.for_blocks(
             |_| true,
             |block| {
                 let pieces = None::<&Pieces>;
-                block_sums::<S>(block, false, labels, pieces, &scratch, &mut found)?;
+                block_sums(block, false, labels, pieces, &scratch, &mut found)?;
                 for (node, sums) in (block.first_node()..).zip(&found) {
                     add(node, [sums.visits, sums.cut]);
                 }

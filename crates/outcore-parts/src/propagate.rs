@@ -20,7 +20,7 @@ use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
-use outcore_cluster::objectives::label_propagation::InsideWeight;
+use outcore_cluster::objectives::label_propagation::Votes;
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_graph::ArcScratch;
 use outcore_io::Result;
@@ -333,7 +333,7 @@ impl Rounds {
             changes: Vec::new(),
             holdings: &NO_HOLDINGS,
             seed,
-            objective: InsideWeight,
+            objective: Votes::<false>::new(0.0),
             admission: Admission::Any,
             shuffled: false,
             activates: true,
@@ -453,13 +453,7 @@ fn first_labels(
     // First labels depend only on which nodes are leaders: no label outside is read.
     let places = Places::new(&[], part.node_count())?;
     let labels = Seen { first: nodes.start, own, places: &places, around: &[] };
-    part.for_blocks(
-        |_| true,
-        |block| match part.graph.is_weighted() {
-            true => seed_block::<f64>(block, stars, &labels, &scratch),
-            false => seed_block::<u32>(block, stars, &labels, &scratch),
-        },
-    )?;
+    part.for_blocks(|_| true, |block| seed_block(block, stars, &labels, &scratch))?;
     let labeled = nodes.zip(own).map(|(node, label)| (node, label.load(Relaxed)));
     Ok(labeled.filter(|(node, label)| node != label).collect())
 }

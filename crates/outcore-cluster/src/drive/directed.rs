@@ -16,7 +16,6 @@
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit, roomy};
 use super::multilevel::{self, Starts};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::flow::length::code_lengths;
@@ -39,7 +38,7 @@ use std::sync::Arc;
 
 impl ClusterJob<'_> {
     /// Finds the communities of a directed graph by a method with several levels, at each resolution.
-    pub(super) fn find_directed<S: Sum>(
+    pub(super) fn find_directed(
         &self,
         objective: LevelObjective,
         given: GivenLabels,
@@ -52,9 +51,7 @@ impl ClusterJob<'_> {
         let (network, holdings) = self.network(objective, source)?;
         let holdings = Arc::new(holdings);
         let mean = match objective {
-            LevelObjective::Density { by_mean_weight: true, .. } => {
-                self.mean_weight::<S>(source)?
-            }
+            LevelObjective::Density { by_mean_weight: true, .. } => self.mean_weight(source)?,
             LevelObjective::CodeLength | LevelObjective::Density { .. } => 1.0,
         };
         source.forget();
@@ -73,7 +70,7 @@ impl ClusterJob<'_> {
             let job = ClusterJob { needed: self.needed.max(job.needed), ..job };
             blocks.limit(job.rest() / 2);
             for outcome in &mut outcomes {
-                job.nest::<f64>(blocks, &holdings, outcome)?;
+                job.nest(blocks, &holdings, outcome)?;
             }
         }
         drop(holdings);
@@ -81,7 +78,7 @@ impl ClusterJob<'_> {
         let directory = network.directory().to_path_buf();
         drop(network);
         self.graph.files().discard(&directory);
-        self.finish_all::<S>(source, outcomes, None, saves)
+        self.finish_all(source, outcomes, None, saves)
     }
 
     /// Searches the graph of flow, at each resolution, where `mean` is the mean weight of its edges if that counts.

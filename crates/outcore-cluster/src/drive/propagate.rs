@@ -25,7 +25,7 @@ use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
-use crate::objectives::label_propagation::{InsideWeight, Votes};
+use crate::objectives::label_propagation::Votes;
 use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
 use outcore_graph::{Block, Graph, SEGMENT_ARCS};
@@ -159,8 +159,7 @@ impl SweepState {
 
 /// Run in progress, by the kind of its votes.
 enum SweepRun<'a> {
-    Plain(Nodes<'a, InsideWeight>),
-    Bounded(Nodes<'a, Votes<false>>),
+    Plain(Nodes<'a, Votes<false>>),
     Attenuated(Nodes<'a, Votes<true>>, f64),
 }
 
@@ -184,17 +183,14 @@ impl<'a> SweepRun<'a> {
         let voters = Voters { state, seed: set.seed, changes, admission, rules };
         if attenuates {
             Self::Attenuated(voters.rated_by(Votes::new(cutoff)), set.attenuation)
-        } else if cutoff > 0.0 {
-            Self::Bounded(voters.rated_by(Votes::new(cutoff)))
         } else {
-            Self::Plain(voters.rated_by(InsideWeight))
+            Self::Plain(voters.rated_by(Votes::new(cutoff)))
         }
     }
 
     /// Returns the counters of each node: changes, visits and moves.
     fn counted(&mut self) -> (&mut [u8], &mut [u16], &mut [u8]) {
         let (Self::Plain(Nodes { changes, rules, .. })
-        | Self::Bounded(Nodes { changes, rules, .. })
         | Self::Attenuated(Nodes { changes, rules, .. }, _)) = self;
         (changes, &mut rules.visits, &mut rules.moves)
     }
@@ -217,7 +213,6 @@ impl<'a> SweepRun<'a> {
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
             Self::Plain(nodes) => nodes.freeze(number),
-            Self::Bounded(nodes) => nodes.freeze(number),
             Self::Attenuated(nodes, value) => {
                 nodes.freeze(number);
                 nodes.objective.set_factors(|hops| match rule {
@@ -237,7 +232,6 @@ impl<'a> SweepRun<'a> {
     ) -> Result<Swept> {
         match self {
             Self::Plain(nodes) => sweep_block(block, directed, nodes, workshop, number),
-            Self::Bounded(nodes) => sweep_block(block, directed, nodes, workshop, number),
             Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
         }
     }
@@ -272,7 +266,7 @@ impl<'a> Voters<'a> {
 
 impl ClusterJob<'_> {
     /// Propagates labels; returns a result for each value of a list among the options.
-    pub(crate) fn propagate<S: Sum>(
+    pub(crate) fn propagate(
         &self,
         given: GivenLabels,
         saves: &mut Saves,
@@ -283,12 +277,12 @@ impl ClusterJob<'_> {
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
         let mut source = self.blocks(self.cache_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, saves)?;
-        self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)
+        let (outcomes, held) = self.advance(&mut source, &sets, start, saves)?;
+        self.finish_all(&mut source, outcomes, held.as_ref(), saves)
     }
 
     /// Advances the runs of all sets to their end; also returns the held nodes.
-    fn advance<S: Sum>(
+    fn advance(
         &self,
         source: &mut BlockSource<'_>,
         sets: &[Set],
@@ -305,7 +299,7 @@ impl ClusterJob<'_> {
             source.count_from(sweeping.scans);
             states.iter_mut().try_for_each(|state| state.load(from))?;
         } else {
-            self.first_labels::<S>(source, sets, &states, &start)?;
+            self.first_labels(source, sets, &states, &start)?;
             states.iter().for_each(|state| state.active.fill(true));
         }
         let held = start.into_held();
@@ -331,7 +325,12 @@ impl ClusterJob<'_> {
                 }
                 None => fresh(),
             };
-            self.sweeps::<S>(source, &states, &mut runs, sweeping, saves)?
+            // Attenuated votes are fractions of a weight, even if all weights are 1.
+            if self.graph.is_weighted() || self.options.propagation.attenuates() {
+                self.sweeps::<f64>(source, &states, &mut runs, sweeping, saves)?
+            } else {
+                self.sweeps::<u32>(source, &states, &mut runs, sweeping, saves)?
+            }
         };
         let outcomes = states
             .into_iter()
@@ -341,7 +340,7 @@ impl ClusterJob<'_> {
         Ok((outcomes, held))
     }
 
-    fn first_labels<S: Sum>(
+    fn first_labels(
         &self,
         source: &mut BlockSource<'_>,
         sets: &[Set],
@@ -362,7 +361,7 @@ impl ClusterJob<'_> {
         let tick = |_: &_| notify(self.observer, Event::Advance { done: 0 });
         match self.options.seeding {
             Seeding::Star => {
-                start.stars::<S>(source, self.options.propagation.label_cutoff, &first, tick)
+                start.stars(source, self.options.propagation.label_cutoff, &first, tick)
             }
             Seeding::Own => first.iter().try_for_each(|first| start.own(first)),
         }

@@ -93,7 +93,7 @@ impl Tally {
     ///
     /// # Errors
     /// Those of reading and of `tick`, which is called for each block.
-    pub(crate) fn scan<S: Sum>(
+    pub(crate) fn scan(
         mut self,
         source: &mut BlockSource<'_>,
         labels: &[u32],
@@ -112,7 +112,7 @@ impl Tally {
             }
             Ok(())
         };
-        scan_communities::<S>(source, labels, pieces, scratch, count_opposite, |node, sums| {
+        scan_communities(source, labels, pieces, scratch, count_opposite, |node, sums| {
             self.add(node, labels[node as usize], sums.strength);
             self.add_inside(sums.inside_at_later);
         })?;
@@ -142,11 +142,7 @@ impl Tally {
             }
             scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.rows.arcs))
         };
-        if source.graph().is_weighted() {
-            scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)
-        } else {
-            scan_communities::<u32>(source, labels, pieces, &scratch, count_opposite, visit)
-        }
+        scan_communities(source, labels, pieces, &scratch, count_opposite, visit)
     }
 
     /// Adds the strength of the next node.

@@ -17,7 +17,7 @@
 use super::cache::BlockSource;
 use super::holdings::{Carries, NoFlow};
 use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
-use super::objective::{ALONE, Objective};
+use super::objective::{ALONE, Choice, Objective};
 use super::propose::{Proposal, ProposeWorker, Round, Tables};
 use crate::base::hash::{Hash, ORDER, SUB};
 use crate::base::parallel::{PerThread, for_pieces, piece_nodes};
@@ -257,7 +257,6 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     worker: &mut ProposeWorker<S>,
 ) -> Result<usize> {
     let labels = nodes.labels;
-    let ProposeWorker { arcs, ballot, .. } = worker;
     let mut moved = 0;
     for (at, &local) in members.iter().enumerate() {
         if let Some(Proposal { choice: Some(later), .. }) = plans.get(at + COMMITS_AHEAD) {
@@ -269,24 +268,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         let Some(choice) = &mut plan.choice else { continue };
         let node = block.first_node() + local;
         if plan.contested {
-            let present = labels.at(node).load(Relaxed);
-            let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
-            block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
-                let (targets, codes) = nodes.votes(targets, codes, ballot);
-                S::for_each(targets, codes, |target, weight| {
-                    let label = labels.at(target).load(Relaxed);
-                    if label == present {
-                        own += weight;
-                    } else if label == choice.label {
-                        other += weight;
-                        if O::ATTENUATES {
-                            nearest = nearest.min(nodes.hops(target));
-                        }
-                    }
-                });
-            })?;
-            (choice.visit.own, choice.other) = (own.value(), other.value());
-            choice.hops = nearest.saturating_add(1);
+            weigh_again::<S, O, L>(block, local, nodes, choice, worker)?;
         }
         let is_admitted = nodes.admission.admits(&choice.visit, choice.label);
         let improves = is_admitted && choice.improves(&nodes.objective);
@@ -317,6 +299,36 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         }
     }
     Ok(moved)
+}
+
+/// Weighs the arcs of a contested mover to its present and its new label by the labels that its neighbors have by now.
+fn weigh_again<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    local: u32,
+    nodes: &Nodes<'_, O, L>,
+    choice: &mut Choice<O::Flow>,
+    ProposeWorker { arcs, ballot, .. }: &mut ProposeWorker<S>,
+) -> Result<()> {
+    let labels = nodes.labels;
+    let present = labels.at(block.first_node() + local).load(Relaxed);
+    let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
+    block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
+        let (targets, codes) = nodes.votes(targets, codes, ballot);
+        S::for_each(targets, codes, |target, weight| {
+            let label = labels.at(target).load(Relaxed);
+            if label == present {
+                own += weight;
+            } else if label == choice.label {
+                other += weight;
+                if O::ATTENUATES {
+                    nearest = nearest.min(nodes.hops(target));
+                }
+            }
+        });
+    })?;
+    (choice.visit.own, choice.other) = (own.value(), other.value());
+    choice.hops = nearest.saturating_add(1);
+    Ok(())
 }
 
 /// Activates the neighbors of moved nodes, except those that already have the new label.

@@ -92,12 +92,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<Option<Vec<u32>>> {
         let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps.count));
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (groups, rest) = if level.graph().is_weighted() {
-            stars_inside::<f64>(level.source, labels, examined, seed, tick)?
-        } else {
-            stars_inside::<u32>(level.source, labels, examined, seed, tick)?
-        };
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        let (groups, rest) = stars_inside(level.source, labels, examined, seed, &tick)?;
         let count = rest as usize + 1;
         if count as f64 > MOST_GROUPS * level.node_count() as f64 {
             return Ok(None);
@@ -126,8 +122,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     within: Some(OnlyInside { labels, strength }),
                     counts: other.asks_for_counts(),
                 };
-                let Contracted { graph, is_on_disk, holdings, sums } =
-                    other.contract(level, &division)?;
+                let (contracted, sums) = other.contract(level, &division)?;
+                let Contracted { graph, is_on_disk, holdings } = contracted;
                 other.hierarchy.keep(&groups, count)?;
                 drop(groups);
                 let labels = classes.into_iter().map(AtomicU32::new).collect();

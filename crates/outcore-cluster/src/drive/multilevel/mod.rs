@@ -353,9 +353,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         self.detail("choosing initial communities")?;
         let seed = level.seed ^ LEAD;
-        let Groups { labels, sums, .. } =
-            self.first_groups(level, self.starts.usual, seed, None)?;
-        let mut state = LevelState { labels, sums };
+        let (mut state, _) = self.first_groups(level, self.starts.usual, seed, None)?;
         if let Some(starts) = self.starts_on(level) {
             state = self.best_start(level, state, Progress::new(level.node_count()), &starts)?;
         }
@@ -504,23 +502,22 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))
     }
 
+    /// Returns the initial communities of a level, and their number.
     fn first_groups(
         &mut self,
         level: &mut Level<'_, '_>,
         start: Seeding,
         seed: u64,
         classes: Option<&[AtomicU32]>,
-    ) -> Result<Groups<O>> {
+    ) -> Result<(LevelState<O>, usize)> {
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        // Reserves the maximum; pages are touched only as they are used.
+        let mut sums = O::empty(self.rule, level.node_count());
+        let choice = FirstGroups { start, seed, classes, most: self.limits.size };
         let Level { source, holdings, .. } = level;
-        let most = self.limits.size;
-        let choice = FirstGroups { start, seed, classes, most };
-        if O::COUNTS_ARCS && !source.graph().is_weighted() {
-            first_groups::<u32, O>(source, holdings, choice, self.rule, tick)
-        } else {
-            first_groups::<f64, O>(source, holdings, choice, self.rule, tick)
-        }
+        let Groups { labels, count } = first_groups(source, holdings, choice, &mut sums, &tick)?;
+        Ok((LevelState { labels, sums }, count))
     }
 
     /// Solves the levels above the base, and assigns to each node the community of its group there.

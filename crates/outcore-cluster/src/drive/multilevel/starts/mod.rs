@@ -27,7 +27,7 @@ mod searches;
 
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::bits::Bits;
-use crate::drive::groups::sums_of;
+use crate::drive::groups::add_all;
 use crate::drive::job::{ClusterJob, ScratchLimits, SizeClass};
 use crate::finish::stability::agreement;
 use crate::kernel::objective::Sums;
@@ -497,13 +497,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         doubted: Option<&Bits>,
     ) -> Result<(f64, LevelState<O>)> {
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (holdings, rule) = (&level.holdings, self.rule);
-        let (mut sums, inside) = if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            sums_of::<u32, O>(level.source, holdings, &labels, doubted, rule, tick)?
-        } else {
-            sums_of::<f64, O>(level.source, holdings, &labels, doubted, rule, tick)?
-        };
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        let (source, holdings) = (&mut *level.source, &level.holdings);
+        let mut sums = O::empty(self.rule, labels.len());
+        let inside = add_all(source, holdings, &labels, doubted, &mut sums, &tick)?;
         sums.free_below(level.node_count());
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
