@@ -14,7 +14,6 @@ use super::{Labeled, Message, Part, Places, damaged};
 use outcore_cluster::base::bits::Bits;
 use outcore_cluster::base::hash::{Hash, LEAD};
 use outcore_cluster::base::parallel::PerThread;
-use outcore_cluster::base::table::Sum;
 use outcore_cluster::kernel::admission::Admission;
 use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
@@ -249,10 +248,7 @@ impl Rounds {
         // Other parts have seen the labels of the round before.
         self.revised.clear();
         if is_first || has_earlier {
-            let (arcs, activated) = match part.graph.is_weighted() {
-                true => self.sweep::<f64>(part, seed, is_exact)?,
-                false => self.sweep::<u32>(part, seed, is_exact)?,
-            };
+            let (arcs, activated) = self.sweep(part, seed, is_exact)?;
             counts.arcs = arcs;
             (messages, counts.later) = self.send(part, &activated)?;
         }
@@ -313,7 +309,7 @@ impl Rounds {
 
     /// Sweeps the part from the labels before the sweep and the moves received from parts before it. Returns the
     /// number of arcs visited and the nodes outside that became active.
-    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64, is_exact: bool) -> Result<(u64, Vec<u32>)> {
+    fn sweep(&mut self, part: &Part, seed: u64, is_exact: bool) -> Result<(u64, Vec<u32>)> {
         let own_nodes = part.nodes();
         let first = own_nodes.start;
         let (own, around) = (atomic(&self.labels), atomic(&self.around));
@@ -340,7 +336,7 @@ impl Rounds {
             rules: Rules::default(),
         };
         let mut workshop =
-            SweepBuffers::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+            SweepBuffers::new::<Votes<false>>(&part.graph, LARGE_DEGREE, MOST_LABELS);
         let mut arcs = 0;
         part.for_blocks(
             |nodes| active.any(nodes),

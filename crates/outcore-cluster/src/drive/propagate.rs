@@ -10,11 +10,10 @@
 //! read once for all runs. Each run gives the same result as alone. Memory: 4.125 bytes per node and run; 2
 //! more if votes are attenuated, 2 if visits are limited, 4 if sizes are limited, 1 in directed graphs.
 
-use super::job::ClusterJob;
+use super::job::{ClusterJob, ScratchLimits};
 use super::memory::{ClusterMemory, Fit};
 use super::start::{FirstLabels, Start};
 use crate::base::bits::Bits;
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::kernel::admission::Admission;
@@ -223,11 +222,11 @@ impl<'a> SweepRun<'a> {
         }
     }
 
-    fn sweep_block<S: Sum>(
+    fn sweep_block(
         &mut self,
         block: &Block,
         directed: bool,
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers,
         number: u32,
     ) -> Result<Swept> {
         match self {
@@ -325,12 +324,7 @@ impl ClusterJob<'_> {
                 }
                 None => fresh(),
             };
-            // Attenuated votes are fractions of a weight, even if all weights are 1.
-            if self.graph.is_weighted() || self.options.propagation.attenuates() {
-                self.sweeps::<f64>(source, &states, &mut runs, sweeping, saves)?
-            } else {
-                self.sweeps::<u32>(source, &states, &mut runs, sweeping, saves)?
-            }
+            self.sweeps(source, &states, &mut runs, sweeping, saves)?
         };
         let outcomes = states
             .into_iter()
@@ -368,13 +362,13 @@ impl ClusterJob<'_> {
     }
 
     /// Sweeps once in the runs that are `going`; returns what each did.
-    fn sweep<S: Sum>(
+    fn sweep(
         &self,
         source: &mut BlockSource<'_>,
         states: &[SweepState],
         runs: &mut [SweepRun<'_>],
         going: &[bool],
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers,
         number: u32,
     ) -> Result<Vec<Swept>> {
         let directed = self.graph.is_directed();
@@ -405,7 +399,7 @@ impl ClusterJob<'_> {
         Ok(swept)
     }
 
-    fn sweeps<S: Sum>(
+    fn sweeps(
         &self,
         source: &mut BlockSource<'_>,
         states: &[SweepState],
@@ -416,11 +410,11 @@ impl ClusterJob<'_> {
         let count = self.graph.node_count();
         let nodes = count as f64;
         let enough = self.options.tolerance * nodes;
-        let mut workshop = SweepBuffers::<S>::new(
-            self.graph.max_degree(),
-            self.limits.large_degree,
-            self.limits.max_labels,
-        );
+        let ScratchLimits { large_degree, max_labels, .. } = self.limits;
+        let mut workshop = match self.options.propagation.attenuates() {
+            true => SweepBuffers::new::<Votes<true>>(self.graph, large_degree, max_labels),
+            false => SweepBuffers::new::<Votes<false>>(self.graph, large_degree, max_labels),
+        };
         for number in sweeping.number + 1..=self.options.most_sweeps() {
             let histories = &mut sweeping.histories;
             let going: Vec<bool> = histories.iter().map(|history| !history.converged).collect();

@@ -50,6 +50,9 @@ pub trait Objective: Sync {
     const WEIGHS_NODES: bool;
     /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
+    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
+    /// rare, and the code is compiled once.
+    const COUNTS_ARCS: bool = true;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
     /// Part of the flow of nodes that it carries along.
@@ -115,9 +118,6 @@ pub trait Sums: Objective + Sized + Send {
     const COMMUNITY_BYTES: u64;
     /// Whether it needs cuts; if not, it is a sum over the pairs of nodes in one community.
     const COUNTS_CUTS: bool;
-    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
-    /// rare, and the code is compiled once.
-    const COUNTS_ARCS: bool = true;
 
     /// Returns whether it needs the number of input nodes in each node.
     fn asks_for_counts(rule: Self::Rule) -> bool;

@@ -41,38 +41,74 @@ pub const LARGE_DEGREE: u64 = 1 << 16;
 /// Maximum number of labels summed together; more are summed in shares.
 pub const MOST_LABELS: u64 = 1 << 20;
 /// Working memory of the sweeps, independent of the number of nodes.
-pub struct SweepBuffers<S, F = NoFlow> {
+pub struct SweepBuffers<F = NoFlow> {
+    sums: SumBuffers,
+    groups: GroupBuffers<F>,
+}
+
+/// Sums of the threads: numbers of arcs if all weights are 1, or weights.
+enum SumBuffers {
+    Counts(ThreadSums<u32>),
+    Weights(ThreadSums<f64>),
+}
+
+struct ThreadSums<S> {
     workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
+}
+
+/// Groups of the nodes of a block, and plans of those of one group.
+#[derive(Default)]
+struct GroupBuffers<F> {
     large_degree: u64,
     roles: Vec<u8>,
     order: Vec<u32>,
     plans: Vec<Proposal<F>>,
 }
 
-impl<S: Sum, F: Carries> SweepBuffers<S, F> {
-    /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
-    pub fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
+impl<S: Sum> ThreadSums<S> {
+    fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(max_labels) } else { 0 };
         Self {
             workers: PerThread::new(|| ProposeWorker::new(small)),
             large: Mutex::new(Tables::new(large as usize)),
-            large_degree,
-            roles: Vec::new(),
-            order: Vec::new(),
-            plans: Vec::new(),
         }
     }
 
-    /// Returns the bytes of the working memory.
-    pub fn bytes(max_degree: u64, max_labels: u64, max_nodes: u64, threads: u64) -> u64 {
+    fn bytes(max_degree: u64, max_labels: u64, threads: u64) -> u64 {
         let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(max_labels) } else { 0 };
+        threads * worker + Tables::<S>::bytes(large)
+    }
+}
+
+impl<F: Carries> SweepBuffers<F> {
+    /// Creates the working memory for sweeps of a graph by an objective. Tests lower the limits.
+    pub fn new<O: Objective<Flow = F>>(graph: &Graph, large_degree: u64, max_labels: u64) -> Self {
+        let max_degree = graph.max_degree();
+        let sums = match O::COUNTS_ARCS && !graph.is_weighted() {
+            true => SumBuffers::Counts(ThreadSums::new(max_degree, large_degree, max_labels)),
+            false => SumBuffers::Weights(ThreadSums::new(max_degree, large_degree, max_labels)),
+        };
+        Self { sums, groups: GroupBuffers { large_degree, ..GroupBuffers::default() } }
+    }
+
+    /// Returns the bytes of the working memory.
+    pub fn bytes(
+        weighted: bool,
+        max_degree: u64,
+        max_labels: u64,
+        max_nodes: u64,
+        threads: u64,
+    ) -> u64 {
+        let sums = match weighted {
+            true => ThreadSums::<f64>::bytes(max_degree, max_labels, threads),
+            false => ThreadSums::<u32>::bytes(max_degree, max_labels, threads),
+        };
         // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
         let group = max_nodes / u64::from(GROUPS) + max_nodes.min(1 << 12);
-        let plans = group * size_of::<Proposal<F>>() as u64;
-        threads * worker + Tables::<S>::bytes(large) + max_nodes * (1 + 4) + plans
+        sums + max_nodes * (1 + 4) + group * size_of::<Proposal<F>>() as u64
     }
 }
 
@@ -89,11 +125,11 @@ pub struct Swept {
 ///
 /// # Errors
 /// Those of reading, and those of `tick`, which is called for each block with the arcs visited so far.
-pub fn sweep<S: Sum, O: Objective>(
+pub fn sweep<O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
     nodes: &mut Nodes<'_, O>,
-    workshop: &mut SweepBuffers<S, O::Flow>,
+    buffers: &mut SweepBuffers<O::Flow>,
     number: u32,
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<Swept> {
@@ -110,7 +146,7 @@ pub fn sweep<S: Sum, O: Objective>(
         },
         |block| {
             tick(swept.arcs)?;
-            let of_block = sweep_block(block, directed, nodes, workshop, number)?;
+            let of_block = sweep_block(block, directed, nodes, buffers, number)?;
             swept.moved += of_block.moved;
             swept.arcs += of_block.arcs;
             Ok(())
@@ -133,14 +169,34 @@ fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> 
 ///
 /// # Errors
 /// Those of reading.
-pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+pub fn sweep_block<O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O, L>,
-    workshop: &mut SweepBuffers<S, O::Flow>,
+    buffers: &mut SweepBuffers<O::Flow>,
     number: u32,
 ) -> Result<Swept> {
-    let SweepBuffers { workers, large, large_degree, roles, order, plans } = workshop;
+    let SweepBuffers { sums, groups } = buffers;
+    match sums {
+        SumBuffers::Weights(sums) => sweep_groups(block, directed, nodes, sums, groups, number),
+        SumBuffers::Counts(sums) => {
+            if O::COUNTS_ARCS {
+                return sweep_groups(block, directed, nodes, sums, groups, number);
+            }
+            unreachable!("made for another objective")
+        }
+    }
+}
+
+fn sweep_groups<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    ThreadSums { workers, large }: &ThreadSums<S>,
+    groups: &mut GroupBuffers<O::Flow>,
+    number: u32,
+) -> Result<Swept> {
+    let GroupBuffers { large_degree, roles, order, plans } = groups;
     let bounds = group_nodes(block, nodes, number, roles, order);
     let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
     plans.resize(largest.max(plans.len()), Proposal::default());

@@ -42,6 +42,8 @@ impl Votes<true> {
 impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     const WEIGHS_NODES: bool = false;
     const ATTENUATES: bool = ATTENUATES;
+    /// Attenuated votes are fractions of a weight, even if all weights are 1.
+    const COUNTS_ARCS: bool = !ATTENUATES;
     type Leaving = ();
     type Flow = NoFlow;
 

@@ -28,7 +28,6 @@ use super::propagate::Sweeping;
 use crate::base::bits::Bits;
 use crate::base::hash::LEAD;
 use crate::base::parallel::PerThread;
-use crate::base::table::Sum;
 use crate::finish::communities::Communities;
 use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
@@ -137,11 +136,7 @@ impl ClusterJob<'_> {
             None => (History::default(), Bits::new(nodes as usize, true)),
         };
         let votes = || Votes::<false>::new(cutoff);
-        let history = if self.graph.is_weighted() {
-            run.sweeps::<f64>(&labels, &sweeping, history, active, saves, votes)
-        } else {
-            run.sweeps::<u32>(&labels, &sweeping, history, active, saves, votes)
-        }?;
+        let history = run.sweeps(&labels, &sweeping, history, active, saves, votes)?;
         drop(sweeping);
         run.close(labels, &closing, history)
     }
@@ -284,7 +279,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps until few enough nodes change.
-    fn sweeps<S: Sum>(
+    fn sweeps(
         &mut self,
         labels: &Pages<u32>,
         intervals: &[Interval],
@@ -297,7 +292,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         let count = graph.node_count();
         let enough = options.tolerance * count as f64;
         let mut workshop =
-            SweepBuffers::<S>::new(graph.max_degree(), limits.large_degree, limits.max_labels);
+            SweepBuffers::new::<Votes<false>>(graph, limits.large_degree, limits.max_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
         let mut bytes = Vec::new();
@@ -343,14 +338,14 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps an interval.
-    fn sweep<S: Sum, L: NodeLabels + ?Sized>(
+    fn sweep<L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,
         BegunSweep { number, done }: BegunSweep,
         labels: &L,
         active: &Bits,
         objective: Votes<false>,
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers,
     ) -> Result<Swept> {
         let mut nodes = Nodes {
             labels,

@@ -35,7 +35,6 @@ use super::job::{ClusterJob, SizeClass};
 use super::memory::{ClusterMemory, Fit, roomy};
 use crate::base::bits::Bits;
 use crate::base::hash::{LEAD, LEVEL, mix};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::admission::Admission;
@@ -432,28 +431,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
-        admission: Admission,
-        progress: Progress,
-        proceeds: &dyn Fn(u32, u64) -> bool,
-    ) -> Result<u64> {
-        if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            self.sweeps_of::<u32>(level, state, admission, progress, proceeds)
-        } else {
-            self.sweeps_of::<f64>(level, state, admission, progress, proceeds)
-        }
-    }
-
-    fn sweeps_of<S: Sum>(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        state: &mut LevelState<O>,
         mut admission: Admission,
         mut progress: Progress,
         proceeds: &dyn Fn(u32, u64) -> bool,
     ) -> Result<u64> {
         let large_degree = self.job.limits.large_degree;
-        let mut workshop =
-            SweepBuffers::<S, _>::new(level.graph().max_degree(), large_degree, level.max_labels);
+        let mut workshop = SweepBuffers::new::<O>(level.graph(), large_degree, level.max_labels);
         while progress.done == 0 || proceeds(progress.done, progress.moved) {
             self.sweep(level, state, &mut admission, &mut progress, &mut workshop)?;
             if !admission.is_within() {
@@ -464,13 +447,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     }
 
     /// Makes one sweep.
-    fn sweep<S: Sum>(
+    fn sweep(
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
         admission: &mut Admission,
         progress: &mut Progress,
-        workshop: &mut SweepBuffers<S, O::Flow>,
+        workshop: &mut SweepBuffers<O::Flow>,
     ) -> Result<()> {
         let refines = admission.is_within();
         let mut nodes = Nodes {
