@@ -237,10 +237,16 @@ impl<'a, O: Objective> Election<'a, O> {
         table: &LabelTable<S>,
         rates: &mut Vec<f64>,
     ) {
-        let visit = self.visit;
+        let Visit { present, count, .. } = self.visit;
         match admission {
             Admission::Any => self.survey_admitted(|_| true, table, rates),
-            _ => self.survey_admitted(|label| admission.admits(&visit, label), table, rates),
+            Admission::Fitting(sizes) => {
+                self.survey_admitted(|label| sizes.fits(label, count), table, rates);
+            }
+            Admission::Within(classes) => {
+                let own = classes[present as usize];
+                self.survey_admitted(|label| classes[label as usize] == own, table, rates);
+            }
         }
     }
 

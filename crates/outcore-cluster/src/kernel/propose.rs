@@ -200,16 +200,18 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
                 |classes: &[u32], label: u32| classes[label as usize] == classes[present as usize];
             let (mut own, mut all, mut open) = (S::default(), S::default(), S::default());
             let (of_arcs, of_codes) = (&labels[arcs.clone()], part(codes, arcs.clone()));
-            let mut add = |label, weight: S, is_open| {
+            let mut add = |label, weight: S| {
                 own += weight.only_if(label == present);
                 all += weight;
-                open += weight.only_if(is_open);
             };
-            match classes {
-                None => S::for_each(of_arcs, of_codes, |label, weight| add(label, weight, true)),
-                Some(classes) => S::for_each(of_arcs, of_codes, |label, weight| {
-                    add(label, weight, is_class(classes, label));
-                }),
+            if let Some(classes) = classes {
+                S::for_each(of_arcs, of_codes, |label, weight| {
+                    add(label, weight);
+                    open += weight.only_if(is_class(classes, label));
+                });
+            } else {
+                S::for_each(of_arcs, of_codes, add);
+                open = all;
             }
             let visit = self.visit(local, own.value(), all);
             let election = Election::new(objective, admission, visit);
@@ -294,13 +296,12 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
                 break;
             }
         }
-        let looked_up = self.nodes.admission.looked_up(O::WEIGHS_NODES);
         // Replaces each neighbor by its label.
         for label in &mut worker.labels {
             *label = self.nodes.labels.at(*label).load(Relaxed);
-            if let Some(looked_up) = looked_up {
-                prefetch(looked_up, *label as usize);
-            }
+        }
+        if let Some(looked_up) = self.nodes.admission.looked_up(O::WEIGHS_NODES) {
+            worker.labels.iter().for_each(|&label| prefetch(looked_up, label as usize));
         }
         if O::WEIGHS_NODES {
             let visited = &members[..worker.ends.len()];
