@@ -16,9 +16,10 @@
 
 use super::cache::BlockSource;
 use super::holdings::{Carries, NoFlow};
-use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
+use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes, Rules};
 use super::objective::{ALONE, Choice, Objective};
 use super::propose::{Proposal, ProposeWorker, Round, Tables};
+use crate::base::bits::Bits;
 use crate::base::hash::{Hash, ORDER, SUB};
 use crate::base::parallel::{PerThread, for_pieces, piece_nodes};
 use crate::base::table::Sum;
@@ -137,7 +138,7 @@ pub fn sweep<O: Objective>(
     nodes.freeze(number);
     let mut swept = Swept::default();
     let active = nodes.active;
-    let order = block_order(graph, nodes, number);
+    let order = block_order(graph, nodes.shuffled.then_some(nodes.seed), number);
     source.for_each(
         order.iter().map(|&block| block as usize),
         |entry| {
@@ -155,10 +156,11 @@ pub fn sweep<O: Objective>(
     Ok(swept)
 }
 
-fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+/// Returns the order of the blocks in a sweep: that of their hashes with a seed, if there is one.
+fn block_order(graph: &Graph, seed: Option<u64>, number: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
-    if nodes.shuffled {
-        let hash = Hash::new(nodes.seed ^ ORDER);
+    if let Some(seed) = seed {
+        let hash = Hash::new(seed ^ ORDER);
         let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
         order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
     }
@@ -197,7 +199,8 @@ fn sweep_groups<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     number: u32,
 ) -> Result<Swept> {
     let GroupBuffers { large_degree, roles, order, plans } = groups;
-    let bounds = group_nodes(block, nodes, number, roles, order);
+    let (active, rules, seed) = (nodes.active, &mut nodes.rules, nodes.seed);
+    let bounds = group_nodes(block, active, rules, seed, number, roles, order);
     let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
     plans.resize(largest.max(plans.len()), Proposal::default());
     let piece = piece_nodes(block.node_count(), block.arc_count());
@@ -233,7 +236,9 @@ fn sweep_groups<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         if moved > 0 && !directed && nodes.activates {
             let piece = piece * members.len() / moved;
             for_pieces(members, plans, piece, |members, plans| {
-                workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))
+                workers.with(|worker| {
+                    activate(block, nodes.labels, nodes.active, members, plans, &mut worker.arcs)
+                })
             })?;
         }
     }
@@ -241,19 +246,20 @@ fn sweep_groups<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
 }
 
 /// Sorts the block's active nodes by group, in node order within each; returns the bounds of the groups.
-fn group_nodes<O, L: ?Sized>(
+fn group_nodes(
     block: &Block,
-    nodes: &mut Nodes<'_, O, L>,
+    active: &Bits,
+    rules: &mut Rules<'_>,
+    seed: u64,
     number: u32,
     roles: &mut Vec<u8>,
     order: &mut Vec<u32>,
 ) -> [usize; GROUPS as usize + 1] {
     let first = block.first_node() as usize;
-    let hash = Hash::new(nodes.seed ^ SUB);
+    let hash = Hash::new(seed ^ SUB);
     roles.clear();
     roles.resize(block.node_count(), RESTS);
     let mut counts = [0; GROUPS as usize];
-    let (active, rules) = (nodes.active, &mut nodes.rules);
     let is_free = rules.is_free();
     active.for_each(first..first + block.node_count(), |node| {
         if !is_free && !rules.admits(node, number) {
@@ -368,7 +374,7 @@ fn weigh_again<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     let labels = nodes.labels;
     let present = labels.at(block.first_node() + local).load(Relaxed);
     let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
-    block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
+    block.for_each_segment(local as usize, arcs, |targets, codes| {
         let (targets, codes) = nodes.votes(targets, codes, ballot);
         S::for_each(targets, codes, |target, weight| {
             let label = labels.at(target).load(Relaxed);
@@ -388,21 +394,22 @@ fn weigh_again<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
 }
 
 /// Activates the neighbors of moved nodes, except those that already have the new label.
-fn activate<O: Objective, L: NodeLabels + ?Sized>(
+fn activate<F, L: NodeLabels + ?Sized>(
     block: &Block,
-    nodes: &Nodes<'_, O, L>,
+    labels: &L,
+    active: &Bits,
     members: &[u32],
-    plans: &[Proposal<O::Flow>],
+    plans: &[Proposal<F>],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = &plan.choice else { continue };
         block.for_each_segment_inline(local as usize, arcs, |targets, _| {
-            targets.iter().for_each(|&target| nodes.labels.prefetch(target));
+            targets.iter().for_each(|&target| labels.prefetch(target));
             for &target in targets {
-                let (node, label) = (target as usize, nodes.labels.at(target));
-                if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
-                    nodes.active.set(node);
+                let (node, label) = (target as usize, labels.at(target));
+                if !active.get(node) && label.load(Relaxed) != choice.label {
+                    active.set(node);
                 }
             }
         })?;

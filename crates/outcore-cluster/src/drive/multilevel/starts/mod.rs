@@ -38,6 +38,7 @@ use crate::store::hierarchy::Hierarchy;
 use combine::{Scored, best_of, keep};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
+use searches::{SearchTask, Solved};
 use std::sync::atomic::AtomicU32;
 
 /// Default number of starts.
@@ -88,17 +89,6 @@ pub(crate) enum TrialStart {
     Undivided,
     /// Those found from a single community while the resolution rises to this one.
     Rising(Null),
-}
-
-/// Start to search from.
-enum StartTask<O> {
-    /// The usual one, whose first communities exist already; it also tries the starts on a level.
-    Usual {
-        state: LevelState<O>,
-        progress: Progress,
-        on_level: Starts,
-    },
-    Other(TrialStart),
 }
 
 /// Numbers of additional starts, on the graph and on a level.
@@ -329,7 +319,6 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         progress: Progress,
         others: &[TrialStart],
     ) -> Result<LevelState<O>> {
-        // The usual start also tries those on a level.
         let one = Starts::one(self.starts.usual);
         let on_level = std::mem::replace(&mut self.starts, one);
         let are_of_groups = on_level.are_of_groups;
@@ -338,12 +327,18 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let prefix = self.scratch(format_args!("{name}-{}", level.number));
         let mut kept = Hierarchy::new(&files, prefix, Vec::new());
         let mut starts = Vec::new();
-        let usual = StartTask::Usual { state, progress, on_level };
-        let others = others.iter().map(|&start| StartTask::Other(start));
-        let tasks: Vec<_> = std::iter::once(usual).chain(others).collect();
+        // The usual start has its first communities already; it also tries the starts on a level.
+        let usual: SearchTask<'_, Self> = Box::new(move |search, level| {
+            search.starts = on_level;
+            let state = search.cycles(level, state, progress)?;
+            search.solved(level, state).map(Some)
+        });
+        let task = |&start: &TrialStart| -> SearchTask<'_, Self> {
+            Box::new(move |search, level| search.begin_at(level, start).map(Some))
+        };
+        let tasks: Vec<_> = std::iter::once(usual).chain(others.iter().map(task)).collect();
         let count = tasks.len() as u32;
-        let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
-        self.search_each(level, tasks, solve, |at, (quality, labels)| {
+        self.search_each(level, tasks, &mut |at, Solved { quality, labels }| {
             starts.push((at, Scored { place: starts.len(), quality }));
             keep(&mut kept, &labels)
         })?;
@@ -425,23 +420,15 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Solves the level from one start; returns the quality of its communities, and their labels.
-    fn begin_at(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        task: StartTask<O>,
-    ) -> Result<(f64, Vec<u32>)> {
-        let state = match task {
-            StartTask::Usual { state, progress, on_level } => {
-                self.starts = on_level;
-                self.cycles(level, state, progress)?
-            }
-            StartTask::Other(TrialStart::Seeding(seeding)) => {
+    /// Solves the level from one start.
+    fn begin_at(&mut self, level: &mut Level<'_, '_>, start: TrialStart) -> Result<Solved> {
+        let state = match start {
+            TrialStart::Seeding(seeding) => {
                 self.starts = Starts::one(seeding);
                 self.begin(level)?
             }
-            StartTask::Other(TrialStart::Undivided) => self.continued(level, undivided(level))?,
-            StartTask::Other(TrialStart::Rising(null)) => {
+            TrialStart::Undivided => self.continued(level, undivided(level))?,
+            TrialStart::Rising(null) => {
                 let mut labels = undivided(level);
                 for factor in RISING {
                     let (rule, one) = (multiple(null, factor), Starts::one(Seeding::Own));
@@ -453,7 +440,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 }
                 self.continued(level, labels)?
             }
-            StartTask::Other(TrialStart::Density(null)) => {
+            TrialStart::Density(null) => {
                 let seeding = match null {
                     Null::Strength(_) => Seeding::Star,
                     Null::Count(_) => Seeding::Own,
@@ -466,8 +453,13 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 self.continued(level, labels)?
             }
         };
+        self.solved(level, state)
+    }
+
+    /// Returns communities with their quality, measured from scratch.
+    fn solved(&self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<Solved> {
         let (quality, state) = self.measured(level, state.labels)?;
-        Ok((quality, state.into_labels()))
+        Ok(Solved { quality, labels: state.into_labels() })
     }
 
     /// Runs the cycles from these labels.
