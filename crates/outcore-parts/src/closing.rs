@@ -268,14 +268,11 @@ impl Part {
         }
         let above: HashMap<u32, u32> = forest.iter().map(|&[root, above]| (root, above)).collect();
         roots.iter_mut().for_each(|root| *root = above.get(root).copied().unwrap_or(*root));
-        let sums = match self.graph.is_weighted() {
-            true => self.sums::<f64>(labels, &roots)?,
-            false => self.sums::<u32>(labels, &roots)?,
-        };
+        let sums = self.sums(labels, &roots)?;
         Ok((roots, sums))
     }
 
-    fn sums<S: Sum>(&self, labels: &Labeled, roots: &[u32]) -> Result<CommunitySums> {
+    fn sums(&self, labels: &Labeled, roots: &[u32]) -> Result<CommunitySums> {
         let mut distinct = roots.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
@@ -295,7 +292,7 @@ impl Part {
             |_| true,
             |block| {
                 let pieces = None::<&Pieces>;
-                block_sums::<S>(block, false, labels, pieces, &scratch, &mut of_nodes)?;
+                block_sums(block, false, labels, pieces, &scratch, &mut of_nodes)?;
                 for (node, (&label, root)) in of_nodes.iter().zip(&mut own) {
                     let Ok(at) = sums.roots.binary_search(root) else { continue };
                     sums.labels[at] = label;

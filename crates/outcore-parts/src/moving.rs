@@ -28,8 +28,8 @@ use outcore_cluster::base::bits::Bits;
 use outcore_cluster::base::hash::{Hash, TURN};
 use outcore_cluster::base::logarithm::plogp;
 use outcore_cluster::base::parallel::PerThread;
-use outcore_cluster::base::table::Sum;
 use outcore_cluster::finish::connect::{Closing, NodeSums, Pieces, block_sums};
+use outcore_cluster::kernel::admission::Admission;
 use outcore_cluster::kernel::holdings::{Holding, NO_HOLDINGS, NoFlow, NodeFlow};
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::objective::Revert;
@@ -133,10 +133,7 @@ impl Part {
                 all.logs += plogp(strength);
             }
         };
-        match self.graph.is_weighted() {
-            true => self.node_sums::<f64>(labels, &mut add)?,
-            false => self.node_sums::<u32>(labels, &mut add)?,
-        }
+        self.node_sums(labels, &mut add)?;
         if seen.last().is_some_and(|&label| label >= self.node_count()) {
             return Err(damaged("a label is not a node"));
         }
@@ -155,14 +152,14 @@ impl Part {
     }
 
     /// Calls `add` with the strength of each node, loops counted as set, and the weight of its arcs that leave its community.
-    fn node_sums<S: Sum>(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
+    fn node_sums(&self, labels: &Labeled, mut add: impl FnMut(u32, Sums)) -> Result<()> {
         let scratch = PerThread::new(Closing::default);
         let mut found: Vec<NodeSums> = Vec::new();
         self.for_blocks(
             |_| true,
             |block| {
                 let pieces = None::<&Pieces>;
-                block_sums::<S>(block, false, labels, pieces, &scratch, &mut found)?;
+                block_sums(block, false, labels, pieces, &scratch, &mut found)?;
                 for (node, sums) in (block.first_node()..).zip(&found) {
                     add(node, [sums.visits, sums.cut]);
                 }
@@ -218,20 +215,11 @@ impl Part {
         if sums.len() != seen.len() {
             return Err(damaged("sums of communities are missing"));
         }
-        let (own, did) = match (shift.aim, self.graph.is_weighted()) {
-            (Aim::MapEquation, true) => {
-                self.moved::<f64, CodeLength>(shift, &labels, &seen, &sums, ())
-            }
-            (Aim::MapEquation, false) => {
-                self.moved::<u32, CodeLength>(shift, &labels, &seen, &sums, ())
-            }
-            (Aim::Modularity(resolution), true) => {
+        let (own, did) = match shift.aim {
+            Aim::MapEquation => self.moved::<CodeLength>(shift, &labels, &seen, &sums, ()),
+            Aim::Modularity(resolution) => {
                 let null = Null::Strength(resolution);
-                self.moved::<f64, Density>(shift, &labels, &seen, &sums, null)
-            }
-            (Aim::Modularity(resolution), false) => {
-                let null = Null::Strength(resolution);
-                self.moved::<u32, Density>(shift, &labels, &seen, &sums, null)
+                self.moved::<Density>(shift, &labels, &seen, &sums, null)
             }
         }?;
         let first = self.nodes().start;
@@ -242,7 +230,7 @@ impl Part {
 
     /// Returns the labels of its nodes after a sweep. During the sweep, communities are identified by their places in
     /// `seen`.
-    fn moved<S: Sum, O: Revert<Flow = NoFlow>>(
+    fn moved<O: Revert<Flow = NoFlow>>(
         &self,
         shift: &Shift,
         labels: &Labeled,
@@ -259,8 +247,7 @@ impl Part {
         let before = objective::<O>(rule, sums, shift.totals);
         let mut now = Some(objective::<O>(rule, sums, shift.totals));
         let active = Bits::new(self.node_count() as usize, false);
-        let mut workshop =
-            SweepBuffers::<S>::new(self.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+        let mut workshop = SweepBuffers::new::<O>(&self.graph, LARGE_DEGREE, MOST_LABELS);
         let (mut new, mut did) = (Vec::with_capacity(own.len()), Shifted::default());
         self.for_blocks(
             |_| true,
@@ -287,6 +274,7 @@ impl Part {
                     holdings: &NO_HOLDINGS,
                     seed: shift.seed,
                     objective: now.take().expect("it is given back"),
+                    admission: Admission::Any,
                     shuffled: false,
                     activates: false,
                     rules: Rules::default(),

@@ -14,12 +14,12 @@ use super::{Labeled, Message, Part, Places, damaged};
 use outcore_cluster::base::bits::Bits;
 use outcore_cluster::base::hash::{Hash, LEAD};
 use outcore_cluster::base::parallel::PerThread;
-use outcore_cluster::base::table::Sum;
+use outcore_cluster::kernel::admission::Admission;
 use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
-use outcore_cluster::objectives::label_propagation::InsideWeight;
+use outcore_cluster::objectives::label_propagation::Votes;
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_graph::ArcScratch;
 use outcore_io::Result;
@@ -248,10 +248,7 @@ impl Rounds {
         // Other parts have seen the labels of the round before.
         self.revised.clear();
         if is_first || has_earlier {
-            let (arcs, activated) = match part.graph.is_weighted() {
-                true => self.sweep::<f64>(part, seed, is_exact)?,
-                false => self.sweep::<u32>(part, seed, is_exact)?,
-            };
+            let (arcs, activated) = self.sweep(part, seed, is_exact)?;
             counts.arcs = arcs;
             (messages, counts.later) = self.send(part, &activated)?;
         }
@@ -312,7 +309,7 @@ impl Rounds {
 
     /// Sweeps the part from the labels before the sweep and the moves received from parts before it. Returns the
     /// number of arcs visited and the nodes outside that became active.
-    fn sweep<S: Sum>(&mut self, part: &Part, seed: u64, is_exact: bool) -> Result<(u64, Vec<u32>)> {
+    fn sweep(&mut self, part: &Part, seed: u64, is_exact: bool) -> Result<(u64, Vec<u32>)> {
         let own_nodes = part.nodes();
         let first = own_nodes.start;
         let (own, around) = (atomic(&self.labels), atomic(&self.around));
@@ -332,13 +329,14 @@ impl Rounds {
             changes: Vec::new(),
             holdings: &NO_HOLDINGS,
             seed,
-            objective: InsideWeight,
+            objective: Votes::<false>::new(0.0),
+            admission: Admission::Any,
             shuffled: false,
             activates: true,
             rules: Rules::default(),
         };
         let mut workshop =
-            SweepBuffers::<S>::new(part.graph.max_degree(), LARGE_DEGREE, MOST_LABELS);
+            SweepBuffers::new::<Votes<false>>(&part.graph, LARGE_DEGREE, MOST_LABELS);
         let mut arcs = 0;
         part.for_blocks(
             |nodes| active.any(nodes),
@@ -451,13 +449,7 @@ fn first_labels(
     // First labels depend only on which nodes are leaders: no label outside is read.
     let places = Places::new(&[], part.node_count())?;
     let labels = Seen { first: nodes.start, own, places: &places, around: &[] };
-    part.for_blocks(
-        |_| true,
-        |block| match part.graph.is_weighted() {
-            true => seed_block::<f64>(block, stars, &labels, &scratch),
-            false => seed_block::<u32>(block, stars, &labels, &scratch),
-        },
-    )?;
+    part.for_blocks(|_| true, |block| seed_block(block, stars, &labels, &scratch))?;
     let labeled = nodes.zip(own).map(|(node, label)| (node, label.load(Relaxed)));
     Ok(labeled.filter(|(node, label)| node != label).collect())
 }

@@ -1,5 +1,6 @@
-//! Shared basics: bits, hashes, a logarithm, sums by label, parallel loops, and the progress of a clustering.
+//! Shared basics: bits, hashes, a logarithm, sums by label and of arcs, parallel loops, and the progress of a clustering.
 
+pub mod arcs;
 pub mod bits;
 pub mod hash;
 pub mod logarithm;

@@ -7,8 +7,8 @@
 
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit};
+use crate::base::arcs::add_weights;
 use crate::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Pieces};
@@ -18,7 +18,7 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
 use crate::store::saves::Saves;
-use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_graph::{Block, Graph};
 use outcore_io::Column;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -48,16 +48,13 @@ pub(crate) fn node_bytes(options: &ClusterOptions, node_count: u64) -> u64 {
 
 impl ClusterJob<'_> {
     /// Finds the well-connected parts of the components.
-    pub(crate) fn find_well_connected<S: Sum>(
-        &self,
-        saves: &mut Saves,
-    ) -> Result<Vec<Communities>> {
+    pub(crate) fn find_well_connected(&self, saves: &mut Saves) -> Result<Vec<Communities>> {
         let mut source = self.blocks(self.cache_bytes());
         let scratch = PerThread::new(Closing::default);
         let labels = self.connect_all(&mut source, &scratch)?.into_roots();
         let history = History { converged: true, ..History::default() };
         let outcomes = vec![SweptLabels::new(labels, history)];
-        self.finish_all::<S>(&mut source, outcomes, None, saves)
+        self.finish_all(&mut source, outcomes, None, saves)
     }
 
     /// Finds the components at several thresholds.
@@ -71,7 +68,7 @@ impl ClusterJob<'_> {
     }
 
     /// Finds the components of the graph.
-    pub(crate) fn find_components<S: Sum>(&self) -> Result<Communities> {
+    pub(crate) fn find_components(&self) -> Result<Communities> {
         let window_bytes = self.rest().min(4 * self.graph.node_count());
         let mut source = self.blocks(self.rest() - window_bytes);
         let scratch = PerThread::new(Closing::default);
@@ -79,7 +76,7 @@ impl ClusterJob<'_> {
         let (labels, sizes) = number_in_place(roots);
         let mut found = Communities::of_components(Column::Memory(labels), sizes);
         let window = (WINDOW_BYTES + window_bytes) / size_of::<f64>() as u64;
-        found.measures.modularity = self.expected_inside::<S>(
+        found.measures.modularity = self.expected_inside(
             &mut source,
             &scratch,
             found.labels.in_memory().unwrap_or_default(),
@@ -116,7 +113,7 @@ impl ClusterJob<'_> {
     /// Computes the modularity of components: all weight is inside, so it is 1 minus the sum of the squared shares of
     /// the strengths. The first `shared` components have several nodes; each scan computes the strengths of `window` of
     /// them.
-    fn expected_inside<S: Sum>(
+    fn expected_inside(
         &self,
         source: &mut BlockSource<'_>,
         scratch: &PerThread<Closing>,
@@ -136,7 +133,7 @@ impl ClusterJob<'_> {
             let mut strengths = vec![0.0; window.min(shared - first)];
             source.for_all(|block| {
                 notify(self.observer, Event::Advance { done: 0 })?;
-                strengths_of::<S>(block, loop_ends, scratch, &mut node_sums)?;
+                strengths_of(block, loop_ends, scratch, &mut node_sums)?;
                 for (node, &strength) in (block.first_node() as usize..).zip(&node_sums) {
                     let label = labels[node] as usize;
                     if unit == 0.0 {
@@ -168,7 +165,7 @@ fn share_squared(part: f64, whole: f64) -> f64 {
 }
 
 /// Computes the strength of each node of a block.
-fn strengths_of<S: Sum>(
+fn strengths_of(
     block: &Block,
     loop_ends: f64,
     scratch: &PerThread<Closing>,
@@ -180,18 +177,13 @@ fn strengths_of<S: Sum>(
     for_chunks(strengths, piece_nodes(count, block.arc_count()), |first, strengths| {
         scratch.with(|closing| {
             for (local, strength) in (first..).zip(strengths) {
-                let arcs = arcs_weight::<S>(block, local, &mut closing.rows.arcs)?;
-                *strength = arcs + loop_ends * block.self_loop(local);
+                let arcs = &mut closing.rows.arcs;
+                block.for_each_segment(local, arcs, |targets, codes| {
+                    add_weights(strength, targets, codes);
+                })?;
+                *strength += loop_ends * block.self_loop(local);
             }
             Ok(())
         })
     })
-}
-
-fn arcs_weight<S: Sum>(block: &Block, local: usize, arcs: &mut ArcScratch) -> Result<f64> {
-    let mut sum = S::default();
-    block.for_each_segment(local, arcs, |targets, codes| {
-        S::for_each(targets, codes, |_, weight| sum += weight);
-    })?;
-    Ok(sum.value())
 }

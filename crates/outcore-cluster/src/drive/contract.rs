@@ -15,15 +15,15 @@
 //! Memory: the budgets of sorter and writer, and 8 bytes per group. Disk: 4 to 5 bytes per record, and the
 //! next level. Time: about 40 ns per arc and core; 15 if gathered.
 
+use crate::base::arcs::add_weights_where;
 use crate::base::hash::mix;
 use crate::base::parallel::{PerThread, piece_nodes};
 use crate::base::rows::{RowPart, RowsAhead};
-use crate::base::table::Sum;
 use crate::drive::gather::Gathering;
+use crate::drive::groups::CommunitySums;
 use crate::finish::portions::{portion_end, portion_records};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
-use crate::kernel::objective::Sums;
 use outcore_graph::weight::Weight;
 use outcore_graph::{ArcRecord, Block, BlockEntry, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Files;
@@ -54,6 +54,8 @@ pub(crate) struct Division<'a> {
     pub(crate) holdings: &'a Holdings,
     /// Counts only arcs inside these communities, if set.
     pub(crate) within: Option<OnlyInside<'a>>,
+    /// Whether the number of input nodes in each group is needed.
+    pub(crate) counts: bool,
 }
 
 impl Division<'_> {
@@ -73,14 +75,12 @@ pub(crate) struct OnlyInside<'a> {
 }
 
 /// Next level.
-pub(crate) struct Contracted<O> {
+pub(crate) struct Contracted {
     pub(crate) graph: Graph,
     /// Whether it is on disk rather than in memory.
     pub(crate) is_on_disk: bool,
     /// What its nodes hold beside their arcs, as far as the objective needs it.
     pub(crate) holdings: Holdings,
-    /// Sums of the classes.
-    pub(crate) sums: O,
 }
 
 /// Location of the next level, and memory for sorting it.
@@ -93,27 +93,27 @@ pub(crate) struct LevelPlace<'a> {
     pub(crate) most_arcs: u64,
 }
 
-/// Contracts the groups of a level; returns `None` as soon as there are too many arcs between them. If only arcs inside
+/// Contracts the groups of a level, and adds them to empty sums of the classes; returns `None` as soon as there are too many arcs between them. If only arcs inside
 /// communities count, groups still have the strength of all their arcs: excluded arcs become arcs to the sink group if the
 /// objective counts cuts, and loops otherwise.
 ///
 /// # Errors
 /// Those of reading and writing, and of `tick`, which is called for each block or batch.
-pub(crate) fn contract<S: Sum, O: Sums>(
+pub(crate) fn contract(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
-    rule: O::Rule,
+    sums: &mut dyn CommunitySums,
     place: &LevelPlace<'_>,
-    tick: impl FnMut() -> Result<()>,
-) -> Result<Option<Contracted<O>>> {
+    tick: &dyn Fn() -> Result<()>,
+) -> Result<Option<Contracted>> {
     let small_arcs = place.files.cramped().level_arcs.min(SMALL_ARCS);
     let is_small = source.graph().arc_count() <= small_arcs;
     let ram = Files::in_memory();
     let files = if is_small { &ram } else { place.files };
     files.create_directory(place.directory)?;
-    let carried = division.holdings.grouped::<O::Flow>(division.groups, division.classes.len());
-    let counts = match (&division.within, O::asks_for_counts(rule)) {
-        (Some(_), _) if O::COUNTS_CUTS => unit_counts(division.classes.len()),
+    let carried = sums.carried(division.holdings, division.groups, division.classes.len());
+    let counts = match (&division.within, division.counts) {
+        (Some(_), _) if sums.needs_cuts() => unit_counts(division.classes.len()),
         (_, true) => group_counts(division),
         _ => Vec::new(),
     };
@@ -123,15 +123,14 @@ pub(crate) fn contract<S: Sum, O: Sums>(
         None => Gathering::within(place.sort_bytes, source, groups, group_count),
         Some(_) => None,
     };
-    let sums = O::empty(rule, division.class_count);
-    let merged = if let Some(gathering) = gathering {
+    let is_complete = if let Some(gathering) = gathering {
         source.count_scan();
         let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
-        gathering.for_each::<S>(tick, |records| merge.take(records))?;
+        gathering.for_each(tick, &mut |records| merge.take(records))?;
         merge.finish()?
     } else {
-        match emit::<S>(source, division, O::COUNTS_CUTS, files, place, tick)? {
-            None => None,
+        match emit(source, division, sums.needs_cuts(), files, place, tick)? {
+            None => false,
             Some(sorter) => {
                 let mut sorted = sorter.finish()?;
                 let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
@@ -144,14 +143,14 @@ pub(crate) fn contract<S: Sum, O: Sums>(
             }
         }
     };
-    let Some(sums) = merged else {
+    if !is_complete {
         if !is_small {
             files.discard(place.directory);
         }
         return Ok(None);
-    };
+    }
     let graph = Graph::open(files, place.directory)?;
-    Ok(Some(Contracted { graph, is_on_disk: !is_small, holdings, sums }))
+    Ok(Some(Contracted { graph, is_on_disk: !is_small, holdings }))
 }
 
 fn group_counts(division: &Division<'_>) -> Vec<u32> {
@@ -182,29 +181,14 @@ struct Ends {
     arcs: f64,
 }
 
-/// Sums of [`Ends`].
-#[derive(Default)]
-struct EndSums<S> {
-    inside: S,
-    outside: S,
-    arcs: S,
-}
-
-impl<S: Sum> EndSums<S> {
-    fn value(&self) -> Ends {
-        let Self { inside, outside, arcs } = self;
-        Ends { inside: inside.value(), outside: outside.value(), arcs: arcs.value() }
-    }
-}
-
 /// Passes the arcs between groups, and the loops of groups, to a sorter; returns `None` as soon as there are too many.
-fn emit<S: Sum>(
+fn emit(
     source: &mut BlockSource<'_>,
     division: &Division<'_>,
     counts_cuts: bool,
     files: &Files,
     place: &LevelPlace<'_>,
-    mut tick: impl FnMut() -> Result<()>,
+    tick: &dyn Fn() -> Result<()>,
 ) -> Result<Option<Sorter<ArcRecord>>> {
     let threads = rayon::current_num_threads();
     let mut sorter = Sorter::new(files, place.directory, place.sort_bytes, threads)?;
@@ -233,9 +217,9 @@ fn emit<S: Sum>(
             let end = portion_end(block, begin, most);
             let ends = &mut ends[begin..end];
             if block.degree(begin) > most {
-                ends[0] = scan.emit_large::<S>(begin, &mut sorter)?;
+                ends[0] = scan.emit_large(begin, &mut sorter)?;
             } else {
-                scan.emit_portion::<S>(begin, ends, &mut sorter)?;
+                scan.emit_portion(begin, ends, &mut sorter)?;
             }
             begin = end;
         }
@@ -316,7 +300,7 @@ struct LevelScan<'a> {
 
 impl LevelScan<'_> {
     /// Emits the arcs of the nodes from `begin` on, and fills `ends` with the weights of the arcs of each.
-    fn emit_portion<S: Sum>(
+    fn emit_portion(
         &self,
         begin: usize,
         ends: &mut [Ends],
@@ -337,10 +321,10 @@ impl LevelScan<'_> {
             let mut ends = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
             let first = begin + part * piece;
             let mut filled = 0;
-            self.for_rows::<S>(first..first + ends.len(), |row, sums| {
+            self.for_rows(first..first + ends.len(), |row, sums| {
                 filled += self.records(&row, &mut out[filled..], sums);
                 if row.ends {
-                    ends[row.local - first] = sums.value();
+                    ends[row.local - first] = *sums;
                 }
                 Ok(())
             })?;
@@ -353,12 +337,12 @@ impl LevelScan<'_> {
     }
 
     /// Emits the arcs of a node with more arcs than a portion.
-    fn emit_large<S: Sum>(&self, local: usize, sorter: &mut Sorter<ArcRecord>) -> Result<Ends> {
+    fn emit_large(&self, local: usize, sorter: &mut Sorter<ArcRecord>) -> Result<Ends> {
         let (mut ends, mut out) = (Ends::default(), Vec::new());
-        self.for_rows::<S>(local..local + 1, |row, sums| {
+        self.for_rows(local..local + 1, |row, sums| {
             out.resize(row.targets.len(), ArcRecord::default());
             let filled = self.records(&row, &mut out, sums);
-            ends = sums.value();
+            ends = *sums;
             if let Some(sample) = self.sample {
                 sample.add(&out[..filled]);
             }
@@ -368,10 +352,10 @@ impl LevelScan<'_> {
     }
 
     /// Passes the rows of nodes that are not excluded to `visit`, with sums that begin at 0 for each node.
-    fn for_rows<S: Sum>(
+    fn for_rows(
         &self,
         locals: Range<usize>,
-        mut visit: impl FnMut(RowPart<'_>, &mut EndSums<S>) -> Result<()>,
+        mut visit: impl FnMut(RowPart<'_>, &mut Ends) -> Result<()>,
     ) -> Result<()> {
         let groups = self.division.groups;
         let first = self.block.first_node() as usize;
@@ -379,13 +363,13 @@ impl LevelScan<'_> {
         let fetch = |_, targets: &[u32]| {
             targets.iter().for_each(|&target| prefetch(groups, target as usize));
         };
-        let mut sums = EndSums::default();
+        let mut sums = Ends::default();
         self.rows.with(|rows| {
             rows.for_each(self.block, locals, fetch, |row| {
                 let ends = row.ends;
                 visit(row, &mut sums)?;
                 if ends {
-                    sums = EndSums::default();
+                    sums = Ends::default();
                 }
                 Ok(())
             })
@@ -395,11 +379,11 @@ impl LevelScan<'_> {
     /// Writes the arcs of a row between groups to `out`, and adds the weight inside the group, counted at the later
     /// end of an arc, to `sums`. Returns the number of records.
     #[inline]
-    fn records<S: Sum>(
+    fn records(
         &self,
         &RowPart { local, targets, codes, .. }: &RowPart<'_>,
         out: &mut [ArcRecord],
-        sums: &mut EndSums<S>,
+        sums: &mut Ends,
     ) -> usize {
         let division = self.division;
         let node = self.block.first_node() + local as u32;
@@ -414,9 +398,9 @@ impl LevelScan<'_> {
             filled += usize::from(target != source);
         }
         if filled < targets.len() {
-            S::for_each(targets, codes, |target, weight| {
-                let counts = target < node && division.groups[target as usize] == source;
-                sums.inside += weight.only_if(counts);
+            let inside = std::array::from_mut(&mut sums.inside);
+            add_weights_where(inside, targets, codes, |target| {
+                [target < node && division.groups[target as usize] == source]
             });
         }
         filled
@@ -424,14 +408,14 @@ impl LevelScan<'_> {
 }
 
 /// Like [`LevelScan::records`], but only for arcs inside the community; also sums the weight of the other arcs.
-fn records_within<S: Sum>(
+fn records_within(
     node: u32,
     division: &Division<'_>,
     labels: &[AtomicU32],
     targets: &[u32],
     codes: &[u32],
     out: &mut [ArcRecord],
-    sums: &mut EndSums<S>,
+    sums: &mut Ends,
 ) -> usize {
     let label = |node: u32| labels[node as usize].load(Relaxed);
     let (own, source) = (label(node), division.groups[node as usize]);
@@ -443,12 +427,12 @@ fn records_within<S: Sum>(
             filled += 1;
         }
     }
-    S::for_each(targets, codes, |there, weight| {
+    let mut all = [sums.inside, sums.outside, sums.arcs];
+    add_weights_where(&mut all, targets, codes, |there| {
         let is_inside = there < node && division.groups[there as usize] == source;
-        sums.inside += weight.only_if(is_inside);
-        sums.outside += weight.only_if(label(there) != own);
-        sums.arcs += weight;
+        [is_inside, label(there) != own, true]
     });
+    [sums.inside, sums.outside, sums.arcs] = all;
     filled
 }
 
@@ -471,11 +455,12 @@ fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
 }
 
 /// Merge of sorted records into the next level, and into the sums of its classes.
-struct LevelMerge<'a, O> {
+struct LevelMerge<'a> {
     division: &'a Division<'a>,
     holdings: &'a Holdings,
     writer: GraphWriter,
-    sums: O,
+    sums: &'a mut dyn CommunitySums,
+    needs_cuts: bool,
     /// Last pair of groups, and the number of pairs that may follow; `None` if there were more.
     last: (u32, u32),
     left: Option<u64>,
@@ -486,11 +471,11 @@ struct LevelMerge<'a, O> {
     cut: f64,
 }
 
-impl<'a, O: Sums> LevelMerge<'a, O> {
+impl<'a> LevelMerge<'a> {
     fn new(
         division: &'a Division<'a>,
         holdings: &'a Holdings,
-        sums: O,
+        sums: &'a mut dyn CommunitySums,
         files: &Files,
         place: &LevelPlace<'_>,
     ) -> Result<Self> {
@@ -503,7 +488,20 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
         let writer = GraphWriter::create(files, place.directory, &options)?;
         let (group, arcs, loops, cut) = (0, 0.0, 0.0, 0.0);
         let (last, left) = ((0, 0), Some(place.most_arcs));
-        Ok(Self { division, holdings, writer, sums, last, left, group, arcs, loops, cut })
+        let needs_cuts = sums.needs_cuts();
+        Ok(Self {
+            division,
+            holdings,
+            writer,
+            sums,
+            needs_cuts,
+            last,
+            left,
+            group,
+            arcs,
+            loops,
+            cut,
+        })
     }
 
     /// Takes the next records; breaks if there are too many arcs.
@@ -513,17 +511,17 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
         Ok(self.left.map_or(ControlFlow::Break(()), |_| ControlFlow::Continue(())))
     }
 
-    /// Finishes the level, and returns the sums of its classes; `None` if it has too many arcs.
-    fn finish(mut self) -> Result<Option<O>> {
+    /// Finishes the level and the sums of its classes; returns false if it has too many arcs.
+    fn finish(mut self) -> Result<bool> {
         if self.left.is_none() {
-            return Ok(None);
+            return Ok(false);
         }
         while (self.group as usize) < self.division.classes.len() {
             self.end_group();
         }
         self.writer.finish()?;
-        self.sums.complete();
-        Ok(Some(self.sums))
+        self.sums.finish();
+        Ok(true)
     }
 
     #[inline]
@@ -543,15 +541,15 @@ impl<'a, O: Sums> LevelMerge<'a, O> {
             self.left = self.left.and_then(|left| left.checked_sub(1));
         }
         let classes = self.division.classes;
-        if O::COUNTS_CUTS && classes[record.target as usize] != classes[record.source as usize] {
+        if self.needs_cuts && classes[record.target as usize] != classes[record.source as usize] {
             self.cut += weight;
         }
     }
 
     fn end_group(&mut self) {
         let class = self.division.classes[self.group as usize];
-        let held = self.holdings.of::<O::Flow>(self.group as usize);
-        self.sums.add(class, held, self.arcs + 2.0 * self.loops, self.cut);
+        let (group, strength) = (self.group as usize, self.arcs + 2.0 * self.loops);
+        self.sums.add_node(class, self.holdings, group, strength, self.cut);
         (self.arcs, self.loops, self.cut) = (0.0, 0.0, 0.0);
         self.group += 1;
     }

@@ -16,7 +16,6 @@
 use super::job::ClusterJob;
 use super::memory::{ClusterMemory, Fit, roomy};
 use super::multilevel::{self, Starts};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::flow::length::code_lengths;
@@ -26,7 +25,6 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Drift, Holdings, NodeFlow};
 use crate::kernel::objective::Sums;
 use crate::methods::table::{LevelObjective, LevelSpec};
-use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::directed::DirectedCodeLength;
 use crate::objectives::modularity::{Density, DriftDensity, Null};
 use crate::store::given::GivenLabels;
@@ -40,7 +38,7 @@ use std::sync::Arc;
 
 impl ClusterJob<'_> {
     /// Finds the communities of a directed graph by a method with several levels, at each resolution.
-    pub(super) fn find_directed<S: Sum>(
+    pub(super) fn find_directed(
         &self,
         objective: LevelObjective,
         given: GivenLabels,
@@ -53,9 +51,7 @@ impl ClusterJob<'_> {
         let (network, holdings) = self.network(objective, source)?;
         let holdings = Arc::new(holdings);
         let mean = match objective {
-            LevelObjective::Density { by_mean_weight: true, .. } => {
-                self.mean_weight::<S>(source)?
-            }
+            LevelObjective::Density { by_mean_weight: true, .. } => self.mean_weight(source)?,
             LevelObjective::CodeLength | LevelObjective::Density { .. } => 1.0,
         };
         source.forget();
@@ -74,7 +70,7 @@ impl ClusterJob<'_> {
             let job = ClusterJob { needed: self.needed.max(job.needed), ..job };
             blocks.limit(job.rest() / 2);
             for outcome in &mut outcomes {
-                job.nest::<f64>(blocks, &holdings, outcome)?;
+                job.nest(blocks, &holdings, outcome)?;
             }
         }
         drop(holdings);
@@ -82,7 +78,7 @@ impl ClusterJob<'_> {
         let directory = network.directory().to_path_buf();
         drop(network);
         self.graph.files().discard(&directory);
-        self.finish_all::<S>(source, outcomes, None, saves)
+        self.finish_all(source, outcomes, None, saves)
     }
 
     /// Searches the graph of flow, at each resolution, where `mean` is the mean weight of its edges if that counts.
@@ -98,12 +94,12 @@ impl ClusterJob<'_> {
         match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, self.usual_start(), None);
-                let rules = &[((), self.most())];
+                let rules = &[()];
                 if self.options.recorded_teleportation {
-                    type O = Capped<DirectedCodeLength<NodeFlow>>;
+                    type O = DirectedCodeLength<NodeFlow>;
                     multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
                 } else {
-                    type O = Capped<DirectedCodeLength<Drift>>;
+                    type O = DirectedCodeLength<Drift>;
                     multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
                 }
             }
@@ -111,14 +107,13 @@ impl ClusterJob<'_> {
                 // Of a pair, the weight of both directions is expected.
                 let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
                 let resolutions = self.resolutions();
-                let rules: Vec<_> =
-                    resolutions.iter().map(|r| (null(r * unit), self.most())).collect();
-                let starts = Starts::new(self, self.usual_start(), Some(rules[0].0));
+                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
+                let starts = Starts::new(self, self.usual_start(), Some(rules[0]));
                 if let Null::Count(_) = null(1.0) {
-                    type O = Capped<Density>;
+                    type O = Density;
                     multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
                 } else {
-                    type O = Capped<DriftDensity>;
+                    type O = DriftDensity;
                     multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
                 }
             }

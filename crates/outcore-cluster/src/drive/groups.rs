@@ -8,16 +8,16 @@
 //! The same scan computes the weight inside each community: both ends of an arc are known once the later of
 //! the two nodes has its label. Memory: 4 bytes per node, and the sums.
 
+use crate::base::arcs::add_weights_where;
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::RowsAhead;
-use crate::base::table::Sum;
+use crate::kernel::admission::CommunitySizes;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::Holdings;
 use crate::kernel::objective::Sums;
 use crate::kernel::seeding::Stars;
 use crate::methods::options::Seeding;
-use crate::objectives::cap::CommunitySizes;
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
@@ -30,35 +30,86 @@ const SUMS_AHEAD: usize = 16;
 /// Marker of a node without a leader.
 const ALONE: u32 = u32::MAX;
 
-/// Communities with their sums.
-pub(crate) struct Groups<O> {
+/// Communities, whose number is `count`.
+pub(crate) struct Groups {
     pub(crate) labels: Vec<AtomicU32>,
-    pub(crate) sums: O,
     pub(crate) count: usize,
 }
 
 /// Contribution of a node.
 #[derive(Clone, Copy, Default)]
-struct Contribution {
+pub(crate) struct Contribution {
     label: u32,
     arcs: f64,
     /// Weight of its arcs to earlier nodes of the same community.
     earlier: f64,
 }
 
-/// Creates the initial communities. With `classes`, only nodes of the same class can be together.
+/// Sums of communities as scans of a level see them: these are compiled once for all objectives.
+pub(crate) trait CommunitySums: Send {
+    /// Returns whether they need cuts.
+    fn needs_cuts(&self) -> bool;
+    /// Returns the flow that the nodes of each of `count` groups hold together, as far as the objective carries it.
+    fn carried(&self, holdings: &Holdings, groups: &[u32], count: usize) -> Holdings;
+    /// Adds a node that changes the weight of the arcs that leave communities by `cut` to a community.
+    fn add_node(&mut self, label: u32, holdings: &Holdings, node: usize, strength: f64, cut: f64);
+    /// Adds all nodes of a block.
+    fn add_block(&mut self, block: &Block, holdings: &Holdings, found: &[Contribution]);
+    /// Finishes the sums after the last node was added.
+    fn finish(&mut self);
+}
+
+impl<O: Sums> CommunitySums for O {
+    fn needs_cuts(&self) -> bool {
+        O::COUNTS_CUTS
+    }
+    fn carried(&self, holdings: &Holdings, groups: &[u32], count: usize) -> Holdings {
+        holdings.grouped::<O::Flow>(groups, count)
+    }
+    fn add_node(&mut self, label: u32, holdings: &Holdings, node: usize, strength: f64, cut: f64) {
+        self.add(label, holdings.of::<O::Flow>(node), strength, cut);
+    }
+
+    fn add_block(&mut self, block: &Block, holdings: &Holdings, found: &[Contribution]) {
+        let first = block.first_node() as usize;
+        for (local, node) in found.iter().enumerate() {
+            // Access is random, and a single thread adds them all.
+            if let Some(later) = found.get(local + SUMS_AHEAD) {
+                self.prefetch(later.label);
+            }
+            let strength = node.arcs + 2.0 * block.self_loop(local);
+            let held = holdings.of::<O::Flow>(first + local);
+            self.add(node.label, held, strength, node.arcs - 2.0 * node.earlier);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.complete();
+    }
+}
+
+/// Choice of the initial communities.
+pub(crate) struct FirstGroups<'a> {
+    pub(crate) start: Seeding,
+    pub(crate) seed: u64,
+    /// Class of each node, if only nodes of the same class can be together.
+    pub(crate) classes: Option<&'a [AtomicU32]>,
+    /// Maximum number of input nodes in a community, if limited.
+    pub(crate) most: Option<u32>,
+}
+
+/// Creates the initial communities, and adds their nodes to empty sums.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
-pub(crate) fn first_groups<S: Sum, O: Sums>(
+pub(crate) fn first_groups(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
-    start: Seeding,
-    seed: u64,
-    classes: Option<&[AtomicU32]>,
-    rule: O::Rule,
-    mut tick: impl FnMut(&Block) -> Result<()>,
-) -> Result<Groups<O>> {
+    choice: FirstGroups<'_>,
+    sums: &mut dyn CommunitySums,
+    tick: &dyn Fn() -> Result<()>,
+) -> Result<Groups> {
+    let FirstGroups { start, seed, classes, most } = choice;
     let node_count = source.graph().node_count() as usize;
     let leads = Bits::new(node_count, false);
     let stars = match start {
@@ -66,15 +117,13 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         Seeding::Own => Stars { leads: &leads, seed, least: 0.0 },
     };
     let (labels, mut next) = leader_labels(&leads, node_count);
-    // Reserves the maximum; pages are touched only as they are used.
-    let mut sums = O::empty(rule, node_count);
     let count_of = |node: usize| holdings.count(node);
-    let most = O::most(rule).filter(|_| classes.is_none());
+    let most = most.filter(|_| classes.is_none());
     let mut sizes = leader_sizes(&leads, &labels, most, count_of);
     let scratch = PerThread::new(RowsAhead::default);
     let mut found = Vec::new();
     source.for_all(|block| {
-        tick(block)?;
+        tick()?;
         let (first, count) = (block.first_node() as usize, block.node_count());
         let piece = piece_nodes(count, block.arc_count());
         found.clear();
@@ -82,7 +131,7 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
         for_chunks(&mut found, piece, |begin, found| {
             scratch.with(|rows| {
                 for (local, found) in (begin..).zip(found) {
-                    *found = follow::<S>(block, local, stars, &labels, classes, &mut rows.arcs)?;
+                    *found = follow(block, local, stars, &labels, classes, &mut rows.arcs)?;
                 }
                 Ok(())
             })
@@ -95,21 +144,16 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
             }
             labels[node].store(found.label, Relaxed);
         }
-        if O::COUNTS_CUTS {
+        if sums.needs_cuts() {
             for_chunks(&mut found, piece, |begin, found| {
-                scratch.with(|rows| earlier::<S>(block, begin, &labels, found, rows))
+                scratch.with(|rows| earlier(block, begin, &labels, found, rows))
             })?;
         }
-        for (local, node) in found.iter().enumerate() {
-            fetch_ahead(&sums, &found, local);
-            let strength = node.arcs + 2.0 * block.self_loop(local);
-            let held = holdings.of::<O::Flow>(first + local);
-            sums.add(node.label, held, strength, node.arcs - 2.0 * node.earlier);
-        }
+        sums.add_block(block, holdings, &found);
         Ok(())
     })?;
-    sums.complete();
-    Ok(Groups { labels, sums, count: next as usize })
+    sums.finish();
+    Ok(Groups { labels, count: next as usize })
 }
 
 /// Divides the communities with `examined` labels into stars: leaders, and the nodes that follow them inside their
@@ -118,12 +162,12 @@ pub(crate) fn first_groups<S: Sum, O: Sums>(
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
-pub(crate) fn stars_inside<S: Sum>(
+pub(crate) fn stars_inside(
     source: &mut BlockSource<'_>,
     labels: &[AtomicU32],
     examined: &Bits,
     seed: u64,
-    mut tick: impl FnMut(&Block) -> Result<()>,
+    tick: &dyn Fn() -> Result<()>,
 ) -> Result<(Vec<u32>, u32)> {
     let leads = Bits::new(labels.len(), false);
     let stars = Stars::choose(&leads, labels.len(), seed);
@@ -145,7 +189,7 @@ pub(crate) fn stars_inside<S: Sum>(
             (first..first + entry.node_count as usize).any(is_examined)
         },
         |block| {
-            tick(block)?;
+            tick()?;
             let first = block.first_node() as usize;
             let piece = piece_nodes(block.node_count(), block.arc_count());
             leaders.clear();
@@ -157,7 +201,7 @@ pub(crate) fn stars_inside<S: Sum>(
                         if is_examined(node) && !stars.leads.get(node) {
                             let own = label(node);
                             let may = |target: u32| label(target as usize) == own;
-                            *leader = stars.leader::<S>(block, local, scratch, may)?.0;
+                            *leader = stars.leader(block, local, scratch, may)?.0;
                         }
                     }
                     Ok(())
@@ -178,56 +222,44 @@ pub(crate) fn stars_inside<S: Sum>(
     Ok((groups, next))
 }
 
-/// Returns the sums of the communities into which `labels` divide a level, and the weight of the arcs inside them, with
-/// loops counted twice, from one scan. Marks the nodes with more weight to other communities than to their own, if
-/// `doubted` is given.
+/// Adds the nodes of a level, divided into communities by `labels`, to empty sums; returns the weight of the arcs inside
+/// communities, with loops counted twice. Marks the nodes with more weight to other communities than to their own, if
+/// `doubted` is given. Takes one scan.
 ///
 /// # Errors
 /// Those of reading, and of `tick`, which is called for each block.
-pub(crate) fn sums_of<S: Sum, O: Sums>(
+pub(crate) fn add_all(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
     labels: &[AtomicU32],
     doubted: Option<&Bits>,
-    rule: O::Rule,
-    mut tick: impl FnMut(&Block) -> Result<()>,
-) -> Result<(O, f64)> {
-    let (mut sums, mut inside) = (O::empty(rule, labels.len()), 0.0);
+    sums: &mut dyn CommunitySums,
+    tick: &dyn Fn() -> Result<()>,
+) -> Result<f64> {
+    let mut inside = 0.0;
     let rows = PerThread::new(RowsAhead::default);
     let mut found = Vec::new();
     source.for_all(|block| {
-        tick(block)?;
-        let (first, count) = (block.first_node() as usize, block.node_count());
+        tick()?;
+        let count = block.node_count();
         let piece = piece_nodes(count, block.arc_count());
         found.clear();
         found.resize(count, Contribution::default());
         for_chunks(&mut found, piece, |begin, found| {
-            rows.with(|rows| contributions::<S>(block, begin, labels, doubted, found, rows))
+            rows.with(|rows| contributions(block, begin, labels, doubted, found, rows))
         })?;
-        for (local, node) in found.iter().enumerate() {
-            fetch_ahead(&sums, &found, local);
-            let strength = node.arcs + 2.0 * block.self_loop(local);
-            let held = holdings.of::<O::Flow>(first + local);
-            sums.add(node.label, held, strength, node.arcs - 2.0 * node.earlier);
-            inside += 2.0 * (node.earlier + block.self_loop(local));
-        }
+        sums.add_block(block, holdings, &found);
+        let nodes = found.iter().enumerate();
+        nodes.for_each(|(local, node)| inside += 2.0 * (node.earlier + block.self_loop(local)));
         Ok(())
     })?;
-    sums.complete();
-    Ok((sums, inside))
-}
-
-/// Prefetches the sums of a later node: access is random, and a single thread adds them all.
-#[inline]
-fn fetch_ahead(sums: &impl Sums, found: &[Contribution], local: usize) {
-    if let Some(later) = found.get(local + SUMS_AHEAD) {
-        sums.prefetch(later.label);
-    }
+    sums.finish();
+    Ok(inside)
 }
 
 /// Computes the contributions of consecutive nodes with labels. Marks those with more weight to other communities than to
 /// their own, if `doubted` is given.
-fn contributions<S: Sum>(
+fn contributions(
     block: &Block,
     begin: usize,
     labels: &[AtomicU32],
@@ -238,19 +270,16 @@ fn contributions<S: Sum>(
     let fetch = |_, targets: &[u32]| {
         targets.iter().for_each(|&target| prefetch(labels, target as usize));
     };
-    let (mut arcs, mut own, mut earlier) = (S::default(), S::default(), S::default());
+    let mut sums = [0.0; 3];
     rows.for_each(block, begin..begin + found.len(), fetch, |part| {
         let node = block.first_node() + part.local as u32;
         let label = labels[node as usize].load(Relaxed);
-        S::for_each(part.targets, part.codes, |target, weight| {
+        add_weights_where(&mut sums, part.targets, part.codes, |target| {
             let is_own = labels[target as usize].load(Relaxed) == label;
-            arcs += weight;
-            own += weight.only_if(is_own);
-            earlier += weight.only_if(is_own && target < node);
+            [true, is_own, is_own && target < node]
         });
         if part.ends {
-            let (arcs, own) = (std::mem::take(&mut arcs).value(), std::mem::take(&mut own).value());
-            let earlier = std::mem::take(&mut earlier).value();
+            let [arcs, own, earlier] = std::mem::take(&mut sums);
             found[part.local - begin] = Contribution { label, arcs, earlier };
             if let Some(doubted) = doubted.filter(|_| 2.0 * own < arcs) {
                 doubted.set(node as usize);
@@ -288,7 +317,7 @@ fn leader_sizes(
     sizes
 }
 
-fn follow<S: Sum>(
+fn follow(
     block: &Block,
     local: usize,
     stars: Stars<'_>,
@@ -298,22 +327,22 @@ fn follow<S: Sum>(
 ) -> Result<Contribution> {
     let node = block.first_node() as usize + local;
     let (leader, arcs) = match classes {
-        None => stars.leader::<S>(block, local, scratch, |_| true),
+        None => stars.leader(block, local, scratch, |_| true),
         Some(classes) => {
             let later = block.targets_ahead(local + NODES_AHEAD);
             later.iter().for_each(|&target| prefetch(classes, target as usize));
             let class = |node: usize| classes[node].load(Relaxed);
             let own = class(node);
-            stars.leader::<S>(block, local, scratch, |target| class(target as usize) == own)
+            stars.leader(block, local, scratch, |target| class(target as usize) == own)
         }
     }?;
     // A leader already has its label.
     let label = labels[leader.map_or(node, |leader| leader as usize)].load(Relaxed);
-    Ok(Contribution { label, arcs: arcs.value(), earlier: 0.0 })
+    Ok(Contribution { label, arcs, earlier: 0.0 })
 }
 
 /// Computes the weight of the arcs of consecutive nodes to earlier nodes of the same community.
-fn earlier<S: Sum>(
+fn earlier(
     block: &Block,
     begin: usize,
     labels: &[AtomicU32],
@@ -326,16 +355,15 @@ fn earlier<S: Sum>(
         let known = targets.iter().take_while(|&&target| target < node);
         known.for_each(|&target| prefetch(labels, target as usize));
     };
-    let mut earlier = S::default();
+    let mut earlier = [0.0];
     rows.for_each(block, begin..begin + found.len(), fetch, |part| {
         let node = first + part.local as u32;
         let label = labels[node as usize].load(Relaxed);
-        S::for_each(part.targets, part.codes, |target, weight| {
-            let is_inside = target < node && labels[target as usize].load(Relaxed) == label;
-            earlier += weight.only_if(is_inside);
+        add_weights_where(&mut earlier, part.targets, part.codes, |target| {
+            [target < node && labels[target as usize].load(Relaxed) == label]
         });
         if part.ends {
-            found[part.local - begin].earlier = std::mem::take(&mut earlier).value();
+            [found[part.local - begin].earlier] = std::mem::take(&mut earlier);
         }
         Ok(())
     })

@@ -3,6 +3,7 @@
 use super::contract::SMALL_LEVEL_BYTES;
 use crate::finish::connect::{Closing, NodeSums};
 use crate::kernel::cache::READ_AHEAD;
+use crate::kernel::holdings::NoFlow;
 use crate::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers};
 use crate::methods::table::Method;
 pub(crate) use outcore_graph::{BLOCK_ARCS, BLOCK_NODES};
@@ -224,11 +225,9 @@ impl SizeForMemory {
     /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan.
     fn sweep_bytes(&self, threads: u64) -> u64 {
         let max_nodes = BLOCK_NODES.min(self.nodes);
-        let workshop = if self.weighted {
-            SweepBuffers::<f64>::bytes(self.max_degree, self.max_labels, max_nodes, threads)
-        } else {
-            SweepBuffers::<u32>::bytes(self.max_degree, self.max_labels, max_nodes, threads)
-        };
+        let (degree, labels) = (self.max_degree, self.max_labels);
+        let workshop =
+            SweepBuffers::<NoFlow>::bytes(self.weighted, degree, labels, max_nodes, threads);
         let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
         // Arcs are decoded into buffers of a power of two.
         let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));

@@ -10,13 +10,13 @@
 //! read once for all runs. Each run gives the same result as alone. Memory: 4.125 bytes per node and run; 2
 //! more if votes are attenuated, 2 if visits are limited, 4 if sizes are limited, 1 in directed graphs.
 
-use super::job::ClusterJob;
+use super::job::{ClusterJob, ScratchLimits};
 use super::memory::{ClusterMemory, Fit};
 use super::start::{FirstLabels, Start};
 use crate::base::bits::Bits;
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::kernel::holdings::NO_HOLDINGS;
@@ -24,8 +24,7 @@ use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
-use crate::objectives::cap::Capped;
-use crate::objectives::label_propagation::{InsideWeight, Votes};
+use crate::objectives::label_propagation::Votes;
 use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
 use outcore_graph::{Block, Graph, SEGMENT_ARCS};
@@ -159,9 +158,8 @@ impl SweepState {
 
 /// Run in progress, by the kind of its votes.
 enum SweepRun<'a> {
-    Plain(Nodes<'a, InsideWeight>),
-    Bounded(Nodes<'a, Capped<Votes<false>>>),
-    Attenuated(Nodes<'a, Capped<Votes<true>>>, f64),
+    Plain(Nodes<'a, Votes<false>>),
+    Attenuated(Nodes<'a, Votes<true>>, f64),
 }
 
 impl<'a> SweepRun<'a> {
@@ -179,23 +177,19 @@ impl<'a> SweepRun<'a> {
             hops: &state.hops,
         };
         let changes = vec![0; if directed { nodes } else { 0 }];
-        let (labels, seed) = (&state.labels[..], set.seed);
-        let (cutoff, most) = (options.label_cutoff, job.most());
+        let cutoff = options.label_cutoff;
+        let admission = Admission::limited(job.most(), &state.labels, |_| 1);
+        let voters = Voters { state, seed: set.seed, changes, admission, rules };
         if attenuates {
-            let objective = Capped::over(Votes::new(cutoff), most, labels);
-            Self::Attenuated(voters(state, seed, changes, rules, objective), set.attenuation)
-        } else if cutoff > 0.0 || most.is_some() {
-            let objective = Capped::over(Votes::new(cutoff), most, labels);
-            Self::Bounded(voters(state, seed, changes, rules, objective))
+            Self::Attenuated(voters.rated_by(Votes::new(cutoff)), set.attenuation)
         } else {
-            Self::Plain(voters(state, seed, changes, rules, InsideWeight))
+            Self::Plain(voters.rated_by(Votes::new(cutoff)))
         }
     }
 
     /// Returns the counters of each node: changes, visits and moves.
     fn counted(&mut self) -> (&mut [u8], &mut [u16], &mut [u8]) {
         let (Self::Plain(Nodes { changes, rules, .. })
-        | Self::Bounded(Nodes { changes, rules, .. })
         | Self::Attenuated(Nodes { changes, rules, .. }, _)) = self;
         (changes, &mut rules.visits, &mut rules.moves)
     }
@@ -218,10 +212,9 @@ impl<'a> SweepRun<'a> {
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
             Self::Plain(nodes) => nodes.freeze(number),
-            Self::Bounded(nodes) => nodes.freeze(number),
             Self::Attenuated(nodes, value) => {
                 nodes.freeze(number);
-                nodes.objective.objective.set_factors(|hops| match rule {
+                nodes.objective.set_factors(|hops| match rule {
                     AttenuationRule::Hops => 1.0 - *value * hops,
                     AttenuationRule::Change => 1.0 - libm::pow(moved * hops, *value),
                 });
@@ -229,47 +222,50 @@ impl<'a> SweepRun<'a> {
         }
     }
 
-    fn sweep_block<S: Sum>(
+    fn sweep_block(
         &mut self,
         block: &Block,
         directed: bool,
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers,
         number: u32,
     ) -> Result<Swept> {
         match self {
             Self::Plain(nodes) => sweep_block(block, directed, nodes, workshop, number),
-            Self::Bounded(nodes) => sweep_block(block, directed, nodes, workshop, number),
             Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
         }
     }
 }
 
-/// Returns the nodes of a run, rated by `objective`.
-fn voters<'a, O>(
+/// Nodes of a run, without an objective.
+struct Voters<'a> {
     state: &'a SweepState,
     seed: u64,
     changes: Vec<u8>,
+    admission: Admission,
     rules: Rules<'a>,
-    objective: O,
-) -> Nodes<'a, O> {
-    let (labels, active) = (&state.labels[..], &state.active);
-    let (shuffled, activates) = (false, true);
-    Nodes {
-        labels,
-        active,
-        changes,
-        holdings: &NO_HOLDINGS,
-        seed,
-        objective,
-        shuffled,
-        activates,
-        rules,
+}
+
+impl<'a> Voters<'a> {
+    fn rated_by<O>(self, objective: O) -> Nodes<'a, O> {
+        let Self { state, seed, changes, admission, rules } = self;
+        Nodes {
+            labels: &state.labels[..],
+            active: &state.active,
+            changes,
+            holdings: &NO_HOLDINGS,
+            seed,
+            objective,
+            admission,
+            shuffled: false,
+            activates: true,
+            rules,
+        }
     }
 }
 
 impl ClusterJob<'_> {
     /// Propagates labels; returns a result for each value of a list among the options.
-    pub(crate) fn propagate<S: Sum>(
+    pub(crate) fn propagate(
         &self,
         given: GivenLabels,
         saves: &mut Saves,
@@ -280,12 +276,12 @@ impl ClusterJob<'_> {
         let sets: Vec<Set> =
             options.attenuation.iter().map(|&attenuation| Set { seed, attenuation }).collect();
         let mut source = self.blocks(self.cache_bytes());
-        let (outcomes, held) = self.advance::<S>(&mut source, &sets, start, saves)?;
-        self.finish_all::<S>(&mut source, outcomes, held.as_ref(), saves)
+        let (outcomes, held) = self.advance(&mut source, &sets, start, saves)?;
+        self.finish_all(&mut source, outcomes, held.as_ref(), saves)
     }
 
     /// Advances the runs of all sets to their end; also returns the held nodes.
-    fn advance<S: Sum>(
+    fn advance(
         &self,
         source: &mut BlockSource<'_>,
         sets: &[Set],
@@ -302,7 +298,7 @@ impl ClusterJob<'_> {
             source.count_from(sweeping.scans);
             states.iter_mut().try_for_each(|state| state.load(from))?;
         } else {
-            self.first_labels::<S>(source, sets, &states, &start)?;
+            self.first_labels(source, sets, &states, &start)?;
             states.iter().for_each(|state| state.active.fill(true));
         }
         let held = start.into_held();
@@ -328,7 +324,7 @@ impl ClusterJob<'_> {
                 }
                 None => fresh(),
             };
-            self.sweeps::<S>(source, &states, &mut runs, sweeping, saves)?
+            self.sweeps(source, &states, &mut runs, sweeping, saves)?
         };
         let outcomes = states
             .into_iter()
@@ -338,7 +334,7 @@ impl ClusterJob<'_> {
         Ok((outcomes, held))
     }
 
-    fn first_labels<S: Sum>(
+    fn first_labels(
         &self,
         source: &mut BlockSource<'_>,
         sets: &[Set],
@@ -359,20 +355,20 @@ impl ClusterJob<'_> {
         let tick = |_: &_| notify(self.observer, Event::Advance { done: 0 });
         match self.options.seeding {
             Seeding::Star => {
-                start.stars::<S>(source, self.options.propagation.label_cutoff, &first, tick)
+                start.stars(source, self.options.propagation.label_cutoff, &first, tick)
             }
             Seeding::Own => first.iter().try_for_each(|first| start.own(first)),
         }
     }
 
     /// Sweeps once in the runs that are `going`; returns what each did.
-    fn sweep<S: Sum>(
+    fn sweep(
         &self,
         source: &mut BlockSource<'_>,
         states: &[SweepState],
         runs: &mut [SweepRun<'_>],
         going: &[bool],
-        workshop: &mut SweepBuffers<S>,
+        workshop: &mut SweepBuffers,
         number: u32,
     ) -> Result<Vec<Swept>> {
         let directed = self.graph.is_directed();
@@ -403,7 +399,7 @@ impl ClusterJob<'_> {
         Ok(swept)
     }
 
-    fn sweeps<S: Sum>(
+    fn sweeps(
         &self,
         source: &mut BlockSource<'_>,
         states: &[SweepState],
@@ -414,11 +410,11 @@ impl ClusterJob<'_> {
         let count = self.graph.node_count();
         let nodes = count as f64;
         let enough = self.options.tolerance * nodes;
-        let mut workshop = SweepBuffers::<S>::new(
-            self.graph.max_degree(),
-            self.limits.large_degree,
-            self.limits.max_labels,
-        );
+        let ScratchLimits { large_degree, max_labels, .. } = self.limits;
+        let mut workshop = match self.options.propagation.attenuates() {
+            true => SweepBuffers::new::<Votes<true>>(self.graph, large_degree, max_labels),
+            false => SweepBuffers::new::<Votes<false>>(self.graph, large_degree, max_labels),
+        };
         for number in sweeping.number + 1..=self.options.most_sweeps() {
             let histories = &mut sweeping.histories;
             let going: Vec<bool> = histories.iter().map(|history| !history.converged).collect();

@@ -4,16 +4,15 @@ use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
 use super::memory::{Fit, roomy};
 use super::multilevel::{self, Starts};
+use crate::base::arcs::add_weights;
 use crate::base::pace::ClusterProgress;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::{Communities, summary};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
-use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::given::GivenLabels;
@@ -143,13 +142,9 @@ pub(crate) fn cluster_within(
     let (graph, seen) = (&graph.seen_as(&view), &options.in_unit_of(&view));
     (job.graph, job.options) = (graph, seen);
     let saves = &mut Saves::new(graph, options, &given, scratch);
-    // Attenuated votes are fractions of a weight, even if all weights are 1.
-    let in_parts = graph.is_weighted() || options.propagation.attenuates();
-    let all = match (is_on_disk, in_parts) {
-        (true, true) => vec![job.propagate_on_disk::<f64>(saves)?],
-        (true, false) => vec![job.propagate_on_disk::<u32>(saves)?],
-        (false, true) => job.run::<f64>(given, saves)?,
-        (false, false) => job.run::<u32>(given, saves)?,
+    let all = match is_on_disk {
+        true => vec![job.propagate_on_disk(saves)?],
+        false => job.run(given, saves)?,
     };
     notify(pace, Event::Advance { done: 0 })?;
     notify(observer, Event::End { summary: &summary(&all) })?;
@@ -157,30 +152,30 @@ pub(crate) fn cluster_within(
 }
 
 impl ClusterJob<'_> {
-    fn run<S: Sum>(&self, given: GivenLabels, saves: &mut Saves) -> Result<Vec<Communities>> {
-        if let Some(found) = self.finish_saved::<S>(saves)? {
+    fn run(&self, given: GivenLabels, saves: &mut Saves) -> Result<Vec<Communities>> {
+        if let Some(found) = self.finish_saved(saves)? {
             return Ok(found);
         }
         match &self.options.method.spec().run {
             Procedure::Levels(levels) if self.graph.is_directed() => {
-                self.find_directed::<S>(levels.objective, given, saves)
+                self.find_directed(levels.objective, given, saves)
             }
-            Procedure::Levels(levels) => self.find_on_levels::<S>(levels.objective, given, saves),
-            Procedure::Propagation => self.propagate::<S>(given, saves),
+            Procedure::Levels(levels) => self.find_on_levels(levels.objective, given, saves),
+            Procedure::Propagation => self.propagate(given, saves),
             Procedure::Components => {
                 // Components save no checkpoint; any existing one belongs to another clustering.
                 saves.open::<()>(self.observer)?;
                 match self.options.well_connected {
-                    Some(_) => self.find_well_connected::<S>(saves),
+                    Some(_) => self.find_well_connected(saves),
                     None if self.options.forest_ladder().is_some() => self.find_by_forest(),
-                    None => Ok(vec![self.find_components::<S>()?]),
+                    None => Ok(vec![self.find_components()?]),
                 }
             }
         }
     }
 
     /// Returns the mean weight of an arc: stored in the graph, or found by a scan if light arcs are ignored.
-    pub(super) fn mean_weight<S: Sum>(&self, source: &mut BlockSource<'_>) -> Result<f64> {
+    pub(super) fn mean_weight(&self, source: &mut BlockSource<'_>) -> Result<f64> {
         if self.options.min_weight == 0.0 {
             return Ok(self.graph.weight_total() / self.graph.arc_count().max(1) as f64);
         }
@@ -195,12 +190,11 @@ impl ClusterJob<'_> {
             for_chunks(&mut nodes, piece, |begin, nodes| {
                 scratch.with(|scratch| {
                     for (local, node) in (begin..).zip(nodes) {
-                        let (mut sum, mut count) = (S::default(), 0);
+                        let (sum, count) = node;
                         block.for_each_segment(local, scratch, |targets, codes| {
-                            count += targets.len() as u64;
-                            S::for_each(targets, codes, |_, weight| sum += weight);
+                            *count += targets.len() as u64;
+                            add_weights(sum, targets, codes);
                         })?;
-                        *node = (sum.value(), count);
                     }
                     Ok(())
                 })
@@ -228,7 +222,7 @@ impl ClusterJob<'_> {
     }
 
     /// Finds the communities of a multilevel method at each resolution.
-    fn find_on_levels<S: Sum>(
+    fn find_on_levels(
         &self,
         objective: LevelObjective,
         given: GivenLabels,
@@ -241,21 +235,18 @@ impl ClusterJob<'_> {
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
         let (start, resolutions) = (self.usual_start(), self.resolutions());
-        let (most, none) = (self.most(), Arc::<Holdings>::default());
+        let none = Arc::<Holdings>::default();
         let outcomes = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(sweeps, start, None);
-                let rules = [((), most)];
-                multilevel::find::<Capped<CodeLength>>(
-                    sweeps, &rules, starts, given, none, source, saves,
-                )?
+                multilevel::find::<CodeLength>(sweeps, &[()], starts, given, none, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
-                let unit = if by_mean_weight { self.mean_weight::<S>(source)? } else { 1.0 };
-                let rules: Vec<_> = resolutions.iter().map(|r| (null(r * unit), most)).collect();
-                let starts = Starts::new(sweeps, start, Some(rules[0].0));
-                match self.drifts_of_kinds(rules[0].0, source)? {
-                    Some(drifts) => multilevel::find::<Capped<DriftDensity>>(
+                let unit = if by_mean_weight { self.mean_weight(source)? } else { 1.0 };
+                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
+                let starts = Starts::new(sweeps, start, Some(rules[0]));
+                match self.drifts_of_kinds(rules[0], source)? {
+                    Some(drifts) => multilevel::find::<DriftDensity>(
                         sweeps,
                         &rules,
                         starts,
@@ -264,7 +255,7 @@ impl ClusterJob<'_> {
                         source,
                         saves,
                     )?,
-                    None => multilevel::find::<Capped<Density>>(
+                    None => multilevel::find::<Density>(
                         sweeps, &rules, starts, given, none, source, saves,
                     )?,
                 }
@@ -273,11 +264,9 @@ impl ClusterJob<'_> {
         let mut outcomes = self.in_order(outcomes);
         source.limit(self.rest() / 2);
         if self.options.finds_tree() {
-            outcomes
-                .iter_mut()
-                .try_for_each(|outcome| self.nest::<S>(source, &NO_HOLDINGS, outcome))?;
+            outcomes.iter_mut().try_for_each(|outcome| self.nest(source, &NO_HOLDINGS, outcome))?;
         }
-        self.finish_all::<S>(source, outcomes, None, saves)
+        self.finish_all(source, outcomes, None, saves)
     }
 
     /// Returns the initial labels of the usual start.

@@ -7,7 +7,6 @@ use super::job::ClusterJob;
 use super::memory::Fit;
 use super::swept::SavedResult;
 use crate::base::bits::Bits;
-use crate::base::table::Sum;
 use crate::finish::closing::{Finish, SweptLabels};
 use crate::finish::communities::Communities;
 use crate::finish::cuts::CutMemory;
@@ -38,7 +37,7 @@ const SWEPT: &str = "swept";
 
 impl ClusterJob<'_> {
     /// Separates, splits, numbers and rates communities; see [`Finish::all`].
-    pub(crate) fn finish_all<S: Sum>(
+    pub(crate) fn finish_all(
         &self,
         source: &mut BlockSource<'_>,
         mut outcomes: Vec<SweptLabels>,
@@ -61,11 +60,11 @@ impl ClusterJob<'_> {
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length) && !is_directed,
             rates_kinds,
         };
-        let found = finish.all::<S>(source, outcomes, held)?;
+        let found = finish.all(source, outcomes, held)?;
         let mut all = self.with_code_lengths(source, found)?;
         if self.options.finds_tree() {
             for found in all.iter_mut().filter(|found| found.tree.is_none()) {
-                let flow = &Links::<S>::new(&NO_HOLDINGS);
+                let flow = &Links::new(&NO_HOLDINGS);
                 found.tree = Some(self.measure_final(source, found, flow)?);
             }
         }
@@ -73,10 +72,7 @@ impl ClusterJob<'_> {
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.
-    pub(crate) fn finish_saved<S: Sum>(
-        &self,
-        saves: &mut Saves,
-    ) -> Result<Option<Vec<Communities>>> {
+    pub(crate) fn finish_saved(&self, saves: &mut Saves) -> Result<Option<Vec<Communities>>> {
         if self.options.well_connected.is_none() {
             return Ok(None);
         }
@@ -91,7 +87,7 @@ impl ClusterJob<'_> {
         self.report_resumed(sweeps)?;
         let source = &mut self.blocks(self.cache_bytes().min(self.rest() / 2));
         source.count_from(saved.scans);
-        self.finish_all::<S>(source, outcomes, None, saves).map(Some)
+        self.finish_all(source, outcomes, None, saves).map(Some)
     }
 
     fn separate_all(

@@ -11,10 +11,9 @@
 use crate::base::bits::Bits;
 use crate::base::hash::LEAD;
 use crate::base::parallel::{PerThread, for_ranges};
-use crate::base::table::Sum;
+use crate::kernel::admission::CommunitySizes;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::seeding::{Stars, seed_block};
-use crate::objectives::cap::CommunitySizes;
 use crate::store::given::{GivenLabels, NONE};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_graph::{ArcScratch, Block};
@@ -145,7 +144,7 @@ impl Start {
     }
 
     /// Sets labels by stars, for all runs in one scan of the blocks that have nodes without a label.
-    pub(crate) fn stars<S: Sum>(
+    pub(crate) fn stars(
         &self,
         source: &mut BlockSource<'_>,
         least: f64,
@@ -178,7 +177,7 @@ impl Start {
                 tick(block)?;
                 let mut each = runs.iter().zip(&stars);
                 each.try_for_each(|(first, stars)| {
-                    seed_block::<S>(block, *stars, first.labels, &scratch)
+                    seed_block(block, *stars, first.labels, &scratch)
                 })
             },
         )?;

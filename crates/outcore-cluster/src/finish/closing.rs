@@ -12,7 +12,6 @@ use crate::base::bits::Bits;
 use crate::base::logarithm::plogp;
 use crate::base::pace::ClusterProgress;
 use crate::base::parallel::PerThread;
-use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::store::hierarchy::Grouping;
@@ -80,7 +79,7 @@ struct Scanned {
 
 impl Finish<'_> {
     /// Scans the graph once for all results: joins the nodes of each community by paths inside it, and sums weights.
-    fn scan_all<S: Sum>(
+    fn scan_all(
         &self,
         source: &mut BlockSource<'_>,
         outcomes: &[SweptLabels],
@@ -97,7 +96,7 @@ impl Finish<'_> {
             notify(self.observer, Event::Advance { done })?;
             for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
                 let (labels, pieces) = (&outcome.labels, Some(pieces));
-                block_sums::<S>(block, directed, &labels[..], pieces, scratch, &mut sums)?;
+                block_sums(block, directed, &labels[..], pieces, scratch, &mut sums)?;
                 // One by one, in the same order as in a separate scan, so that rounding is the same.
                 sums.iter().for_each(|s| insides[at] += s.inside_at_later);
                 if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
@@ -114,7 +113,7 @@ impl Finish<'_> {
 
     /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
     /// path inside their community joins them.
-    pub(crate) fn all<S: Sum>(
+    pub(crate) fn all(
         &self,
         source: &mut BlockSource<'_>,
         outcomes: Vec<SweptLabels>,
@@ -129,7 +128,7 @@ impl Finish<'_> {
         let is_rated = is_remembered && !(counts_cuts && self.graph.loop_count() > 0);
         let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
-        let (pieces, scanned) = self.scan_all::<S>(source, &outcomes, &scratch, done)?;
+        let (pieces, scanned) = self.scan_all(source, &outcomes, &scratch, done)?;
         drop(scratch);
         let Scanned { insides, mut strengths, mut cuts } = scanned;
         // All results are numbered before any is rated: freeing the pieces makes room for the sums.

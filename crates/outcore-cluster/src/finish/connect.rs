@@ -8,10 +8,10 @@
 //! result does not depend on their order. Memory: 4 bytes per node in addition to the labels; 8 more if
 //! the strengths of nodes are stored.
 
+use crate::base::arcs::add_weights_where;
 use crate::base::bits::Bits;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::{RowPart, RowsAhead};
-use crate::base::table::Sum;
 use crate::kernel::cache::BlockSource;
 use crate::store::by_node::KnownLabels;
 use outcore_graph::Block;
@@ -189,7 +189,7 @@ impl Closing {
 ///
 /// # Errors
 /// Those of reading and of `tick`, which is called for each block.
-pub fn scan_communities<S: Sum>(
+pub fn scan_communities(
     source: &mut BlockSource<'_>,
     labels: &[u32],
     pieces: Option<&Pieces>,
@@ -201,7 +201,7 @@ pub fn scan_communities<S: Sum>(
     let mut sums = Vec::new();
     source.for_all(|block| {
         tick(block)?;
-        block_sums::<S>(block, directed, labels, pieces, scratch, &mut sums)?;
+        block_sums(block, directed, labels, pieces, scratch, &mut sums)?;
         for (node, &sums) in (block.first_node()..).zip(&sums) {
             visit(node, sums);
         }
@@ -213,7 +213,7 @@ pub fn scan_communities<S: Sum>(
 ///
 /// # Errors
 /// Those of reading.
-pub fn block_sums<S: Sum>(
+pub fn block_sums(
     block: &Block,
     directed: bool,
     labels: &(impl KnownLabels + ?Sized),
@@ -228,7 +228,7 @@ pub fn block_sums<S: Sum>(
     let fetch = |_, targets: &[u32]| targets.iter().for_each(|&target| labels.prefetch(target));
     for_chunks(sums, piece_nodes(count, block.arc_count()), |first, sums| {
         scratch.with(|Closing { rows, links, waiting }| {
-            let mut running = RunningSums::<S>::default();
+            let mut running = RunningSums::default();
             rows.for_each(block, first..first + sums.len(), fetch, |row| {
                 match pieces {
                     Some(pieces) => running.add_linked(block, &row, labels, pieces, links, waiting),
@@ -283,13 +283,13 @@ fn parts<'a>(
 
 /// Sums over the arcs of a node so far.
 #[derive(Default)]
-struct RunningSums<S> {
-    strength: S,
-    inside: S,
-    inside_before: S,
+struct RunningSums {
+    /// Weight of all arcs, and of those inside its community.
+    all_and_inside: [f64; 2],
+    inside_before: f64,
 }
 
-impl<S: Sum> RunningSums<S> {
+impl RunningSums {
     /// Adds a part of the row of a node.
     fn add(
         &mut self,
@@ -340,33 +340,23 @@ impl<S: Sum> RunningSums<S> {
     /// Adds the arcs to nodes before this one.
     #[inline]
     fn add_before(&mut self, before: Arcs<'_>, mut is_inside: impl FnMut(u32) -> bool) {
-        S::for_each(before.0, before.1, |target, weight| {
-            self.strength += weight;
-            self.inside += weight.only_if(is_inside(target));
-        });
+        let counts = |target| [true, is_inside(target)];
+        add_weights_where(&mut self.all_and_inside, before.0, before.1, counts);
         if !before.0.is_empty() {
-            self.inside_before = self.inside;
+            self.inside_before = self.all_and_inside[1];
         }
     }
 
     /// Adds the arcs to nodes after this one; must follow all arcs to nodes before it.
     #[inline]
     fn add_after<L: KnownLabels + ?Sized>(&mut self, label: u32, labels: &L, after: Arcs<'_>) {
-        S::for_each(after.0, after.1, |target, weight| {
-            self.strength += weight;
-            if L::AFTER {
-                self.inside += weight.only_if(labels.label(target) == label);
-            }
-        });
+        let counts = |target| [true, L::AFTER && labels.label(target) == label];
+        add_weights_where(&mut self.all_and_inside, after.0, after.1, counts);
     }
 
     fn value(self) -> NodeSums {
-        NodeSums {
-            strength: self.strength.value(),
-            inside: self.inside.value(),
-            inside_at_later: self.inside_before.value(),
-            ..NodeSums::default()
-        }
+        let [strength, inside] = self.all_and_inside;
+        NodeSums { strength, inside, inside_at_later: self.inside_before, ..NodeSums::default() }
     }
 }
 

@@ -143,11 +143,7 @@ impl Tally {
             }
             scratch.with(|closing| add_opposite(block, labels, opposite, &mut closing.rows.arcs))
         };
-        if source.graph().is_weighted() {
-            scan_communities::<f64>(source, labels, pieces, &scratch, count_opposite, visit)
-        } else {
-            scan_communities::<u32>(source, labels, pieces, &scratch, count_opposite, visit)
-        }
+        scan_communities(source, labels, pieces, &scratch, count_opposite, visit)
     }
 
     /// Adds the strength of the next node.

@@ -13,7 +13,6 @@ use crate::tree::{Codebooks, CutLength, Flow, LOOP_ENDS, ModuleTree, NONE, TreeS
 use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
 
 /// Maximum number of bytes per module, those of creating the tree from labels included.
 pub(crate) const MODULE_BYTES: u64 = 128;
@@ -73,19 +72,18 @@ pub(crate) trait GraphFlow: Sync {
 }
 
 /// Flow of an undirected graph, in units of weight, whose nodes have drifts if it is that of a directed one.
-pub(crate) struct Links<'h, S> {
+pub(crate) struct Links<'h> {
     holdings: &'h Holdings,
     walk: Walk,
-    weights: PhantomData<fn() -> S>,
 }
 
-impl<'h, S> Links<'h, S> {
+impl<'h> Links<'h> {
     pub(crate) fn new(holdings: &'h Holdings) -> Self {
-        Self { holdings, walk: Walk::of(holdings), weights: PhantomData }
+        Self { holdings, walk: Walk::of(holdings) }
     }
 }
 
-impl<S: Sum> GraphFlow for Links<'_, S> {
+impl GraphFlow for Links<'_> {
     fn visit(
         &self,
         block: &Block,
@@ -93,16 +91,16 @@ impl<S: Sum> GraphFlow for Links<'_, S> {
         scratch: &mut ArcScratch,
         mut each: impl FnMut(u32, f64),
     ) -> Result<Flow> {
-        let mut cut = S::default();
+        let mut cut = 0.0;
         block.for_each_segment(local, scratch, |targets, codes| {
-            S::for_each(targets, codes, |target, weight: S| {
+            f64::for_each(targets, codes, |target, weight| {
                 cut += weight;
-                each(target, weight.value());
+                each(target, weight);
             });
         })?;
         let node = block.first_node() as usize + local;
         let loops = LOOP_ENDS * block.self_loop(local);
-        Ok(self.walk.flow_of(cut.value(), loops, self.holdings.flow(node)))
+        Ok(self.walk.flow_of(cut, loops, self.holdings.flow(node)))
     }
 }
 

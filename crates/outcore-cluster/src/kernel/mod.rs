@@ -1,5 +1,6 @@
 //! Sweeps: blocks are read, nodes elect labels, moves are committed in order.
 
+pub mod admission;
 pub mod cache;
 pub(crate) mod history;
 pub mod holdings;

@@ -5,6 +5,7 @@
 //!
 //! Directed graphs define no potential either. In both cases, a node that has moved eight times stays from sweep 20 on.
 
+use super::admission::Admission;
 use super::holdings::{Carries, Holdings};
 use super::objective::Choice;
 use crate::base::bits::Bits;
@@ -29,6 +30,8 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
     pub seed: u64,
     /// Objective that rates labels.
     pub objective: O,
+    /// Labels that nodes may take.
+    pub admission: Admission,
     /// Whether each sweep visits the blocks in a different order, by hash.
     pub shuffled: bool,
     /// Whether a further sweep may follow, for which the neighbors of moved nodes become active.

@@ -17,12 +17,12 @@
 //! their communities. The choices are the same, and the oracle does not know of it. On 50 million edges and two
 //! threads that saves 6 % of the processor time of the map equation, and none of modularity, whose rates are cheap.
 
+use super::admission::Admission;
 use crate::base::hash::{Hash, TIE};
 use crate::base::table::{LabelTable, Sum};
 use crate::kernel::holdings::{Carries, Holding, NoFlow};
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
-use outcore_io::prefetch;
 
 /// Placeholder for a label that no node has yet. Differs from every label and from the marker of empty slots.
 pub const ALONE: u32 = u32::MAX - 1;
@@ -50,10 +50,9 @@ pub trait Objective: Sync {
     const WEIGHS_NODES: bool;
     /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
-    /// Whether it looks up data of each label, which [`prefetch`](Self::prefetch) fetches early.
-    const LOOKS_UP_LABELS: bool = Self::WEIGHS_NODES;
-    /// Whether it [`admits`](Self::admits) only some labels.
-    const RESTRICTS: bool = false;
+    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
+    /// rare, and the code is compiled once.
+    const COUNTS_ARCS: bool = true;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
     /// Part of the flow of nodes that it carries along.
@@ -65,14 +64,6 @@ pub trait Objective: Sync {
     fn leaving(&self, visit: &Visit<Self::Flow>) -> Self::Leaving;
     /// Prefetches the data of a label that `rate` needs.
     fn prefetch(&self, label: u32);
-    /// Returns whether a node with the label `present` may take `label`.
-    #[inline]
-    fn admits(&self, _present: u32, _label: u32) -> bool {
-        true
-    }
-    /// Prefetches the data of a label that `admits` needs.
-    #[inline]
-    fn prefetch_admission(&self, _label: u32) {}
     /// Rates `label`, to which arcs of total weight `weight` lead.
     fn rate(
         &self,
@@ -127,20 +118,9 @@ pub trait Sums: Objective + Sized + Send {
     const COMMUNITY_BYTES: u64;
     /// Whether it needs cuts; if not, it is a sum over the pairs of nodes in one community.
     const COUNTS_CUTS: bool;
-    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
-    /// rare, and the code is compiled once.
-    const COUNTS_ARCS: bool = true;
 
     /// Returns whether it needs the number of input nodes in each node.
     fn asks_for_counts(rule: Self::Rule) -> bool;
-    /// Returns the maximum number of input nodes in a community, if limited.
-    fn most(_rule: Self::Rule) -> Option<u32> {
-        None
-    }
-    /// Returns the rule with another limit on input nodes in a community, if the objective can have one.
-    fn limited(rule: Self::Rule, _most: Option<u32>) -> Self::Rule {
-        rule
-    }
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
     /// Adds to a community a node that changes the weight of the arcs that leave communities by `cut`.
@@ -177,82 +157,6 @@ pub trait Sums: Objective + Sized + Send {
 pub trait Revert: Sums {
     /// Restores the sums of a community, and the total sums, from `before`.
     fn revert(&mut self, before: &Self, label: u32);
-}
-
-/// Objective restricted to classes: a node can take only labels of its own class.
-pub struct Within<'a, O> {
-    /// Objective that rates them.
-    pub objective: O,
-    /// Class of each label.
-    pub classes: &'a [u32],
-}
-
-impl<O: Objective> Objective for Within<'_, O> {
-    const WEIGHS_NODES: bool = O::WEIGHS_NODES;
-    const RESTRICTS: bool = true;
-    type Leaving = O::Leaving;
-    type Flow = O::Flow;
-
-    #[inline]
-    fn mass(&self, held: Holding, strength: f64) -> f64 {
-        self.objective.mass(held, strength)
-    }
-    #[inline]
-    fn leaving(&self, visit: &Visit<O::Flow>) -> Self::Leaving {
-        self.objective.leaving(visit)
-    }
-    #[inline]
-    fn prefetch(&self, label: u32) {
-        self.objective.prefetch(label);
-    }
-    #[inline]
-    fn admits(&self, present: u32, label: u32) -> bool {
-        self.classes[label as usize] == self.classes[present as usize]
-    }
-    #[inline]
-    fn prefetch_admission(&self, label: u32) {
-        prefetch(self.classes, label as usize);
-    }
-    #[inline]
-    fn rate(
-        &self,
-        visit: &Visit<O::Flow>,
-        leaving: &Self::Leaving,
-        label: u32,
-        weight: f64,
-    ) -> f64 {
-        if self.admits(visit.present, label) {
-            self.objective.rate(visit, leaving, label, weight)
-        } else {
-            f64::NEG_INFINITY
-        }
-    }
-    #[inline]
-    fn ceiling(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
-        self.objective.ceiling(visit, leaving)
-    }
-    #[inline]
-    fn best_rate(
-        &self,
-        visit: &Visit<O::Flow>,
-        at: &Self::Leaving,
-        ceiling: f64,
-        weight: f64,
-    ) -> f64 {
-        self.objective.best_rate(visit, at, ceiling, weight)
-    }
-    #[inline]
-    fn least_equal(&self, visit: &Visit<O::Flow>, rate: f64) -> f64 {
-        self.objective.least_equal(visit, rate)
-    }
-    #[inline]
-    fn improves(&self, visit: &Visit<O::Flow>, rate: f64) -> bool {
-        self.objective.improves(visit, rate)
-    }
-    #[inline]
-    fn moved(&mut self, visit: &Visit<O::Flow>, label: u32, weight: f64) {
-        self.objective.moved(visit, label, weight);
-    }
 }
 
 /// Proposed move of a node.
@@ -314,17 +218,45 @@ pub struct Election<'a, O: Objective> {
 impl<'a, O: Objective> Election<'a, O> {
     /// Begins an election at a node.
     #[inline]
-    pub fn new(objective: &'a O, visit: Visit<O::Flow>) -> Self {
+    pub fn new(objective: &'a O, admission: &Admission, visit: Visit<O::Flow>) -> Self {
         let leaving = objective.leaving(&visit);
         let ceiling = objective.ceiling(&visit, &leaving);
-        let largest = objective.alone(&visit, &leaving);
+        let largest = match admission.admits(&visit, ALONE) {
+            true => objective.alone(&visit, &leaving),
+            false => f64::NEG_INFINITY,
+        };
         Self { objective, visit, leaving, ceiling, largest, best: None }
     }
 
-    /// Rates the labels that can be better than the present one; overwrites `rates`. Most nodes stay, and the weights
-    /// of their other labels suffice to decide that.
+    /// Rates the labels that are admitted and can be better than the present one; overwrites `rates`. Most nodes stay, and
+    /// the weights of their other labels suffice to decide that.
     #[inline]
-    pub fn survey<S: Sum>(&mut self, table: &LabelTable<S>, rates: &mut Vec<f64>) {
+    pub fn survey<S: Sum>(
+        &mut self,
+        admission: &Admission,
+        table: &LabelTable<S>,
+        rates: &mut Vec<f64>,
+    ) {
+        let Visit { present, count, .. } = self.visit;
+        match admission {
+            Admission::Any => self.survey_admitted(|_| true, table, rates),
+            Admission::Fitting(sizes) => {
+                self.survey_admitted(|label| sizes.fits(label, count), table, rates);
+            }
+            Admission::Within(classes) => {
+                let own = classes[present as usize];
+                self.survey_admitted(|label| classes[label as usize] == own, table, rates);
+            }
+        }
+    }
+
+    #[inline]
+    fn survey_admitted<S: Sum>(
+        &mut self,
+        is_admitted: impl Fn(u32) -> bool,
+        table: &LabelTable<S>,
+        rates: &mut Vec<f64>,
+    ) {
         rates.clear();
         let present = self.visit.present;
         let others = || table.iter().filter(|&(label, _)| label != present);
@@ -340,10 +272,10 @@ impl<'a, O: Objective> Election<'a, O> {
             let weight = sum.value();
             let mut rate = f64::NEG_INFINITY;
             if label != present && (!O::WEIGHS_NODES || weight > beaten) {
-                if !O::WEIGHS_NODES || self.may_win(weight) {
-                    rate = self.objective.rate(&self.visit, &self.leaving, label, weight);
-                } else {
+                if O::WEIGHS_NODES && !self.may_win(weight) {
                     beaten = weight;
+                } else if is_admitted(label) {
+                    rate = self.objective.rate(&self.visit, &self.leaving, label, weight);
                 }
             }
             self.largest = self.largest.max(rate);
@@ -388,9 +320,8 @@ impl<'a, O: Objective> Election<'a, O> {
     /// Returns the move, if the node leaves its label.
     #[inline]
     pub fn choice(&self) -> Option<Choice<O::Flow>> {
-        let is_alone =
-            || self.leaves() && self.objective.alone(&self.visit, &self.leaving).is_finite();
-        let (label, other) = self.best.or_else(|| is_alone().then_some((ALONE, 0.0)))?;
+        // If no label is picked, only being alone can be better.
+        let (label, other) = self.best.or_else(|| self.leaves().then_some((ALONE, 0.0)))?;
         Some(Choice { visit: self.visit, label, other, hops: 0 })
     }
 }

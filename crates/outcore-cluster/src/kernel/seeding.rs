@@ -5,6 +5,7 @@
 //! takes one scan and is independent of node order, so files with neighbors sorted by node do not flood
 //! the graph with the labels of the first nodes, and fewer labels remain for the sweeps.
 
+use crate::base::arcs::add_weights;
 use crate::base::bits::Bits;
 use crate::base::hash::Hash;
 use crate::base::parallel::{PerThread, for_ranges, piece_nodes};
@@ -19,7 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 ///
 /// # Errors
 /// Those of reading.
-pub fn seed_block<S: Sum>(
+pub fn seed_block(
     block: &Block,
     stars: Stars<'_>,
     labels: &(impl NodeLabels + ?Sized),
@@ -30,7 +31,7 @@ pub fn seed_block<S: Sum>(
         scratch.with(|scratch| {
             for local in locals {
                 let node = block.first_node() + local as u32;
-                let (leader, _) = stars.leader::<S>(block, local, scratch, |_| true)?;
+                let (leader, _) = stars.leader(block, local, scratch, |_| true)?;
                 labels.at(node).store(leader.unwrap_or(node), Relaxed);
             }
             Ok(())
@@ -72,22 +73,22 @@ impl<'a> Stars<'a> {
 
     /// Returns the leader with the heaviest arc from a node, among those that it `may` follow (ties go to the
     /// largest hash), and the total weight of the node's arcs.
-    pub fn leader<S: Sum>(
+    pub fn leader(
         self,
         block: &Block,
         local: usize,
         scratch: &mut ArcScratch,
         may: impl Fn(u32) -> bool,
-    ) -> Result<(Option<u32>, S)> {
+    ) -> Result<(Option<u32>, f64)> {
         let node = block.first_node() + local as u32;
         let leads = |target: u32| self.leads.get(target as usize) && may(target);
         let is_led = !self.leads.get(node as usize);
         let hash = Hash::new(self.seed ^ u64::from(node));
-        let (mut largest, mut arcs, mut best) = (0.0f64, S::default(), None);
+        let (mut largest, mut arcs, mut best) = (0.0f64, 0.0, None);
         let mut pick = |largest: f64, targets: &[u32], codes: &[u32]| {
             let least = largest * (1.0 - RELATIVE_TOLERANCE);
-            S::for_each(targets, codes, |target, weight| {
-                if weight.value() >= least && leads(target) {
+            f64::for_each(targets, codes, |target, weight| {
+                if weight >= least && leads(target) {
                     best = best.max(Some((hash.of(u64::from(target), 1), !target)));
                 }
             });
@@ -96,10 +97,10 @@ impl<'a> Stars<'a> {
         let degree = block.degree(local);
         let mut is_whole = false;
         block.for_each_segment(local, scratch, |targets, codes| {
-            S::for_each(targets, codes, |target, weight| {
-                arcs += weight;
-                if is_led && weight.value() > largest && leads(target) {
-                    largest = weight.value();
+            add_weights(&mut arcs, targets, codes);
+            f64::for_each(targets, codes, |target, weight| {
+                if is_led && weight > largest && leads(target) {
+                    largest = weight;
                 }
             });
             is_whole = targets.len() as u64 == degree;

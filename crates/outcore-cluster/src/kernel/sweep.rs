@@ -16,9 +16,10 @@
 
 use super::cache::BlockSource;
 use super::holdings::{Carries, NoFlow};
-use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes};
-use super::objective::{ALONE, Objective};
+use super::nodes::{FREEZE_CHANGES, FREEZE_SWEEP, Nodes, Rules};
+use super::objective::{ALONE, Choice, Objective};
 use super::propose::{Proposal, ProposeWorker, Round, Tables};
+use crate::base::bits::Bits;
 use crate::base::hash::{Hash, ORDER, SUB};
 use crate::base::parallel::{PerThread, for_pieces, piece_nodes};
 use crate::base::table::Sum;
@@ -41,38 +42,74 @@ pub const LARGE_DEGREE: u64 = 1 << 16;
 /// Maximum number of labels summed together; more are summed in shares.
 pub const MOST_LABELS: u64 = 1 << 20;
 /// Working memory of the sweeps, independent of the number of nodes.
-pub struct SweepBuffers<S, F = NoFlow> {
+pub struct SweepBuffers<F = NoFlow> {
+    sums: SumBuffers,
+    groups: GroupBuffers<F>,
+}
+
+/// Sums of the threads: numbers of arcs if all weights are 1, or weights.
+enum SumBuffers {
+    Counts(ThreadSums<u32>),
+    Weights(ThreadSums<f64>),
+}
+
+struct ThreadSums<S> {
     workers: PerThread<ProposeWorker<S>>,
     large: Mutex<Tables<S>>,
+}
+
+/// Groups of the nodes of a block, and plans of those of one group.
+#[derive(Default)]
+struct GroupBuffers<F> {
     large_degree: u64,
     roles: Vec<u8>,
     order: Vec<u32>,
     plans: Vec<Proposal<F>>,
 }
 
-impl<S: Sum, F: Carries> SweepBuffers<S, F> {
-    /// Creates the working memory for a graph whose nodes have at most `max_degree` arcs. Tests lower the limits.
-    pub fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
+impl<S: Sum> ThreadSums<S> {
+    fn new(max_degree: u64, large_degree: u64, max_labels: u64) -> Self {
         let small = max_degree.min(large_degree) as usize;
         let large = if max_degree > large_degree { max_degree.min(max_labels) } else { 0 };
         Self {
             workers: PerThread::new(|| ProposeWorker::new(small)),
             large: Mutex::new(Tables::new(large as usize)),
-            large_degree,
-            roles: Vec::new(),
-            order: Vec::new(),
-            plans: Vec::new(),
         }
     }
 
-    /// Returns the bytes of the working memory.
-    pub fn bytes(max_degree: u64, max_labels: u64, max_nodes: u64, threads: u64) -> u64 {
+    fn bytes(max_degree: u64, max_labels: u64, threads: u64) -> u64 {
         let worker = ProposeWorker::<S>::bytes(max_degree.min(LARGE_DEGREE));
         let large = if max_degree > LARGE_DEGREE { max_degree.min(max_labels) } else { 0 };
+        threads * worker + Tables::<S>::bytes(large)
+    }
+}
+
+impl<F: Carries> SweepBuffers<F> {
+    /// Creates the working memory for sweeps of a graph by an objective. Tests lower the limits.
+    pub fn new<O: Objective<Flow = F>>(graph: &Graph, large_degree: u64, max_labels: u64) -> Self {
+        let max_degree = graph.max_degree();
+        let sums = match O::COUNTS_ARCS && !graph.is_weighted() {
+            true => SumBuffers::Counts(ThreadSums::new(max_degree, large_degree, max_labels)),
+            false => SumBuffers::Weights(ThreadSums::new(max_degree, large_degree, max_labels)),
+        };
+        Self { sums, groups: GroupBuffers { large_degree, ..GroupBuffers::default() } }
+    }
+
+    /// Returns the bytes of the working memory.
+    pub fn bytes(
+        weighted: bool,
+        max_degree: u64,
+        max_labels: u64,
+        max_nodes: u64,
+        threads: u64,
+    ) -> u64 {
+        let sums = match weighted {
+            true => ThreadSums::<f64>::bytes(max_degree, max_labels, threads),
+            false => ThreadSums::<u32>::bytes(max_degree, max_labels, threads),
+        };
         // Groups are of similar size; for small groups, which vary more, a small part of a block is added.
         let group = max_nodes / u64::from(GROUPS) + max_nodes.min(1 << 12);
-        let plans = group * size_of::<Proposal<F>>() as u64;
-        threads * worker + Tables::<S>::bytes(large) + max_nodes * (1 + 4) + plans
+        sums + max_nodes * (1 + 4) + group * size_of::<Proposal<F>>() as u64
     }
 }
 
@@ -89,11 +126,11 @@ pub struct Swept {
 ///
 /// # Errors
 /// Those of reading, and those of `tick`, which is called for each block with the arcs visited so far.
-pub fn sweep<S: Sum, O: Objective>(
+pub fn sweep<O: Objective>(
     graph: &Graph,
     source: &mut BlockSource<'_>,
     nodes: &mut Nodes<'_, O>,
-    workshop: &mut SweepBuffers<S, O::Flow>,
+    buffers: &mut SweepBuffers<O::Flow>,
     number: u32,
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<Swept> {
@@ -101,7 +138,7 @@ pub fn sweep<S: Sum, O: Objective>(
     nodes.freeze(number);
     let mut swept = Swept::default();
     let active = nodes.active;
-    let order = block_order(graph, nodes, number);
+    let order = block_order(graph, nodes.shuffled.then_some(nodes.seed), number);
     source.for_each(
         order.iter().map(|&block| block as usize),
         |entry| {
@@ -110,7 +147,7 @@ pub fn sweep<S: Sum, O: Objective>(
         },
         |block| {
             tick(swept.arcs)?;
-            let of_block = sweep_block(block, directed, nodes, workshop, number)?;
+            let of_block = sweep_block(block, directed, nodes, buffers, number)?;
             swept.moved += of_block.moved;
             swept.arcs += of_block.arcs;
             Ok(())
@@ -119,10 +156,11 @@ pub fn sweep<S: Sum, O: Objective>(
     Ok(swept)
 }
 
-fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> {
+/// Returns the order of the blocks in a sweep: that of their hashes with a seed, if there is one.
+fn block_order(graph: &Graph, seed: Option<u64>, number: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..graph.blocks().len() as u32).collect();
-    if nodes.shuffled {
-        let hash = Hash::new(nodes.seed ^ ORDER);
+    if let Some(seed) = seed {
+        let hash = Hash::new(seed ^ ORDER);
         let first = |block: u32| u64::from(graph.blocks()[block as usize].first_node);
         order.sort_by_cached_key(|&block| (hash.of(first(block), u64::from(number)), block));
     }
@@ -133,15 +171,36 @@ fn block_order<O>(graph: &Graph, nodes: &Nodes<'_, O>, number: u32) -> Vec<u32> 
 ///
 /// # Errors
 /// Those of reading.
-pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+pub fn sweep_block<O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
     directed: bool,
     nodes: &mut Nodes<'_, O, L>,
-    workshop: &mut SweepBuffers<S, O::Flow>,
+    buffers: &mut SweepBuffers<O::Flow>,
     number: u32,
 ) -> Result<Swept> {
-    let SweepBuffers { workers, large, large_degree, roles, order, plans } = workshop;
-    let bounds = group_nodes(block, nodes, number, roles, order);
+    let SweepBuffers { sums, groups } = buffers;
+    match sums {
+        SumBuffers::Weights(sums) => sweep_groups(block, directed, nodes, sums, groups, number),
+        SumBuffers::Counts(sums) => {
+            if O::COUNTS_ARCS {
+                return sweep_groups(block, directed, nodes, sums, groups, number);
+            }
+            unreachable!("made for another objective")
+        }
+    }
+}
+
+fn sweep_groups<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
+    block: &Block,
+    directed: bool,
+    nodes: &mut Nodes<'_, O, L>,
+    ThreadSums { workers, large }: &ThreadSums<S>,
+    groups: &mut GroupBuffers<O::Flow>,
+    number: u32,
+) -> Result<Swept> {
+    let GroupBuffers { large_degree, roles, order, plans } = groups;
+    let (active, rules, seed) = (nodes.active, &mut nodes.rules, nodes.seed);
+    let bounds = group_nodes(block, active, rules, seed, number, roles, order);
     let largest = bounds.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
     plans.resize(largest.max(plans.len()), Proposal::default());
     let piece = piece_nodes(block.node_count(), block.arc_count());
@@ -177,7 +236,9 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         if moved > 0 && !directed && nodes.activates {
             let piece = piece * members.len() / moved;
             for_pieces(members, plans, piece, |members, plans| {
-                workers.with(|worker| activate(block, nodes, members, plans, &mut worker.arcs))
+                workers.with(|worker| {
+                    activate(block, nodes.labels, nodes.active, members, plans, &mut worker.arcs)
+                })
             })?;
         }
     }
@@ -185,19 +246,20 @@ pub fn sweep_block<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
 }
 
 /// Sorts the block's active nodes by group, in node order within each; returns the bounds of the groups.
-fn group_nodes<O, L: ?Sized>(
+fn group_nodes(
     block: &Block,
-    nodes: &mut Nodes<'_, O, L>,
+    active: &Bits,
+    rules: &mut Rules<'_>,
+    seed: u64,
     number: u32,
     roles: &mut Vec<u8>,
     order: &mut Vec<u32>,
 ) -> [usize; GROUPS as usize + 1] {
     let first = block.first_node() as usize;
-    let hash = Hash::new(nodes.seed ^ SUB);
+    let hash = Hash::new(seed ^ SUB);
     roles.clear();
     roles.resize(block.node_count(), RESTS);
     let mut counts = [0; GROUPS as usize];
-    let (active, rules) = (nodes.active, &mut nodes.rules);
     let is_free = rules.is_free();
     active.for_each(first..first + block.node_count(), |node| {
         if !is_free && !rules.admits(node, number) {
@@ -257,37 +319,21 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     worker: &mut ProposeWorker<S>,
 ) -> Result<usize> {
     let labels = nodes.labels;
-    let ProposeWorker { arcs, ballot, .. } = worker;
     let mut moved = 0;
     for (at, &local) in members.iter().enumerate() {
         if let Some(Proposal { choice: Some(later), .. }) = plans.get(at + COMMITS_AHEAD) {
-            nodes.objective.prefetch(later.visit.present);
-            nodes.objective.prefetch(later.label);
+            let labels = [later.visit.present, later.label];
+            labels.into_iter().for_each(|label| nodes.objective.prefetch(label));
+            nodes.admission.prefetch_sizes(&labels);
         }
         let plan = &mut plans[at];
         let Some(choice) = &mut plan.choice else { continue };
         let node = block.first_node() + local;
         if plan.contested {
-            let present = labels.at(node).load(Relaxed);
-            let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
-            block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
-                let (targets, codes) = nodes.votes(targets, codes, ballot);
-                S::for_each(targets, codes, |target, weight| {
-                    let label = labels.at(target).load(Relaxed);
-                    if label == present {
-                        own += weight;
-                    } else if label == choice.label {
-                        other += weight;
-                        if O::ATTENUATES {
-                            nearest = nearest.min(nodes.hops(target));
-                        }
-                    }
-                });
-            })?;
-            (choice.visit.own, choice.other) = (own.value(), other.value());
-            choice.hops = nearest.saturating_add(1);
+            weigh_again::<S, O, L>(block, local, nodes, choice, worker)?;
         }
-        let improves = choice.improves(&nodes.objective);
+        let is_admitted = nodes.admission.admits(&choice.visit, choice.label);
+        let improves = is_admitted && choice.improves(&nodes.objective);
         if improves && choice.label == ALONE {
             let Some(label) = nodes.objective.free_label() else {
                 plan.choice = None;
@@ -297,6 +343,7 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
         }
         if improves {
             nodes.objective.moved(&choice.visit, choice.label, choice.other);
+            nodes.admission.moved(&choice.visit, choice.label);
             labels.at(node).store(choice.label, Relaxed);
             nodes.rules.moved(node as usize, choice);
             moved += 1;
@@ -316,22 +363,53 @@ fn commit<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     Ok(moved)
 }
 
-/// Activates the neighbors of moved nodes, except those that already have the new label.
-fn activate<O: Objective, L: NodeLabels + ?Sized>(
+/// Weighs the arcs of a contested mover to its present and its new label by the labels that its neighbors have by now.
+fn weigh_again<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     block: &Block,
+    local: u32,
     nodes: &Nodes<'_, O, L>,
+    choice: &mut Choice<O::Flow>,
+    ProposeWorker { arcs, ballot, .. }: &mut ProposeWorker<S>,
+) -> Result<()> {
+    let labels = nodes.labels;
+    let present = labels.at(block.first_node() + local).load(Relaxed);
+    let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
+    block.for_each_segment(local as usize, arcs, |targets, codes| {
+        let (targets, codes) = nodes.votes(targets, codes, ballot);
+        S::for_each(targets, codes, |target, weight| {
+            let label = labels.at(target).load(Relaxed);
+            if label == present {
+                own += weight;
+            } else if label == choice.label {
+                other += weight;
+                if O::ATTENUATES {
+                    nearest = nearest.min(nodes.hops(target));
+                }
+            }
+        });
+    })?;
+    (choice.visit.own, choice.other) = (own.value(), other.value());
+    choice.hops = nearest.saturating_add(1);
+    Ok(())
+}
+
+/// Activates the neighbors of moved nodes, except those that already have the new label.
+fn activate<F, L: NodeLabels + ?Sized>(
+    block: &Block,
+    labels: &L,
+    active: &Bits,
     members: &[u32],
-    plans: &[Proposal<O::Flow>],
+    plans: &[Proposal<F>],
     arcs: &mut ArcScratch,
 ) -> Result<u64> {
     for (&local, plan) in members.iter().zip(plans) {
         let Some(choice) = &plan.choice else { continue };
         block.for_each_segment_inline(local as usize, arcs, |targets, _| {
-            targets.iter().for_each(|&target| nodes.labels.prefetch(target));
+            targets.iter().for_each(|&target| labels.prefetch(target));
             for &target in targets {
-                let (node, label) = (target as usize, nodes.labels.at(target));
-                if !nodes.active.get(node) && label.load(Relaxed) != choice.label {
-                    nodes.active.set(node);
+                let (node, label) = (target as usize, labels.at(target));
+                if !active.get(node) && label.load(Relaxed) != choice.label {
+                    active.set(node);
                 }
             }
         })?;

@@ -13,39 +13,7 @@ pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 /// Number of different hop counts.
 const HOPS: usize = 256;
 
-/// Weight inside communities; needs no data about communities.
-pub struct InsideWeight;
-
-impl Objective for InsideWeight {
-    const WEIGHS_NODES: bool = false;
-    type Leaving = ();
-    type Flow = NoFlow;
-
-    #[inline]
-    fn mass(&self, _held: Holding, _strength: f64) -> f64 {
-        0.0
-    }
-    #[inline]
-    fn leaving(&self, _visit: &Visit) {}
-    #[inline]
-    fn prefetch(&self, _label: u32) {}
-    #[inline]
-    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
-        weight
-    }
-    #[inline]
-    fn least_equal(&self, _visit: &Visit, rate: f64) -> f64 {
-        rate * NEARLY
-    }
-    #[inline]
-    fn improves(&self, visit: &Visit, rate: f64) -> bool {
-        visit.own < rate * NEARLY
-    }
-    #[inline]
-    fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}
-}
-
-/// Objective of label propagation with a cutoff and attenuation.
+/// Weight inside communities, by votes of neighbors; needs no data about communities.
 pub struct Votes<const ATTENUATES: bool> {
     /// Minimum sum of votes for a label.
     pub cutoff: f64,
@@ -74,6 +42,8 @@ impl Votes<true> {
 impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     const WEIGHS_NODES: bool = false;
     const ATTENUATES: bool = ATTENUATES;
+    /// Attenuated votes are fractions of a weight, even if all weights are 1.
+    const COUNTS_ARCS: bool = !ATTENUATES;
     type Leaving = ();
     type Flow = NoFlow;
 

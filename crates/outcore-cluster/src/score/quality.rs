@@ -202,7 +202,7 @@ pub fn quality_of_levels(
             lengths = Some(code_lengths(source, labels, &rates, |_| tick())?);
             tree.map(|tree| codebooks_of(source, &tree, &rates, tick))
         }
-        Some(tree) => Some(codebooks_of(source, &tree, &Links::<f64>::new(&NO_HOLDINGS), tick)),
+        Some(tree) => Some(codebooks_of(source, &tree, &Links::new(&NO_HOLDINGS), tick)),
         None => None,
     };
     let tree = books.transpose()?.map(|books| TreeLength::new(&books));

@@ -5,9 +5,9 @@
 //! threads. In a directed graph, visit rates are found first (`flow`): that takes their scans, and [`visits_bytes`] more.
 
 use crate::BlockSource;
+use crate::base::arcs::add_weights;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
 use crate::base::rows::RowsAhead;
-use crate::base::table::Sum;
 use crate::flow::rates::{FlowAt, Teleportation, VisitRates};
 use outcore_graph::{ArcScratch, Block, Graph, LoopWeight, View};
 use outcore_io::error::Result;
@@ -60,10 +60,7 @@ pub fn visits(
         let teleportation = Teleportation::of(recorded_teleportation);
         return directed_visits(graph, teleportation, observer, each);
     }
-    match graph.is_weighted() {
-        true => visits_as::<f64>(graph, observer, each),
-        false => visits_as::<u32>(graph, observer, each),
-    }
+    undirected_visits(graph, observer, each)
 }
 
 impl Visited {
@@ -73,7 +70,7 @@ impl Visited {
     }
 }
 
-fn visits_as<S: Sum>(
+fn undirected_visits(
     graph: &Graph,
     observer: &dyn Observer,
     mut each: impl FnMut(&[Visited]) -> Result<()>,
@@ -81,7 +78,7 @@ fn visits_as<S: Sum>(
     let scratch = PerThread::new(ArcScratch::default);
     let (mut of_nodes, mut total, mut done) = (Vec::new(), 0.0, 0);
     BlockSource::new(graph, 0).for_all(|block| {
-        of_block::<S>(block, &scratch, &mut of_nodes)?;
+        of_block(block, &scratch, &mut of_nodes)?;
         of_nodes.iter().for_each(|node: &Visited| total += node.visits);
         done += block.arc_count();
         notify(observer, Event::Advance { done })?;
@@ -112,7 +109,7 @@ fn directed_visits(
     Ok(total)
 }
 
-fn of_block<S: Sum>(
+fn of_block(
     block: &Block,
     scratch: &PerThread<ArcScratch>,
     of_nodes: &mut Vec<Visited>,
@@ -122,11 +119,11 @@ fn of_block<S: Sum>(
     for_chunks(of_nodes, piece_nodes(block.node_count(), block.arc_count()), |first, of_nodes| {
         scratch.with(|arcs| {
             for (local, of_node) in (first..).zip(of_nodes) {
-                let mut sum = S::default();
+                let mut sum = 0.0;
                 block.for_each_segment(local, arcs, |targets, codes| {
-                    S::for_each(targets, codes, |_, weight| sum += weight);
+                    add_weights(&mut sum, targets, codes);
                 })?;
-                let visits = sum.value() + 2.0 * block.self_loop(local);
+                let visits = sum + 2.0 * block.self_loop(local);
                 *of_node = Visited { visits, per_weight: 1.0, ..Visited::default() };
             }
             Ok(())

@@ -4,12 +4,13 @@
 use crate::Method;
 use crate::drive::multilevel::coarsen::{coarser, gains_with_alike, is_surveyed};
 use crate::drive::multilevel::dissolve::{Member, dissolve, small_communities};
+use crate::kernel::admission::Admission;
 use crate::kernel::holdings::Holding;
 use crate::kernel::objective::Sums;
-use crate::objectives::cap::Capped;
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, Null};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
 
 /// Objective: a method, its resolution and the maximum size of a community.
 #[derive(Debug, Clone, Copy)]
@@ -33,21 +34,18 @@ pub(crate) fn merged(nodes: &[Node]) -> Option<Vec<u32>> {
         .map(|(count, strength, arcs)| (Holding::of_count(*count), *strength, degree(arcs)))
         .collect();
     let arcs = nodes.iter().map(|(.., arcs)| arcs.iter().copied().collect()).collect();
-    coarser::<Capped<CodeLength>>(((), None), &parts, arcs).0
+    coarser::<CodeLength>((), None, &parts, arcs).0
 }
 
 /// Returns whether communities of a level may merge, by a survey of all nodes; `None` where rounding decides. `mean` is the
 /// mean weight of the arcs of the graph.
 pub(crate) fn may_merge(of: Objective, nodes: &[Node], labels: &[u32], mean: f64) -> Option<bool> {
     let Objective { method, resolution, .. } = of;
-    let by_strength = (Null::Strength(resolution), None);
-    let by_count = (Null::Count(resolution), None);
+    let (by_strength, by_count) = (Null::Strength(resolution), Null::Count(resolution));
     let with = |rounding: f64| match method {
-        Method::MapEquation => {
-            surveyed::<Capped<CodeLength>>(((), None), nodes, labels, mean * rounding)
-        }
-        Method::Cpm => surveyed::<Capped<Density>>(by_count, nodes, labels, mean * rounding),
-        _ => surveyed::<Capped<Density>>(by_strength, nodes, labels, mean * rounding),
+        Method::MapEquation => surveyed::<CodeLength>((), nodes, labels, mean * rounding),
+        Method::Cpm => surveyed::<Density>(by_count, nodes, labels, mean * rounding),
+        _ => surveyed::<Density>(by_strength, nodes, labels, mean * rounding),
     };
     let found = with(1.0);
     [1.0 - ROUNDING, 1.0 + ROUNDING].iter().all(|&other| with(other) == found).then_some(found)
@@ -73,7 +71,7 @@ fn surveyed<O: Sums>(rule: O::Rule, nodes: &[Node], labels: &[u32], mean: f64) -
         let mut weights: Vec<f64> = arcs.iter().filter(is_strong).map(|arc| arc.1).collect();
         weights.sort_unstable_by(|a, b| b.total_cmp(a));
         all += strength;
-        if gains_with_alike(rule, &sums, *count, *strength, degree(arcs), &weights) {
+        if gains_with_alike(rule, None, &sums, *count, *strength, degree(arcs), &weights) {
             promising += strength;
         }
     }
@@ -97,22 +95,18 @@ pub(crate) fn dissolved(of: Objective, nodes: &[Node], labels: &mut [u32]) -> bo
         }
     }
     let Objective { method, resolution, most } = of;
-    let dissolved = match method {
-        Method::MapEquation => dissolve(
-            &mut summed::<Capped<CodeLength>>(((), most), nodes, labels),
-            labels,
-            &communities,
-        ),
-        Method::Cpm => {
-            let rule = (Null::Count(resolution), most);
-            dissolve(&mut summed::<Capped<Density>>(rule, nodes, labels), labels, &communities)
+    let own: Vec<AtomicU32> = labels.iter().map(|&label| AtomicU32::new(label)).collect();
+    let mut admission = Admission::limited(most, &own, |v| nodes[v].0);
+    let null = match method {
+        Method::MapEquation => {
+            let mut sums = summed::<CodeLength>((), nodes, labels);
+            return dissolve(&mut sums, &mut admission, labels, &communities) > 0;
         }
-        _ => {
-            let rule = (Null::Strength(resolution), most);
-            dissolve(&mut summed::<Capped<Density>>(rule, nodes, labels), labels, &communities)
-        }
+        Method::Cpm => Null::Count(resolution),
+        _ => Null::Strength(resolution),
     };
-    dissolved > 0
+    let mut sums = summed::<Density>(null, nodes, labels);
+    dissolve(&mut sums, &mut admission, labels, &communities) > 0
 }
 
 /// Returns the sums of communities.

@@ -313,7 +313,7 @@ fn a_community_in_two_pieces_becomes_two() {
     let mut source = BlockSource::new(&graph, 0);
     let outcome = SweptLabels::new(labels, History::default());
     let saves = &mut Saves::new(&graph, &options, &GivenLabels::default(), scratch());
-    let found = one(job.finish_all::<u32>(&mut source, vec![outcome], None, saves));
+    let found = one(job.finish_all(&mut source, vec![outcome], None, saves));
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(

@@ -8,7 +8,6 @@
 
 use super::{CLOSING_BYTES, IntervalRun, nodes_of, result_path};
 use crate::base::parallel::{PerThread, for_ranges};
-use crate::base::table::Sum;
 use crate::finish::communities::{Communities, Measures};
 use crate::finish::connect::{Closing, Joining, NodeSums, Pieces, block_sums};
 use crate::finish::measures::WeightTotals;
@@ -53,7 +52,7 @@ struct JoinScratch {
 
 impl IntervalRun<'_, '_, '_> {
     /// Splits, numbers and rates the communities.
-    pub(super) fn close<S: Sum>(
+    pub(super) fn close(
         mut self,
         labels: Pages<u32>,
         intervals: &[Interval],
@@ -83,7 +82,7 @@ impl IntervalRun<'_, '_, '_> {
                     sums.iter().for_each(|sums| inside += sums.inside_at_later);
                     strengths.write(first, sums.iter().map(|sums| sums.strength), bytes)
                 };
-                self.join::<S>(&mut space, interval, &labels, &pieces, history.arcs, visit)?;
+                self.join(&mut space, interval, &labels, &pieces, history.arcs, visit)?;
             }
         }
         self.scans += 1;
@@ -113,7 +112,7 @@ impl IntervalRun<'_, '_, '_> {
     }
 
     /// Joins the pieces that an interval's arcs connect; passes the sums of its nodes to `visit`.
-    fn join<S: Sum>(
+    fn join(
         &mut self,
         space: &mut JoinScratch,
         interval: &Interval,
@@ -146,7 +145,7 @@ impl IntervalRun<'_, '_, '_> {
             |_| true,
             |block| {
                 notify(observer, Event::Advance { done })?;
-                block_sums::<S>(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
+                block_sums(block, false, &placed, Some(&joining), &scratch, &mut sums)?;
                 visit(nodes_of(block).start, &sums, bytes)
             },
         )?;

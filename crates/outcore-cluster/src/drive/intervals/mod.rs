@@ -28,18 +28,17 @@ use super::propagate::Sweeping;
 use crate::base::bits::Bits;
 use crate::base::hash::LEAD;
 use crate::base::parallel::PerThread;
-use crate::base::table::Sum;
 use crate::finish::communities::Communities;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
-use crate::kernel::holdings::{NO_HOLDINGS, NoFlow};
+use crate::kernel::holdings::NO_HOLDINGS;
 use crate::kernel::nodes::{Nodes, Rules};
-use crate::kernel::objective::Objective;
 use crate::kernel::seeding::{Stars, seed_block};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::MethodOption;
-use crate::objectives::label_propagation::{InsideWeight, Votes};
+use crate::objectives::label_propagation::Votes;
 use crate::store::by_node::NodeLabels;
 use crate::store::pages::{CHUNK_NODES, Pages, chunks};
 use crate::store::ranked::Ranked;
@@ -118,7 +117,7 @@ struct IntervalRun<'j, 'a, 's> {
 
 impl ClusterJob<'_> {
     /// Propagates labels on disk.
-    pub(crate) fn propagate_on_disk<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
+    pub(crate) fn propagate_on_disk(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
         let least = memory(self.graph, rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
@@ -131,19 +130,15 @@ impl ClusterJob<'_> {
         files.create_directory(&directory)?;
         let mut run = IntervalRun { job: self, files, directory, source, room, scans: 0 };
         // Also needed when sweeps are resumed, since the intervals depend on the memory of this process.
-        let Begun { labels, sweeping, closing } = run.begin::<S>()?;
+        let Begun { labels, sweeping, closing } = run.begin()?;
         let (history, active) = match saved {
             Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
             None => (History::default(), Bits::new(nodes as usize, true)),
         };
-        let history = if cutoff > 0.0 {
-            let votes = || Votes::<false>::new(cutoff);
-            run.sweeps::<S, _>(&labels, &sweeping, history, active, saves, votes)
-        } else {
-            run.sweeps::<S, _>(&labels, &sweeping, history, active, saves, || InsideWeight)
-        }?;
+        let votes = || Votes::<false>::new(cutoff);
+        let history = run.sweeps(&labels, &sweeping, history, active, saves, votes)?;
         drop(sweeping);
-        run.close::<S>(labels, &closing, history)
+        run.close(labels, &closing, history)
     }
 }
 
@@ -181,7 +176,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sets initial labels and finds intervals, in one scan.
-    fn begin<S: Sum>(&mut self) -> Result<Begun> {
+    fn begin(&mut self) -> Result<Begun> {
         let ClusterJob { graph, options, observer, .. } = *self.job;
         notify(observer, Event::Detail { text: "choosing initial labels" })?;
         let nodes = graph.node_count();
@@ -200,7 +195,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             labels.clear();
             labels.extend((first..).take(block.node_count()).map(AtomicU32::new));
             if options.seeding == Seeding::Star {
-                seed_block::<S>(block, stars, &IntervalPart { first, labels: &labels }, &scratch)?;
+                seed_block(block, stars, &IntervalPart { first, labels: &labels }, &scratch)?;
             }
             let values = labels.iter_mut().map(|label| *label.get_mut());
             pages.write(first.into(), values, &mut bytes)?;
@@ -284,20 +279,20 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps until few enough nodes change.
-    fn sweeps<S: Sum, O: Objective<Flow = NoFlow>>(
+    fn sweeps(
         &mut self,
         labels: &Pages<u32>,
         intervals: &[Interval],
         mut history: History,
         active: Bits,
         saves: &mut Saves,
-        objective: impl Fn() -> O,
+        votes: impl Fn() -> Votes<false>,
     ) -> Result<History> {
         let ClusterJob { graph, options, limits, observer, .. } = *self.job;
         let count = graph.node_count();
         let enough = options.tolerance * count as f64;
         let mut workshop =
-            SweepBuffers::<S>::new(graph.max_degree(), limits.large_degree, limits.max_labels);
+            SweepBuffers::new::<Votes<false>>(graph, limits.large_degree, limits.max_labels);
         let mut scope = Scope::new(count);
         let mut values = self.place_values(SWEEP_BYTES);
         let mut bytes = Vec::new();
@@ -314,7 +309,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 scope.enter(self.files, interval)?;
                 scope.gather(labels, &mut values)?;
                 let begun = BegunSweep { number, done: history.arcs + swept.arcs };
-                let (objective, workshop) = (objective(), &mut workshop);
+                let (objective, workshop) = (votes(), &mut workshop);
                 let of_interval = if intervals.len() == 1 {
                     // Here places are node indexes, so no rank is looked up.
                     self.sweep(interval, begun, &values[..], &active, objective, workshop)?
@@ -343,14 +338,14 @@ impl<'a> IntervalRun<'_, 'a, '_> {
     }
 
     /// Sweeps an interval.
-    fn sweep<S: Sum, O: Objective<Flow = NoFlow>, L: NodeLabels + ?Sized>(
+    fn sweep<L: NodeLabels + ?Sized>(
         &mut self,
         interval: &Interval,
         BegunSweep { number, done }: BegunSweep,
         labels: &L,
         active: &Bits,
-        objective: O,
-        workshop: &mut SweepBuffers<S>,
+        objective: Votes<false>,
+        workshop: &mut SweepBuffers,
     ) -> Result<Swept> {
         let mut nodes = Nodes {
             labels,
@@ -359,6 +354,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
             holdings: &NO_HOLDINGS,
             seed: self.job.options.seed,
             objective,
+            admission: Admission::Any,
             shuffled: false,
             activates: true,
             rules: Rules::default(),

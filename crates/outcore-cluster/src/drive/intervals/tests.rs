@@ -51,11 +51,7 @@ fn on_disk(
         observer: &ClusterProgress::new(&Silent, None),
     };
     let saves = &mut Saves::new(job.graph, job.options, &GivenLabels::default(), job.scratch);
-    if graph.is_weighted() {
-        job.propagate_on_disk::<f64>(saves)
-    } else {
-        job.propagate_on_disk::<u32>(saves)
-    }
+    job.propagate_on_disk(saves)
 }
 
 /// Returns the result with labels in memory, without the fields that may differ.

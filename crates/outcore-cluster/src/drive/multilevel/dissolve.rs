@@ -11,6 +11,7 @@
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::table::Sum;
 use crate::drive::job::SizeClass;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Carries, Holding, Holdings};
 use crate::kernel::objective::{Sums, Visit};
@@ -38,6 +39,7 @@ pub(crate) struct Member {
 /// communities dissolved.
 pub(crate) fn dissolve<O: Sums>(
     sums: &mut O,
+    admission: &mut Admission,
     labels: &mut [u32],
     communities: &BTreeMap<u32, Vec<Member>>,
 ) -> u64 {
@@ -45,11 +47,14 @@ pub(crate) fn dissolve<O: Sums>(
     for (&own, members) in communities {
         let (mut gain, mut moves) = (0.0, Vec::new());
         for member in members {
-            let Some((visit, rate, label, weight)) = best_move(sums, labels, own, member) else {
+            let Some((visit, rate, label, weight)) =
+                best_move(sums, admission, labels, own, member)
+            else {
                 break;
             };
             gain += rate;
             sums.moved(&visit, label, weight);
+            admission.moved(&visit, label);
             labels[member.node as usize] = label;
             moves.push((member.node, visit, label, weight));
         }
@@ -60,7 +65,9 @@ pub(crate) fn dissolve<O: Sums>(
             continue;
         }
         for (node, visit, label, weight) in moves.into_iter().rev() {
-            sums.moved(&Visit { present: label, own: weight, ..visit }, own, visit.own);
+            let back = Visit { present: label, own: weight, ..visit };
+            sums.moved(&back, own, visit.own);
+            admission.moved(&back, own);
             labels[node as usize] = own;
         }
     }
@@ -70,6 +77,7 @@ pub(crate) fn dissolve<O: Sums>(
 /// Returns the best community of a node other than its own, its rate and the weight of the arcs to it.
 fn best_move<O: Sums>(
     sums: &O,
+    admission: &Admission,
     labels: &[u32],
     own: u32,
     member: &Member,
@@ -85,8 +93,8 @@ fn best_move<O: Sums>(
     let leaving = sums.leaving(&visit);
     let rates: Vec<(f64, u32, f64)> = weights
         .into_iter()
+        .filter(|&(label, _)| admission.admits(&visit, label))
         .map(|(label, weight)| (sums.rate(&visit, &leaving, label, weight), label, weight))
-        .filter(|(rate, ..)| rate.is_finite())
         .collect();
     let most = rates.iter().map(|&(rate, ..)| rate).reduce(f64::max)?;
     // Among those that differ by rounding, the one with the smallest label.
@@ -135,8 +143,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if communities.is_empty() {
             return Ok(LevelState { labels: before, sums });
         }
+        let count_of = |node: usize| level.holdings.count(node);
+        let mut admission = Admission::limited(self.limits.size, &before, count_of);
         labels = before.into_iter().map(AtomicU32::into_inner).collect();
-        let dissolved = dissolve(&mut sums, &mut labels, &communities);
+        let dissolved = dissolve(&mut sums, &mut admission, &mut labels, &communities);
         let (_, mut state) = self.measured(level, again(labels))?;
         if dissolved > 0 {
             let dissolved = format_counted(dissolved, "small community", "small communities");

@@ -92,28 +92,26 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     ) -> Result<Option<Vec<u32>>> {
         let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps.count));
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (groups, rest) = if level.graph().is_weighted() {
-            stars_inside::<f64>(level.source, labels, examined, seed, tick)?
-        } else {
-            stars_inside::<u32>(level.source, labels, examined, seed, tick)?
-        };
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        let (groups, rest) = stars_inside(level.source, labels, examined, seed, &tick)?;
         let count = rest as usize + 1;
         if count as f64 > MOST_GROUPS * level.node_count() as f64 {
             return Ok(None);
         }
-        // If arcs to the sink group count, no group may join it.
-        let rule = match O::COUNTS_CUTS {
-            true => O::limited(self.rule, Some(count as u32)),
-            false => self.rule,
-        };
         // Reserves room for the communities, whose labels and possibly sums stay in memory meanwhile.
         let held = (O::COMMUNITY_BYTES + LABEL_BYTES) * level.node_count() as u64;
         let held = held.min((level.memory - level.needed) / 2);
         level.memory -= held;
         let starts = Starts::one(Seeding::Star);
-        let found =
-            self.solve_apart(level, rule, starts, |other: &mut Self, level: &mut Level<'_, '_>| {
+        let found = self.solve_apart(
+            level,
+            self.rule,
+            starts,
+            |other: &mut Self, level: &mut Level<'_, '_>| {
+                // If arcs to the sink group count, no group may join it.
+                if O::COUNTS_CUTS {
+                    other.limits.size = Some(count as u32);
+                }
                 let classes: Vec<u32> = (0..count as u32).collect();
                 let below = level.holdings.clone();
                 let division = Division {
@@ -122,9 +120,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     class_count: count,
                     holdings: &below,
                     within: Some(OnlyInside { labels, strength }),
+                    counts: other.asks_for_counts(),
                 };
-                let Contracted { graph, is_on_disk, holdings, sums } =
-                    other.contract(level, &division)?;
+                let (contracted, sums) = other.contract(level, &division)?;
+                let Contracted { graph, is_on_disk, holdings } = contracted;
                 other.hierarchy.keep(&groups, count)?;
                 drop(groups);
                 let labels = classes.into_iter().map(AtomicU32::new).collect();
@@ -140,7 +139,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                     progress,
                 };
                 other.ascend(level, upper)
-            });
+            },
+        );
         level.memory += held;
         Ok(Some(found?.into_labels()))
     }

@@ -13,9 +13,9 @@ use super::{Level, LevelState, Multilevel, NextStep, Progress, Upper};
 use crate::base::bits::Bits;
 use crate::base::hash::{REFINE, mix};
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
-use crate::drive::groups::Groups;
 use crate::drive::memory::ClusterMemory;
-use crate::kernel::objective::{Sums, Within};
+use crate::kernel::admission::Admission;
+use crate::kernel::objective::Sums;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::give_back_freed;
@@ -74,9 +74,10 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             class_count,
             holdings: &below,
             within: None,
+            counts: self.asks_for_counts(),
         };
-        let Contracted { graph, is_on_disk, holdings, mut sums } =
-            self.contract(level, &division)?;
+        let (contracted, mut sums) = self.contract(level, &division)?;
+        let Contracted { graph, is_on_disk, holdings } = contracted;
         let holdings = Arc::new(holdings);
         sums.free_below(classes.len());
         level.source.release();
@@ -124,11 +125,12 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(sums)
     }
 
+    /// Contracts a level; also returns the sums of the classes.
     pub(super) fn contract(
         &mut self,
         level: &mut Level<'_, '_>,
         division: &Division<'_>,
-    ) -> Result<Contracted<O>> {
+    ) -> Result<(Contracted, O)> {
         // The directory of the previous cycle may still be needed.
         let name = format!("level-{}-{}", self.history.sweeps.cycles, level.number + 1);
         let directory = self.scratch(name);
@@ -139,12 +141,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs: u64::MAX };
         let done = self.history.arcs;
         let tick = || notify(self.job.observer, Event::Advance { done });
-        let contracted = if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            contract::<u32, O>(level.source, division, self.rule, &place, tick)?
-        } else {
-            contract::<f64, O>(level.source, division, self.rule, &place, tick)?
-        };
-        Ok(contracted.expect("any number of arcs is allowed"))
+        let mut sums = O::empty(self.rule, division.class_count);
+        let contracted = contract(level.source, division, &mut sums, &place, &tick)?;
+        Ok((contracted.expect("any number of arcs is allowed"), sums))
     }
 
     /// Divides every community into connected groups; `None` if there are nearly as many groups as nodes.
@@ -154,24 +153,16 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         labels: &[AtomicU32],
     ) -> Result<Option<Groupings>> {
         let seed = level.seed ^ REFINE ^ mix(u64::from(self.history.sweeps.count));
-        let Groups { labels: groups, sums, count } =
+        let (mut inside, count) =
             self.first_groups(level, self.starts.usual, seed, Some(labels))?;
         let classes: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
-        for (group, label) in groups.iter().zip(labels) {
+        for (group, label) in inside.labels.iter().zip(labels) {
             classes[group.load(Relaxed) as usize].store(label.load(Relaxed), Relaxed);
         }
         let classes: Vec<u32> = classes.into_iter().map(AtomicU32::into_inner).collect();
-        let within = Within { objective: sums, classes: &classes };
-        let mut progress = Progress { refines: true, ..Progress::new(groups.len()) };
-        if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            let mut workshop = self.workshop::<u32, _>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        } else {
-            let mut workshop = self.workshop::<f64, _>(level);
-            let _ = self.sweep(level, &groups, within, &mut progress, &mut workshop)?;
-        }
-        drop((progress, classes));
-        let mut groups: Vec<u32> = groups.into_iter().map(AtomicU32::into_inner).collect();
+        let (admission, progress) = (Admission::Within(classes), Progress::new(labels.len()));
+        self.sweeps_admitting(level, &mut inside, admission, progress, &|_, _| false)?;
+        let mut groups = inside.into_labels();
         let numbers = renumber(&mut groups, count);
         let most = if level.is_large(self.job) { LEVEL_SHRINKS } else { 1.0 };
         if numbers as f64 >= most * level.node_count() as f64 {

@@ -30,19 +30,19 @@ mod warm;
 pub use starts::StartCounts;
 pub(crate) use starts::Starts;
 
-use super::groups::{Groups, first_groups};
+use super::groups::{FirstGroups, Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};
 use super::memory::{ClusterMemory, Fit, roomy};
 use crate::base::bits::Bits;
 use crate::base::hash::{LEAD, LEVEL, mix};
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::cuts::separate::Separation;
+use crate::kernel::admission::Admission;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::{History, Sweep};
-use crate::kernel::holdings::{Carries, Holdings};
+use crate::kernel::holdings::Holdings;
 use crate::kernel::nodes::{Nodes, Rules};
-use crate::kernel::objective::{Objective, Sums};
+use crate::kernel::objective::Sums;
 use crate::kernel::sweep::{SweepBuffers, sweep};
 use crate::methods::options::Seeding;
 use crate::store::given::GivenLabels;
@@ -131,14 +131,12 @@ struct Progress {
     moved: u64,
     first_moved: u64,
     active: Bits,
-    /// Whether nodes move among groups inside communities (refinement).
-    refines: bool,
 }
 
 impl Progress {
     fn new(node_count: usize) -> Self {
         let active = Bits::new(node_count, true);
-        Self { done: 0, moved: 0, first_moved: 0, active, refines: false }
+        Self { done: 0, moved: 0, first_moved: 0, active }
     }
 }
 
@@ -176,8 +174,7 @@ struct Multilevel<'a, 'j, O: Sums> {
     starts: Starts,
     /// Labels on the graph from each start, if requested.
     divisions: Option<Hierarchy>,
-    /// Maximum number of cycles.
-    max_cycles: u32,
+    limits: SearchLimits,
     warm: FromGiven,
     /// Checkpoints of the sweeps; sweeps of other rules are not saved.
     saves: Option<&'a mut Saves>,
@@ -192,6 +189,15 @@ struct SearchPlace {
     searches: u64,
     /// Prefix of file names.
     prefix: String,
+}
+
+/// Limits of a search.
+#[derive(Clone, Copy)]
+struct SearchLimits {
+    /// Maximum number of cycles.
+    cycles: u32,
+    /// Maximum number of input nodes in a community, if limited.
+    size: Option<u32>,
 }
 
 /// Rules besides the first.
@@ -280,7 +286,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             others: OtherRules { waiting: Vec::new(), found: Vec::new() },
             starts,
             divisions: None,
-            max_cycles: job.options.cycles,
+            limits: SearchLimits { cycles: job.options.cycles, size: job.most() },
             warm: FromGiven::default(),
             saves: None,
         }
@@ -346,9 +352,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     fn begin(&mut self, level: &mut Level<'_, '_>) -> Result<LevelState<O>> {
         self.detail("choosing initial communities")?;
         let seed = level.seed ^ LEAD;
-        let Groups { labels, sums, .. } =
-            self.first_groups(level, self.starts.usual, seed, None)?;
-        let mut state = LevelState { labels, sums };
+        let (mut state, _) = self.first_groups(level, self.starts.usual, seed, None)?;
         if let Some(starts) = self.starts_on(level) {
             state = self.best_start(level, state, Progress::new(level.node_count()), &starts)?;
         }
@@ -372,7 +376,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             false => (0, 0),
         };
         let most = |large| self.most_sweeps(if is_large { large } else { LEVEL_SWEEPS });
-        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.max_cycles);
+        let (most, polish, cycles) = (most(FIRST_SWEEPS), most(POLISH_SWEEPS), self.limits.cycles);
         loop {
             let cycle = self.history.sweeps.cycles;
             if cycle > 0 {
@@ -399,6 +403,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
+    /// Returns whether the number of input nodes in each node is needed.
+    fn asks_for_counts(&self) -> bool {
+        self.limits.size.is_some() || O::asks_for_counts(self.rule)
+    }
+
     fn most_sweeps(&self, most: u32) -> u32 {
         self.job.options.max_sweeps.map_or(most, |given| given.min(most))
     }
@@ -412,60 +421,59 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         progress: Progress,
         proceeds: impl Fn(u32, u64) -> bool,
     ) -> Result<u64> {
-        if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            self.sweeps_of::<u32>(level, state, progress, &proceeds)
-        } else {
-            self.sweeps_of::<f64>(level, state, progress, &proceeds)
-        }
+        let count_of = |node: usize| level.holdings.count(node);
+        let admission = Admission::limited(self.limits.size, &state.labels, count_of);
+        self.sweeps_admitting(level, state, admission, progress, &proceeds)
     }
 
-    fn sweeps_of<S: Sum>(
+    /// Like [`sweeps`](Self::sweeps), where nodes may take these labels.
+    fn sweeps_admitting(
         &mut self,
         level: &mut Level<'_, '_>,
         state: &mut LevelState<O>,
+        mut admission: Admission,
         mut progress: Progress,
         proceeds: &dyn Fn(u32, u64) -> bool,
     ) -> Result<u64> {
-        let mut workshop = self.workshop::<S, _>(level);
+        let large_degree = self.job.limits.large_degree;
+        let mut workshop = SweepBuffers::new::<O>(level.graph(), large_degree, level.max_labels);
         while progress.done == 0 || proceeds(progress.done, progress.moved) {
-            let sums = std::mem::replace(&mut state.sums, O::empty(self.rule, 0));
-            state.sums = self.sweep(level, &state.labels, sums, &mut progress, &mut workshop)?;
-            self.save_if_due(level, state, &progress)?;
+            self.sweep(level, state, &mut admission, &mut progress, &mut workshop)?;
+            if !admission.is_within() {
+                self.save_if_due(level, state, &progress)?;
+            }
         }
         Ok(progress.first_moved)
     }
 
-    fn workshop<S: Sum, F: Carries>(&self, level: &Level<'_, '_>) -> SweepBuffers<S, F> {
-        let large_degree = self.job.limits.large_degree;
-        SweepBuffers::new(level.graph().max_degree(), large_degree, level.max_labels)
-    }
-
-    /// Makes one sweep; returns the objective.
-    fn sweep<S: Sum, T: Objective>(
+    /// Makes one sweep.
+    fn sweep(
         &mut self,
         level: &mut Level<'_, '_>,
-        labels: &[AtomicU32],
-        objective: T,
+        state: &mut LevelState<O>,
+        admission: &mut Admission,
         progress: &mut Progress,
-        workshop: &mut SweepBuffers<S, T::Flow>,
-    ) -> Result<T> {
+        workshop: &mut SweepBuffers<O::Flow>,
+    ) -> Result<()> {
+        let refines = admission.is_within();
         let mut nodes = Nodes {
-            labels,
+            labels: &state.labels[..],
             active: &progress.active,
             changes: Vec::new(),
             holdings: &level.holdings,
             seed: level.seed,
-            objective,
+            objective: std::mem::replace(&mut state.sums, O::empty(self.rule, 0)),
+            admission: std::mem::take(admission),
             shuffled: true,
-            activates: !progress.refines,
+            activates: !refines,
             rules: Rules::default(),
         };
         let (graph, number, before) =
             (level.graph(), self.history.sweeps.count + 1, self.history.arcs);
         let tick = |arcs| notify(self.job.observer, Event::Advance { done: before + arcs });
         let swept = sweep(graph, level.source, &mut nodes, workshop, number, tick)?;
-        let objective = nodes.objective;
-        let (node_count, refines) = (graph.node_count(), progress.refines);
+        (state.sums, *admission) = (nodes.objective, nodes.admission);
+        let node_count = graph.node_count();
         let of_level = Sweep { level: level.number, node_count, refines, ..Sweep::default() };
         self.history.count(&swept, of_level);
         progress.done += 1;
@@ -474,25 +482,25 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             progress.first_moved = swept.moved;
         }
         let moved = format_counted(swept.moved, "node", "nodes");
-        self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))?;
-        Ok(objective)
+        self.detail(&format!("level {}, sweep {}: {moved} changed", level.number, progress.done))
     }
 
+    /// Returns the initial communities of a level, and their number.
     fn first_groups(
         &mut self,
         level: &mut Level<'_, '_>,
         start: Seeding,
         seed: u64,
         classes: Option<&[AtomicU32]>,
-    ) -> Result<Groups<O>> {
+    ) -> Result<(LevelState<O>, usize)> {
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        // Reserves the maximum; pages are touched only as they are used.
+        let mut sums = O::empty(self.rule, level.node_count());
+        let choice = FirstGroups { start, seed, classes, most: self.limits.size };
         let Level { source, holdings, .. } = level;
-        if O::COUNTS_ARCS && !source.graph().is_weighted() {
-            first_groups::<u32, O>(source, holdings, start, seed, classes, self.rule, tick)
-        } else {
-            first_groups::<f64, O>(source, holdings, start, seed, classes, self.rule, tick)
-        }
+        let Groups { labels, count } = first_groups(source, holdings, choice, &mut sums, &tick)?;
+        Ok((LevelState { labels, sums }, count))
     }
 
     /// Solves the levels above the base, and assigns to each node the community of its group there.

@@ -100,14 +100,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.warm.step = counters.step;
         let warm = match self.warm.step {
             Some(WarmStep::Moving) => {
-                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                let warm = Warm::new(given, level.node_count(), self.limits.size)?;
                 // Marks the doubted nodes again.
                 drop(self.measured_given(level, &warm)?);
                 self.keep_given(&warm)?;
                 Some(warm)
             }
             None if !given.initial.is_empty() => {
-                let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+                let warm = Warm::new(given, level.node_count(), self.limits.size)?;
                 self.keep_given(&warm)?;
                 None
             }
@@ -158,7 +158,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         from.labels(&mut labels)?;
         let &SavedCounters { done, moved, first_moved, .. } = counters;
         let active = Bits::new(nodes, false);
-        let mut progress = Progress { done, moved, first_moved, active, refines: false };
+        let mut progress = Progress { done, moved, first_moved, active };
         progress.active.load(from)?;
         let mut holdings = Holdings { counts: from.numbers()?, ..Holdings::default() };
         if O::Flow::HAS_DRIFT && !is_base {

@@ -91,7 +91,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         given: GivenLabels,
     ) -> Result<LevelState<O>> {
         self.detail("measuring the given communities")?;
-        let warm = Warm::new(given, level.node_count(), O::most(self.rule))?;
+        let warm = Warm::new(given, level.node_count(), self.limits.size)?;
         let state = self.measured_given(level, &warm)?;
         self.keep_given(&warm)?;
         self.warm.step = Some(WarmStep::Moving);
@@ -105,7 +105,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     /// other members may be better off elsewhere.
     fn first_active(&self, level: &Level<'_, '_>, warm: &Warm) -> Bits {
         let nodes = level.node_count();
-        if !self.is_large() || O::asks_for_counts(self.rule) {
+        if !self.is_large() || self.asks_for_counts() {
             return Bits::new(nodes, true);
         }
         let mut sizes = vec![0u32; nodes];
@@ -207,7 +207,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             if given_quality > quality + MARGIN {
                 drop(labels);
                 state.sums.free_below(level.node_count());
-                self.history.sweeps.cycles = self.max_cycles;
+                self.history.sweeps.cycles = self.limits.cycles;
                 labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
             }
         }

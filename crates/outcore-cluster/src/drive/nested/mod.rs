@@ -20,7 +20,6 @@ mod parts;
 mod read;
 
 use super::job::ClusterJob;
-use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::tree::{GraphFlow, Links, TreeLength, codebooks_of};
@@ -75,7 +74,7 @@ impl ClusterJob<'_> {
 
     /// Replaces communities by the modules at the top of the best tree that is found, with the levels below as their
     /// groupings. Nodes hold `holdings`.
-    pub(crate) fn nest<S: Sum>(
+    pub(crate) fn nest(
         &self,
         source: &mut BlockSource<'_>,
         holdings: &Holdings,
@@ -86,8 +85,8 @@ impl ClusterJob<'_> {
         let most = self.limits.tree_size.min(self.graph.files().cramped().tree_size);
         let is_small = nodes + arcs <= most && self.most().is_none();
         let (tree, length) = match is_small {
-            true => self.nest_whole::<S>(source, holdings, labels)?,
-            false => self.nest_parts::<S>(source, holdings, labels)?,
+            true => self.nest_whole(source, holdings, labels)?,
+            false => self.nest_parts(source, holdings, labels)?,
         };
         let mut kept = Hierarchy::new(self.graph.files(), self.scratch.join("tree"), Vec::new());
         outcome.labels = keep_levels(tree, &mut kept)?;
@@ -97,14 +96,14 @@ impl ClusterJob<'_> {
     }
 
     /// Finds the tree of a graph that fits in memory.
-    fn nest_whole<S: Sum>(
+    fn nest_whole(
         &self,
         source: &mut BlockSource<'_>,
         holdings: &Holdings,
         mut labels: Vec<u32>,
     ) -> Result<(ModuleTree, TreeLength)> {
         self.detail("searching for modules of modules")?;
-        let (net, walk) = read_network::<S>(source, holdings, || self.tick())?;
+        let (net, walk) = read_network(source, holdings, || self.tick())?;
         let (count, seed) = (net.connect(&mut labels), self.options.seed);
         let search = Search { net: &net, walk: &walk, outer: 0.0, seed, is_thorough: true };
         let tree = find(&search, Some(&labels)).unwrap_or_else(|| {
@@ -114,7 +113,7 @@ impl ClusterJob<'_> {
         });
         drop(net);
         let flat = ModuleTree::flat(labels, count);
-        let flow = &Links::<S>::new(holdings);
+        let flow = &Links::new(holdings);
         let [of_tree, of_flat] = [&tree, &flat].map(|tree| self.measure(source, tree, flow));
         let (of_tree, of_flat) = (of_tree?, of_flat?);
         Ok(if of_tree.code_length <= of_flat.code_length {

@@ -5,7 +5,6 @@ use super::read::read_links;
 use crate::base::logarithm::plogp;
 use crate::base::parallel::PerThread;
 use crate::base::rows::RowsAhead;
-use crate::base::table::Sum;
 use crate::drive::contract::{Contracted, Division, LevelPlace, contract};
 use crate::drive::job::ClusterJob;
 use crate::finish::connect::{Closing, Pieces, scan_communities};
@@ -14,6 +13,7 @@ use crate::finish::portions::push_arcs;
 use crate::finish::tree::{Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS, NodeFlow};
+use crate::kernel::objective::Sums;
 use crate::objectives::map_equation::CodeLength;
 use crate::tree::{
     CutLength, DeepCuts, FlatSums, Flow, LOOP_ENDS, Members, ModuleTree, Network, Search, TreeSums,
@@ -75,16 +75,16 @@ impl Parts<'_> {
 
 impl ClusterJob<'_> {
     /// Finds a tree above and below the communities of a large graph.
-    pub(super) fn nest_parts<S: Sum>(
+    pub(super) fn nest_parts(
         &self,
         source: &mut BlockSource<'_>,
         holdings: &Holdings,
         labels: Vec<u32>,
     ) -> Result<(ModuleTree, TreeLength)> {
         self.detail("searching for modules of communities")?;
-        let mut parts = self.parts::<S>(source, holdings, labels)?;
+        let mut parts = self.parts(source, holdings, labels)?;
         let above = match self.most() {
-            None => self.join_parts::<S>(source, &parts)?,
+            None => self.join_parts(source, &parts)?,
             // Modules of communities could be larger than communities may be.
             Some(_) => None,
         };
@@ -93,7 +93,7 @@ impl ClusterJob<'_> {
         parts.cuts = Vec::new();
         let joined = above.map(|above| -> Result<_> {
             let tree = above.above(&parts.of);
-            let books = codebooks_of(source, &tree, &Links::<S>::new(holdings), || self.tick())?;
+            let books = codebooks_of(source, &tree, &Links::new(holdings), || self.tick())?;
             Ok((tree, books.cuts()))
         });
         let is_shorter =
@@ -112,7 +112,7 @@ impl ClusterJob<'_> {
     }
 
     /// Scans the graph for the strengths of nodes and the connected pieces of communities.
-    fn parts<'h, S: Sum>(
+    fn parts<'h>(
         &self,
         source: &mut BlockSource<'_>,
         holdings: &'h Holdings,
@@ -135,7 +135,7 @@ impl ClusterJob<'_> {
             }
             self.tick()
         };
-        scan_communities::<S>(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
+        scan_communities(source, &labels, Some(&pieces), &scratch, tick, |_, sums| {
             links.push(sums.visits);
             cuts.push(sums.cut);
         })?;
@@ -166,7 +166,7 @@ impl ClusterJob<'_> {
     }
 
     /// Finds modules of communities.
-    fn join_parts<S: Sum>(
+    fn join_parts(
         &self,
         source: &mut BlockSource<'_>,
         parts: &Parts<'_>,
@@ -188,18 +188,20 @@ impl ClusterJob<'_> {
             class_count: parts.count,
             holdings: &NO_HOLDINGS,
             within: None,
+            counts: false,
         };
         let directory = self.scratch.join("communities");
         let files = self.graph.files();
         let sort_bytes = self.link_bytes(source);
         let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs };
-        let contracted = contract::<S, CodeLength>(source, &division, (), &place, || self.tick())?;
+        let sums = &mut CodeLength::empty((), parts.count);
+        let contracted = contract(source, &division, sums, &place, &|| self.tick())?;
         drop(classes);
         let Some(Contracted { graph, is_on_disk, .. }) = contracted else {
             return too_large();
         };
         let held = parts.holdings.grouped::<NodeFlow>(&parts.of, parts.count);
-        let mut net = read_links::<f64>(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
+        let mut net = read_links(&mut BlockSource::new(&graph, 0), &held, || self.tick())?;
         drop(graph);
         if is_on_disk {
             files.discard(&directory);

@@ -11,12 +11,12 @@ use outcore_io::error::Result;
 ///
 /// # Errors
 /// Those of reading and of `tick`.
-pub(super) fn read_network<S: Sum>(
+pub(super) fn read_network(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
     tick: impl FnMut() -> Result<()>,
 ) -> Result<(Network, Walk)> {
-    let mut net = read_links::<S>(source, holdings, tick)?;
+    let mut net = read_links(source, holdings, tick)?;
     let total = net.rate();
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
     net.scale(scale);
@@ -27,7 +27,7 @@ pub(super) fn read_network<S: Sum>(
 ///
 /// # Errors
 /// Those of reading and of `tick`.
-pub(super) fn read_links<S: Sum>(
+pub(super) fn read_links(
     source: &mut BlockSource<'_>,
     holdings: &Holdings,
     mut tick: impl FnMut() -> Result<()>,
@@ -45,16 +45,16 @@ pub(super) fn read_links<S: Sum>(
     source.for_all(|block| {
         tick()?;
         for local in 0..block.node_count() {
-            let mut cut = S::default();
+            let mut cut = 0.0;
             block.for_each_segment(local, &mut scratch, |targets, codes| {
-                S::for_each(targets, codes, |target, weight: S| {
+                f64::for_each(targets, codes, |target, weight| {
                     cut += weight;
                     net.targets.push(target);
-                    net.weights.push(weight.value());
+                    net.weights.push(weight);
                 });
             })?;
             let loops = LOOP_ENDS * block.self_loop(local);
-            net.flows.push(walk.flow_of(cut.value(), loops, holdings.flow(net.flows.len())));
+            net.flows.push(walk.flow_of(cut, loops, holdings.flow(net.flows.len())));
             net.starts.push(net.targets.len() as u32);
         }
         Ok(())

@@ -143,6 +143,7 @@ impl<F: Carries> DirectedCodeLength<F> {
 
 impl<F: Carries> Objective for DirectedCodeLength<F> {
     const WEIGHS_NODES: bool = true;
+    const COUNTS_ARCS: bool = false;
     type Leaving = Departure;
     type Flow = F;
 
@@ -216,7 +217,6 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
     type Rule = ();
     const COMMUNITY_BYTES: u64 = 24 + size_of::<F>() as u64;
     const COUNTS_CUTS: bool = true;
-    const COUNTS_ARCS: bool = false;
 
     fn asks_for_counts((): ()) -> bool {
         false

@@ -39,7 +39,6 @@ use crate::kernel::history::History;
 use crate::kernel::holdings::{Holding, Holdings};
 use crate::kernel::objective::Sums;
 use crate::methods::options::Seeding;
-use crate::objectives::cap::Capped;
 use crate::objectives::modularity::{Density, Null};
 use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
@@ -115,14 +114,14 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         // The other labels take the place of these.
         drop(labels);
         let before = self.history.clone();
-        let (rule, starts) = ((Null::Strength(1.0), None), Starts::one(Seeding::Star));
+        let (rule, starts) = (Null::Strength(1.0), Starts::one(Seeding::Star));
         let text = "all nodes are together: comparing with modularity";
         self.detail(text)?;
         let found = self.solve_apart(
             level,
             rule,
             starts,
-            |other: &mut Multilevel<'_, '_, Capped<Density>>, level: &mut Level<'_, '_>| {
+            |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
                 let labels = other.begin(level)?.labels;
                 let (modularity, state) = other.measured(level, labels)?;
                 let mut labels = state.into_labels();
@@ -183,7 +182,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let tick = || notify(self.job.observer, Event::Advance { done });
         let nodes = nodes_of::<O>(level.source, &level.holdings, tick)?;
         let arcs = arcs_of(level.source, &nodes, kept, tick)?;
-        let (found, looked) = coarser::<O>(self.rule, &nodes, arcs);
+        let (found, looked) = coarser::<O>(self.rule, self.limits.size, &nodes, arcs);
         self.history.arcs += looked;
         Ok(found)
     }

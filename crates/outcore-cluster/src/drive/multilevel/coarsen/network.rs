@@ -13,6 +13,7 @@
 
 use super::cut::{Merge, Tree};
 use crate::base::logarithm::plogp;
+use crate::kernel::admission::Admission;
 use crate::kernel::holdings::{Carries, Holding};
 use crate::kernel::objective::{Sums, Visit};
 use std::cmp::Ordering;
@@ -101,6 +102,7 @@ impl Ord for Pair {
 /// Network of communities.
 pub(crate) struct Network<O> {
     sums: O,
+    admission: Admission,
     parts: Vec<Part>,
     /// For each community its neighbors, and the weight of the arcs to them.
     arcs: Vec<Arcs>,
@@ -112,9 +114,14 @@ pub(crate) struct Network<O> {
 }
 
 impl<O: Sums> Network<O> {
-    /// Creates a network of communities: each has what it holds, its strength, the weight of its arcs to others, and
-    /// those arcs that count in merges.
-    pub(crate) fn new(rule: O::Rule, nodes: &[(Holding, f64, f64)], arcs: Vec<Arcs>) -> Self {
+    /// Creates a network of communities of at most `most` input nodes, if that is limited: each has what it holds, its
+    /// strength, the weight of its arcs to others, and those arcs that count in merges.
+    pub(crate) fn new(
+        rule: O::Rule,
+        most: Option<u32>,
+        nodes: &[(Holding, f64, f64)],
+        arcs: Vec<Arcs>,
+    ) -> Self {
         let mut sums = O::empty(rule, nodes.len());
         let mut parts = Vec::with_capacity(nodes.len());
         for (at, &(held, strength, cut)) in (0..).zip(nodes) {
@@ -124,8 +131,9 @@ impl<O: Sums> Network<O> {
             parts.push(Part { strength, cut, held, first, node, version, rated, then, is_gone });
         }
         sums.complete();
+        let admission = Admission::apart(most, nodes.iter().map(|(held, ..)| held.count));
         let (heap, merges) = (BinaryHeap::new(), Vec::new());
-        Self { sums, parts, arcs, heap, merges, looked: 0, patience: 0 }
+        Self { sums, admission, parts, arcs, heap, merges, looked: 0, patience: 0 }
     }
 
     /// Returns the total of all exits as a share of the strength; 0 if the objective does not price it.
@@ -189,16 +197,19 @@ impl<O: Sums> Network<O> {
         Visit { present: part, count: held.count, own: 0.0, arcs: cut, mass, flow }
     }
 
-    /// Rates a pair; `None` if the objective does not admit their merge.
+    /// Rates a pair; `None` if their merge is not admitted.
     fn pair(&self, a: u32, b: u32, weight: f64) -> Option<Pair> {
         let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
         // The same direction for each pair, so that its gain is rounded in one way.
         let (to, from) = if of_a.first < of_b.first { (a, b) } else { (b, a) };
         let visit = self.visit(from);
+        if !self.admission.admits(&visit, to) {
+            return None;
+        }
         let gain = self.sums.rate(&visit, &self.sums.leaving(&visit), to, weight);
         let firsts = (of_a.first.min(of_b.first), of_a.first.max(of_b.first));
         let versions = (of_a.version, of_b.version);
-        gain.is_finite().then_some(Pair { gain, firsts, ends: (a, b), versions })
+        Some(Pair { gain, firsts, ends: (a, b), versions })
     }
 
     /// Merges two communities: the one with fewer arcs into the other.
@@ -209,6 +220,7 @@ impl<O: Sums> Network<O> {
         let weight = moved.get(&into).copied().unwrap_or(0.0);
         let (visit, before) = (self.visit(from), self.sums.exits());
         self.sums.moved(&visit, into, weight);
+        self.admission.moved(&visit, into);
         let after = self.sums.exits();
         let node = (self.parts.len() + self.merges.len()) as u32;
         let Part { strength, cut, held, first, node: right, .. } = self.parts[from as usize];
@@ -267,10 +279,11 @@ impl Part {
 /// of arcs looked at.
 pub(crate) fn coarser<O: Sums>(
     rule: O::Rule,
+    most: Option<u32>,
     nodes: &[(Holding, f64, f64)],
     arcs: Vec<Arcs>,
 ) -> (Option<Vec<u32>>, u64) {
-    let network = Network::<O>::new(rule, nodes, arcs);
+    let network = Network::<O>::new(rule, most, nodes, arcs);
     let exits = network.exits();
     let (merges, looked) = network.merged();
     let tree = Tree { leaves: nodes.len(), exits, merges: &merges };

@@ -60,6 +60,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let (mut sampled, mut promising) = (0.0, 0.0);
         let step = if level.graph().arc_count() > MANY_ARCS { SAMPLED } else { 1 };
         let sample = (0..level.graph().blocks().len()).step_by(step);
+        let (rule, most) = (self.rule, self.limits.size);
         let survey = |block: &Block| {
             notify(self.job.observer, Event::Advance { done })?;
             for local in 0..block.node_count() {
@@ -69,7 +70,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 let count = level.holdings.count(node);
                 let strength = cut + 2.0 * block.self_loop(local);
                 sampled += strength;
-                if gains_with_alike(self.rule, &state.sums, count, strength, cut, &weights) {
+                if gains_with_alike(rule, most, &state.sums, count, strength, cut, &weights) {
                     promising += strength;
                 }
             }
@@ -118,9 +119,11 @@ fn strong_arcs<O: Sums>(
 }
 
 /// Returns whether a node with these among its arcs, the strongest first, would join a group of nodes like itself, to
-/// which its strongest arcs lead: of one, three, seven and so on. Only then can a merge of several such nodes pay.
+/// which its strongest arcs lead: of one, three, seven and so on, as far as a community of at most `most` input nodes
+/// admits it. Only then can a merge of several such nodes pay.
 pub(crate) fn gains_with_alike<O: Sums>(
     rule: O::Rule,
+    most: Option<u32>,
     sums: &O,
     count: u32,
     strength: f64,
@@ -144,7 +147,8 @@ pub(crate) fn gains_with_alike<O: Sums>(
         alike.complete();
         let (mass, flow) = (alike.mass(held(count), strength), O::Flow::default());
         let visit = Visit { present: 1, count, own: 0.0, arcs: cut, mass, flow };
-        if alike.rate(&visit, &alike.leaving(&visit), 0, inside) > 0.0 {
+        let fits = most.is_none_or(|most| count_of_group + count <= most);
+        if fits && alike.rate(&visit, &alike.leaving(&visit), 0, inside) > 0.0 {
             return true;
         }
         size = 2 * size + 1;

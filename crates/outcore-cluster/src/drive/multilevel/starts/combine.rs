@@ -16,6 +16,7 @@
 //! Cost: a contraction, sweeps of a level of few groups, and about two sweeps, for each pair.
 //! Memory: 16 bytes per node before the contraction; labels wait on disk meanwhile.
 
+use super::searches::{SearchTask, Solved};
 use super::{MARGIN, Starts};
 use crate::drive::multilevel::{Groupings, LEVEL_SWEEPS, Level, Multilevel, NextStep, Progress};
 use crate::kernel::objective::Sums;
@@ -95,36 +96,34 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         pairs: impl Iterator<Item = &'c [Scored]>,
         kept: &mut Hierarchy,
     ) -> Result<Vec<Scored>> {
-        let (mut winners, mut tasks, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let read = &kept.lent(PathBuf::new());
+        let (mut winners, mut places) = (Vec::new(), Vec::new());
+        let mut tasks: Vec<SearchTask<'_, Self>> = Vec::new();
         for pair in pairs {
             if let &[better, other] = pair {
-                tasks.push((better, other));
+                tasks.push(Box::new(move |this, level| {
+                    this.combination(level, better, read, other)
+                }));
                 places.push(winners.len());
             }
             winners.push(pair[0]);
         }
-        let read = kept.lent(PathBuf::new());
-        let solve = |this: &mut Self, level: &mut Level<'_, '_>, (better, other)| {
-            this.combination(level, better, &read, other)
-        };
-        self.search_each(level, tasks, solve, |at, found| {
-            if let Some((quality, labels)) = found {
-                keep(kept, &labels)?;
-                winners[places[at]] = Scored { place: kept.groupings().len() - 1, quality };
-            }
+        self.search_each(level, tasks, &mut |at, Solved { quality, labels }| {
+            keep(kept, &labels)?;
+            winners[places[at]] = Scored { place: kept.groupings().len() - 1, quality };
             Ok(())
         })?;
         Ok(winners)
     }
 
-    /// Returns the quality and the labels of the combination of two candidates, if it is better than the first.
+    /// Returns the combination of two candidates, if it is better than the first.
     fn combination(
         &mut self,
         level: &mut Level<'_, '_>,
         better: Scored,
         kept: &Hierarchy,
         other: Scored,
-    ) -> Result<Option<(f64, Vec<u32>)>> {
+    ) -> Result<Option<Solved>> {
         let [labels, others] = [better, other].map(|candidate| kept.read(candidate.place));
         let Some(common) = common_groups(&labels?, others?) else { return Ok(None) };
         let (count, groups) = (common.class_count, common.classes.len());
@@ -138,9 +137,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         };
         let (progress, most) = (Progress::new(state.labels.len()), self.most_sweeps(LEVEL_SWEEPS));
         self.sweeps(level, &mut state, progress, |done, moved| done < most && moved > 0)?;
-        let (quality, state) = self.measured(level, state.labels)?;
-        let is_better = quality > better.quality + MARGIN;
-        Ok(is_better.then(|| (quality, state.into_labels())))
+        let found = self.solved(level, state)?;
+        Ok(Some(found).filter(|found| found.quality > better.quality + MARGIN))
     }
 }
 

@@ -27,18 +27,18 @@ mod searches;
 
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::bits::Bits;
-use crate::drive::groups::sums_of;
+use crate::drive::groups::add_all;
 use crate::drive::job::{ClusterJob, ScratchLimits, SizeClass};
 use crate::finish::stability::agreement;
 use crate::kernel::objective::Sums;
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::LevelSpec;
-use crate::objectives::cap::Capped;
 use crate::objectives::modularity::{Density, Null};
 use crate::store::hierarchy::Hierarchy;
 use combine::{Scored, best_of, keep};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
+use searches::{SearchTask, Solved};
 use std::sync::atomic::AtomicU32;
 
 /// Default number of starts.
@@ -89,17 +89,6 @@ pub(crate) enum TrialStart {
     Undivided,
     /// Those found from a single community while the resolution rises to this one.
     Rising(Null),
-}
-
-/// Start to search from.
-enum StartTask<O> {
-    /// The usual one, whose first communities exist already; it also tries the starts on a level.
-    Usual {
-        state: LevelState<O>,
-        progress: Progress,
-        on_level: Starts,
-    },
-    Other(TrialStart),
 }
 
 /// Numbers of additional starts, on the graph and on a level.
@@ -330,7 +319,6 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         progress: Progress,
         others: &[TrialStart],
     ) -> Result<LevelState<O>> {
-        // The usual start also tries those on a level.
         let one = Starts::one(self.starts.usual);
         let on_level = std::mem::replace(&mut self.starts, one);
         let are_of_groups = on_level.are_of_groups;
@@ -339,12 +327,18 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let prefix = self.scratch(format_args!("{name}-{}", level.number));
         let mut kept = Hierarchy::new(&files, prefix, Vec::new());
         let mut starts = Vec::new();
-        let usual = StartTask::Usual { state, progress, on_level };
-        let others = others.iter().map(|&start| StartTask::Other(start));
-        let tasks: Vec<_> = std::iter::once(usual).chain(others).collect();
+        // The usual start has its first communities already; it also tries the starts on a level.
+        let usual: SearchTask<'_, Self> = Box::new(move |search, level| {
+            search.starts = on_level;
+            let state = search.cycles(level, state, progress)?;
+            search.solved(level, state).map(Some)
+        });
+        let task = |&start: &TrialStart| -> SearchTask<'_, Self> {
+            Box::new(move |search, level| search.begin_at(level, start).map(Some))
+        };
+        let tasks: Vec<_> = std::iter::once(usual).chain(others.iter().map(task)).collect();
         let count = tasks.len() as u32;
-        let solve = |other: &mut Self, level: &mut Level<'_, '_>, task| other.begin_at(level, task);
-        self.search_each(level, tasks, solve, |at, (quality, labels)| {
+        self.search_each(level, tasks, &mut |at, Solved { quality, labels }| {
             starts.push((at, Scored { place: starts.len(), quality }));
             keep(&mut kept, &labels)
         })?;
@@ -420,32 +414,25 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     pub(super) fn end_trials(&mut self, on_graph: bool) {
         self.starts = Starts::one(self.starts.usual);
         if on_graph {
-            let done = if self.job.size_class() == SizeClass::Small { self.max_cycles } else { 1 };
-            self.max_cycles = self.max_cycles.saturating_sub(done).max(1);
+            let done =
+                if self.job.size_class() == SizeClass::Small { self.limits.cycles } else { 1 };
+            self.limits.cycles = self.limits.cycles.saturating_sub(done).max(1);
         }
     }
 
-    /// Solves the level from one start; returns the quality of its communities, and their labels.
-    fn begin_at(
-        &mut self,
-        level: &mut Level<'_, '_>,
-        task: StartTask<O>,
-    ) -> Result<(f64, Vec<u32>)> {
-        let state = match task {
-            StartTask::Usual { state, progress, on_level } => {
-                self.starts = on_level;
-                self.cycles(level, state, progress)?
-            }
-            StartTask::Other(TrialStart::Seeding(seeding)) => {
+    /// Solves the level from one start.
+    fn begin_at(&mut self, level: &mut Level<'_, '_>, start: TrialStart) -> Result<Solved> {
+        let state = match start {
+            TrialStart::Seeding(seeding) => {
                 self.starts = Starts::one(seeding);
                 self.begin(level)?
             }
-            StartTask::Other(TrialStart::Undivided) => self.continued(level, undivided(level))?,
-            StartTask::Other(TrialStart::Rising(null)) => {
+            TrialStart::Undivided => self.continued(level, undivided(level))?,
+            TrialStart::Rising(null) => {
                 let mut labels = undivided(level);
                 for factor in RISING {
-                    let (rule, one) = ((multiple(null, factor), None), Starts::one(Seeding::Own));
-                    let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
+                    let (rule, one) = (multiple(null, factor), Starts::one(Seeding::Own));
+                    let solve = |other: &mut Multilevel<'_, '_, Density>,
                                  level: &mut Level<'_, '_>| {
                         Ok(other.continued(level, labels)?.labels)
                     };
@@ -453,22 +440,26 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
                 }
                 self.continued(level, labels)?
             }
-            StartTask::Other(TrialStart::Density(null)) => {
+            TrialStart::Density(null) => {
                 let seeding = match null {
                     Null::Strength(_) => Seeding::Star,
                     Null::Count(_) => Seeding::Own,
                 };
-                let solve = |other: &mut Multilevel<'_, '_, Capped<Density>>,
-                             level: &mut Level<'_, '_>| {
+                let solve = |other: &mut Multilevel<'_, '_, Density>, level: &mut Level<'_, '_>| {
                     Ok(other.begin(level)?.labels)
                 };
                 let one = Starts::one(seeding);
-                let labels = self.solve_apart(level, (null, None), one, solve)?;
+                let labels = self.solve_apart(level, null, one, solve)?;
                 self.continued(level, labels)?
             }
         };
+        self.solved(level, state)
+    }
+
+    /// Returns communities with their quality, measured from scratch.
+    fn solved(&self, level: &mut Level<'_, '_>, state: LevelState<O>) -> Result<Solved> {
         let (quality, state) = self.measured(level, state.labels)?;
-        Ok((quality, state.into_labels()))
+        Ok(Solved { quality, labels: state.into_labels() })
     }
 
     /// Runs the cycles from these labels.
@@ -498,13 +489,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         doubted: Option<&Bits>,
     ) -> Result<(f64, LevelState<O>)> {
         let done = self.history.arcs;
-        let tick = |_: &_| notify(self.job.observer, Event::Advance { done });
-        let (holdings, rule) = (&level.holdings, self.rule);
-        let (mut sums, inside) = if O::COUNTS_ARCS && !level.graph().is_weighted() {
-            sums_of::<u32, O>(level.source, holdings, &labels, doubted, rule, tick)?
-        } else {
-            sums_of::<f64, O>(level.source, holdings, &labels, doubted, rule, tick)?
-        };
+        let tick = || notify(self.job.observer, Event::Advance { done });
+        let (source, holdings) = (&mut *level.source, &level.holdings);
+        let mut sums = O::empty(self.rule, labels.len());
+        let inside = add_all(source, holdings, &labels, doubted, &mut sums, &tick)?;
         sums.free_below(level.node_count());
         Ok((sums.quality(inside), LevelState { labels, sums }))
     }
@@ -524,7 +512,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         other.place.base = level.number;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.max_cycles = 1;
+            other.limits.cycles = 1;
         }
         let cycles = self.history.sweeps.cycles;
         other.history = std::mem::take(&mut self.history);

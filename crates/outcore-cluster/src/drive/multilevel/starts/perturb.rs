@@ -10,6 +10,7 @@
 
 use super::MARGIN;
 use super::combine::{Scored, keep, ordered};
+use super::searches::{SearchTask, Solved};
 use crate::base::hash::{Hash, LOOSEN};
 use crate::drive::job::SizeClass;
 use crate::drive::multilevel::{Bits, Level, Multilevel, Progress, renumber};
@@ -75,15 +76,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         for _ in 0..rounds {
             let (read, start) = (kept.lent(PathBuf::new()), best.place);
             let mut found = Vec::new();
-            let solve = |this: &mut Self, level: &mut Level<'_, '_>, loosened: Loosened| {
-                let (labels, active) = loosened.of(read.read(start)?, level.seed);
-                let (_, state) = this.measured(level, labels)?;
-                let progress = Progress { active, ..Progress::new(0) };
-                let state = this.cycles(level, state, progress)?;
-                let (quality, state) = this.measured(level, state.labels)?;
-                Ok((quality, state.into_labels()))
+            let task = |&loosened: &Loosened| -> SearchTask<'_, Self> {
+                let read = &read;
+                Box::new(move |this, level| {
+                    let (labels, active) = loosened.of(read.read(start)?, level.seed);
+                    let (_, state) = this.measured(level, labels)?;
+                    let progress = Progress { active, ..Progress::new(0) };
+                    let state = this.cycles(level, state, progress)?;
+                    this.solved(level, state).map(Some)
+                })
             };
-            self.search_each(level, searches.clone(), solve, |at, (quality, labels)| {
+            let tasks = searches.iter().map(task).collect();
+            self.search_each(level, tasks, &mut |at, Solved { quality, labels }| {
                 if quality > best.quality + MARGIN {
                     found.push((at, Scored { place: kept.groupings().len(), quality }));
                     keep(kept, &labels)?;

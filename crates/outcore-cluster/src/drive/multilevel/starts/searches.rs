@@ -21,14 +21,23 @@ use outcore_io::error::{Error, ErrorKind, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Communities that a search has found.
+pub(super) struct Solved {
+    pub(super) quality: f64,
+    pub(super) labels: Vec<u32>,
+}
+
+/// Task of a search, which finds communities if there is something to find.
+pub(super) type SearchTask<'t, M> =
+    Box<dyn FnOnce(&mut M, &mut Level<'_, '_>) -> Result<Option<Solved>> + Send + 't>;
+
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
     /// Runs a search for each task, and passes its number and what it finds to `keep`, in any order.
-    pub(super) fn search_each<T: Send, R: Send>(
+    pub(super) fn search_each(
         &mut self,
         level: &mut Level<'_, '_>,
-        tasks: Vec<T>,
-        solve: impl Fn(&mut Self, &mut Level<'_, '_>, T) -> Result<R> + Sync,
-        keep: impl FnMut(usize, R) -> Result<()> + Send,
+        tasks: Vec<SearchTask<'_, Self>>,
+        keep: &mut (dyn FnMut(usize, Solved) -> Result<()> + Send),
     ) -> Result<()> {
         let (width, seed) = (self.width(level, tasks.len()), level.seed);
         let mut searches = Vec::new();
@@ -39,20 +48,20 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             searches.push((at, self.apart(level, number), seed, task));
         }
         let keep = Mutex::new(keep);
-        let solve = |level: &mut Level<'_, '_>, (at, mut other, seed, task): (_, Self, _, T)| {
-            level.seed = seed;
-            let found = solve(&mut other, level, task)?;
-            other.forget_from(0);
-            locked(&keep)(at, found)?;
-            Ok((at, other.history))
-        };
         let histories = Mutex::new(Vec::new());
         let waiting = Mutex::new(searches.into_iter());
         // Returns whether there was a search left.
         let run = |level: &mut Level<'_, '_>| {
-            let Some(search) = locked(&waiting).next() else { return Ok(false) };
-            let history = solve(level, search)?;
-            locked(&histories).push(history);
+            let Some((at, mut other, seed, task)) = locked(&waiting).next() else {
+                return Ok(false);
+            };
+            level.seed = seed;
+            let found = task(&mut other, level)?;
+            other.forget_from(0);
+            if let Some(found) = found {
+                locked(&keep)(at, found)?;
+            }
+            locked(&histories).push((at, other.history));
             Ok(true)
         };
         if width > 1 {
@@ -100,9 +109,10 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let starts = Starts::one(self.starts.usual);
         let mut other = Self::new(self.job, self.rule, starts, hierarchy);
         (other.place.prefix, other.place.base) = (prefix, level.number);
+        other.limits.size = self.limits.size;
         if self.job.size_class() != SizeClass::Small {
             // Only the best start goes through further cycles.
-            other.max_cycles = 1;
+            other.limits.cycles = 1;
         }
         other
     }

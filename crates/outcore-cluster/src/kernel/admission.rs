@@ -1,22 +1,106 @@
-//! Limit on the size of communities.
+//! Labels that a node may take, whatever the objective says of them.
 //!
-//! [`CommunitySizes`] counts the nodes of the input in each community. [`Capped`] wraps an objective so
-//! that a label can be taken only while its community has room. Moves are rated again when they are
-//! committed, one after the other, so no community ever exceeds the limit. A limit only rules out moves,
-//! so the sweeps still end. Memory: 4 bytes per community.
+//! While the size of communities is limited, a community admits a node as long as it has room. Moves are admitted again
+//! when they are committed, one after the other, so no community ever exceeds the limit. While communities are refined, a
+//! node may join only groups inside its own community; a limit cannot be exceeded there, so a sweep needs one of the two
+//! at most. Both only rule out moves, so the sweeps still end.
 //!
-//! Stars are cut in node order, leaders first. The limit cannot be exceeded inside communities, where groups are
-//! refined. Without a limit no sizes are counted, and each rating costs one comparison.
+//! Which of them holds is decided once for all labels around a node. Stars are cut in node order, leaders first. Memory:
+//! 4 bytes per community for sizes, while nodes move.
 
-use crate::kernel::holdings::Holding;
-use crate::kernel::objective::{Objective, Sums, Visit};
-use outcore_io::checkpoint::{StateReader, StateWriter};
-use outcore_io::error::Result;
+use crate::kernel::objective::Visit;
 use outcore_io::{prefetch, reserve_large_pages};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// Labels that nodes may take.
+#[derive(Default)]
+pub enum Admission {
+    /// All labels.
+    #[default]
+    Any,
+    /// Those of communities with room for the node.
+    Fitting(CommunitySizes),
+    /// Those of the same class as its present label; holds the class of each label.
+    Within(Vec<u32>),
+}
+
+impl Admission {
+    /// Returns the admission to communities of at most `most` nodes of the input, if that is limited, which now consist of
+    /// nodes with these labels and numbers of input nodes.
+    pub fn limited(
+        most: Option<u32>,
+        labels: &[AtomicU32],
+        count_of: impl Fn(usize) -> u32,
+    ) -> Self {
+        let each = labels.iter().enumerate();
+        Self::of_sizes(most, labels.len(), each.map(|(node, l)| (l.load(Relaxed), count_of(node))))
+    }
+
+    /// Like [`limited`](Self::limited), for communities of one node each, with these numbers of input nodes.
+    pub(crate) fn apart(most: Option<u32>, counts: impl ExactSizeIterator<Item = u32>) -> Self {
+        Self::of_sizes(most, counts.len(), (0..).zip(counts))
+    }
+
+    fn of_sizes(
+        most: Option<u32>,
+        capacity: usize,
+        nodes: impl Iterator<Item = (u32, u32)>,
+    ) -> Self {
+        let Some(most) = most else { return Self::Any };
+        // Sizes are accessed at random, like labels.
+        let mut sizes = CommunitySizes { most, sizes: reserve_large_pages(capacity) };
+        nodes.for_each(|(label, count)| sizes.add(label, count));
+        Self::Fitting(sizes)
+    }
+
+    /// Returns whether nodes move inside their class.
+    pub fn is_within(&self) -> bool {
+        matches!(self, Self::Within(_))
+    }
+
+    /// Returns whether a node may take `label`.
+    #[inline]
+    pub fn admits<F>(&self, visit: &Visit<F>, label: u32) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Fitting(sizes) => sizes.fits(label, visit.count),
+            // A label that no node has yet is of no class.
+            Self::Within(classes) => {
+                classes.get(label as usize) == Some(&classes[visit.present as usize])
+            }
+        }
+    }
+
+    /// Returns what is looked up of every label around a node, by label: `weighs_nodes` if only those labels are rated
+    /// that remain in a shortlist.
+    #[inline]
+    pub(super) fn looked_up(&self, weighs_nodes: bool) -> Option<&[u32]> {
+        match self {
+            Self::Within(classes) => Some(classes),
+            Self::Fitting(sizes) if !weighs_nodes => Some(&sizes.sizes),
+            Self::Any | Self::Fitting(_) => None,
+        }
+    }
+
+    /// Prefetches the sizes of communities with these labels, if they are limited.
+    #[inline]
+    pub(super) fn prefetch_sizes(&self, labels: &[u32]) {
+        if let Self::Fitting(CommunitySizes { sizes, .. }) = self {
+            labels.iter().for_each(|&label| prefetch(sizes, label as usize));
+        }
+    }
+
+    /// Records that a node has moved to `label`.
+    #[inline]
+    pub fn moved<F>(&mut self, visit: &Visit<F>, label: u32) {
+        if let Self::Fitting(sizes) = self {
+            sizes.moved(visit.present, label, visit.count);
+        }
+    }
+}
+
 /// Sizes of communities, and their limit. Without a limit nothing is counted.
-pub(crate) struct CommunitySizes {
+pub struct CommunitySizes {
     /// Maximum size; `u32::MAX` means no limit, since no graph has more nodes.
     most: u32,
     sizes: Vec<u32>,
@@ -70,168 +154,6 @@ impl CommunitySizes {
             *size -= count;
             self.add(to, count);
         }
-    }
-}
-
-/// Objective with a size limit: a node can take a label only if it fits into the community.
-pub(crate) struct Capped<O> {
-    pub(crate) objective: O,
-    sizes: CommunitySizes,
-}
-
-impl<O> Capped<O> {
-    /// Creates the objective for nodes with these labels.
-    pub(crate) fn over(objective: O, most: Option<u32>, labels: &[AtomicU32]) -> Self {
-        let mut sizes = CommunitySizes::new(most, 0);
-        if most.is_some() {
-            // Sizes are accessed at random, like labels.
-            sizes.sizes = reserve_large_pages(labels.len());
-            labels.iter().for_each(|label| sizes.add(label.load(Relaxed), 1));
-        }
-        Self { objective, sizes }
-    }
-}
-
-impl<O: Objective> Objective for Capped<O> {
-    const WEIGHS_NODES: bool = O::WEIGHS_NODES;
-    const ATTENUATES: bool = O::ATTENUATES;
-    const LOOKS_UP_LABELS: bool = true;
-    const RESTRICTS: bool = O::RESTRICTS;
-    type Leaving = O::Leaving;
-    type Flow = O::Flow;
-
-    #[inline]
-    fn mass(&self, held: Holding, strength: f64) -> f64 {
-        self.objective.mass(held, strength)
-    }
-    #[inline]
-    fn leaving(&self, visit: &Visit<O::Flow>) -> Self::Leaving {
-        self.objective.leaving(visit)
-    }
-    #[inline]
-    fn prefetch(&self, label: u32) {
-        prefetch(&self.sizes.sizes, label as usize);
-        self.objective.prefetch(label);
-    }
-    #[inline]
-    fn rate(
-        &self,
-        visit: &Visit<O::Flow>,
-        leaving: &Self::Leaving,
-        label: u32,
-        weight: f64,
-    ) -> f64 {
-        if self.sizes.fits(label, visit.count) {
-            self.objective.rate(visit, leaving, label, weight)
-        } else {
-            f64::NEG_INFINITY
-        }
-    }
-    #[inline]
-    fn ceiling(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
-        self.objective.ceiling(visit, leaving)
-    }
-    #[inline]
-    fn best_rate(
-        &self,
-        visit: &Visit<O::Flow>,
-        at: &Self::Leaving,
-        ceiling: f64,
-        weight: f64,
-    ) -> f64 {
-        self.objective.best_rate(visit, at, ceiling, weight)
-    }
-    #[inline]
-    fn admits(&self, present: u32, label: u32) -> bool {
-        self.objective.admits(present, label)
-    }
-    #[inline]
-    fn prefetch_admission(&self, label: u32) {
-        self.objective.prefetch_admission(label);
-    }
-    #[inline]
-    fn alone(&self, visit: &Visit<O::Flow>, leaving: &Self::Leaving) -> f64 {
-        self.objective.alone(visit, leaving)
-    }
-    fn free_label(&mut self) -> Option<u32> {
-        self.objective.free_label()
-    }
-    #[inline]
-    fn least_equal(&self, visit: &Visit<O::Flow>, rate: f64) -> f64 {
-        self.objective.least_equal(visit, rate)
-    }
-    #[inline]
-    fn improves(&self, visit: &Visit<O::Flow>, rate: f64) -> bool {
-        self.objective.improves(visit, rate)
-    }
-    #[inline]
-    fn moved(&mut self, visit: &Visit<O::Flow>, label: u32, weight: f64) {
-        self.sizes.moved(visit.present, label, visit.count);
-        self.objective.moved(visit, label, weight);
-    }
-    #[inline]
-    fn factor(&self, hops: u8) -> f64 {
-        self.objective.factor(hops)
-    }
-}
-
-impl<O: Sums> Sums for Capped<O> {
-    type Rule = (O::Rule, Option<u32>);
-    const COMMUNITY_BYTES: u64 = O::COMMUNITY_BYTES;
-    const COUNTS_CUTS: bool = O::COUNTS_CUTS;
-    const COUNTS_ARCS: bool = O::COUNTS_ARCS;
-
-    fn asks_for_counts((rule, most): Self::Rule) -> bool {
-        most.is_some() || O::asks_for_counts(rule)
-    }
-    fn most((_, most): Self::Rule) -> Option<u32> {
-        most
-    }
-    fn limited((rule, _): Self::Rule, most: Option<u32>) -> Self::Rule {
-        (rule, most)
-    }
-    fn empty((rule, most): Self::Rule, capacity: usize) -> Self {
-        Self { objective: O::empty(rule, capacity), sizes: CommunitySizes::new(most, capacity) }
-    }
-    fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64) {
-        self.sizes.add(label, held.count);
-        self.objective.add(label, held, strength, cut);
-    }
-    fn complete(&mut self) {
-        self.sizes.sizes.shrink_to_fit();
-        self.objective.complete();
-    }
-
-    fn free_below(&mut self, count: usize) {
-        self.objective.free_below(count);
-    }
-    fn strength(&self) -> f64 {
-        self.objective.strength()
-    }
-    fn label_bound(&self) -> usize {
-        self.objective.label_bound()
-    }
-    fn mass_of(&self, label: u32) -> f64 {
-        self.objective.mass_of(label)
-    }
-    fn exits(&self) -> f64 {
-        self.objective.exits()
-    }
-    fn quality(&self, inside: f64) -> f64 {
-        self.objective.quality(inside)
-    }
-    fn scale(quality: f64, nodes: u64) -> f64 {
-        O::scale(quality, nodes)
-    }
-
-    fn save(&self, to: &mut StateWriter) -> Result<()> {
-        to.array(self.sizes.sizes.iter().copied())?;
-        self.objective.save(to)
-    }
-
-    fn load((rule, most): Self::Rule, from: &mut StateReader) -> Result<Self> {
-        let sizes = CommunitySizes { sizes: from.numbers()?, ..CommunitySizes::new(most, 0) };
-        Ok(Self { sizes, objective: O::load(rule, from)? })
     }
 }
 
