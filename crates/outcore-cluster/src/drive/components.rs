@@ -1,5 +1,5 @@
-//! Connected components: one scan for the union-find, another for the modularity; at several thresholds, one scan for a
-//! forest (`forest`).
+//! Connected components: one scan for the union-find, another for the modularity. At several thresholds they come from a
+//! forest instead (`forest`).
 //!
 //! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the union-find, whose
 //! array becomes the result, and 8 bytes per component of several nodes while their strengths are computed, in several
@@ -13,7 +13,7 @@ use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Pieces};
 use crate::finish::number::number_in_place;
-use crate::forest::{Forest, ForestPlace};
+use crate::forest::Forest;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
@@ -48,26 +48,12 @@ pub(crate) fn node_bytes(options: &ClusterOptions, node_count: u64) -> u64 {
 
 impl ClusterJob<'_> {
     /// Finds the well-connected parts of the components.
-    pub(crate) fn find_well_connected<S: Sum>(
-        &self,
-        saves: &mut Saves,
-    ) -> Result<Vec<Communities>> {
+    pub(crate) fn find_well_connected<S: Sum>(&self, saves: &mut Saves) -> Result<Communities> {
         let mut source = self.blocks(self.cache_bytes());
         let scratch = PerThread::new(Closing::default);
         let labels = self.connect_all(&mut source, &scratch)?.into_roots();
         let history = History { converged: true, ..History::default() };
-        let outcomes = vec![SweptLabels::new(labels, history)];
-        self.finish_all::<S>(&mut source, outcomes, None, saves)
-    }
-
-    /// Finds the components at several thresholds.
-    pub(crate) fn find_by_forest(&self) -> Result<Vec<Communities>> {
-        let forest = Forest::of_graph(self.graph, self.options, self.observer)?;
-        let files = self.graph.files();
-        let (scratch, memory, observer) = (self.scratch, self.memory, self.observer);
-        let options = ClusterOptions { heights: false, ..self.options.clone() };
-        let place = ForestPlace { files, scratch, memory, observer };
-        Ok(forest.find(&options, place)?.0)
+        self.finish::<S>(&mut source, SweptLabels::new(labels, history), None, saves)
     }
 
     /// Finds the components of the graph.

@@ -4,7 +4,7 @@ use super::directed::flow_bytes;
 use super::job::ScratchLimits;
 use super::memory::{ClusterMemory, Fit};
 use super::multilevel::StartCounts;
-use super::{components, intervals, multilevel, nested, propagate};
+use super::{components, intervals, nested, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::holdings::{Drift, NodeFlow};
@@ -55,10 +55,10 @@ pub fn clustering_bytes(threads: usize) -> u64 {
     ALL_THREADS_BYTES + THREAD_BYTES * threads as u64
 }
 
-/// Returns the memory while the communities of `results` results are separated, and for the closing of components.
-fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
+/// Returns the memory while communities are separated, and for the closing of components.
+fn separated_bytes(node_count: u64, directed: bool) -> u64 {
     let closing = if directed { 20 } else { 8 };
-    let separating = 4 * results * node_count + Separation::bytes(node_count);
+    let separating = 4 * node_count + Separation::bytes(node_count);
     separating.max(closing * node_count + node_count.div_ceil(4))
 }
 
@@ -78,9 +78,8 @@ impl ClusterOptions {
     ) -> ClusterMemory {
         let mut memory = self.swept_memory(graph, given_count, threads, fit);
         if self.well_connected.is_some() {
-            let (nodes, results) = (graph.node_count(), self.result_count());
-            memory.node_bytes =
-                memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
+            let separated = separated_bytes(graph.node_count(), graph.is_directed());
+            memory.node_bytes = memory.node_bytes.max(separated);
             memory.scratch_bytes += self.cut_bytes(graph.arc_count());
         }
         let (nodes, arcs, directed) = (graph.node_count(), graph.arc_count(), graph.is_directed());
@@ -109,7 +108,7 @@ impl ClusterOptions {
                 }
                 let beside =
                     self.size_bytes() + self.flow_bytes(graph.is_directed(), graph.has_kinds());
-                memory.node_bytes += (self.held_bytes() + beside) * graph.node_count();
+                memory.node_bytes += beside * graph.node_count();
                 memory
             }
         }
@@ -210,11 +209,6 @@ impl ClusterOptions {
         StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
     }
 
-    /// Returns the additional bytes per node for several resolutions.
-    fn held_bytes(&self) -> u64 {
-        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
-    }
-
     /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
     fn node_bytes(&self, node_count: u64, directed: bool, has_kinds: bool) -> u64 {
         let given_count = self.files().count() as u64;
@@ -228,11 +222,11 @@ impl ClusterOptions {
                 let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
                 let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
                 let beside = self.size_bytes() + self.flow_bytes(directed, has_kinds);
-                (bytes + self.held_bytes() + beside) * node_count
+                (bytes + beside) * node_count
             }
         };
         match self.well_connected {
-            Some(_) => bytes.max(separated_bytes(node_count, self.result_count(), directed)),
+            Some(_) => bytes.max(separated_bytes(node_count, directed)),
             None => bytes,
         }
     }
@@ -274,10 +268,8 @@ impl ClusterOptions {
     }
 
     /// Returns the maximum number of bytes per node for size limits of multilevel methods: the size of its group, and
-    /// the number of input nodes in that group on the next level; with several resolutions, also the size of a
-    /// community of the first.
+    /// the number of input nodes in that group on the next level.
     pub(super) fn size_bytes(&self) -> u64 {
-        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
-        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
+        if self.max_size.is_some() { 2 * size_of::<u32>() as u64 } else { 0 }
     }
 }

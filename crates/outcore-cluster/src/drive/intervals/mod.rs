@@ -75,7 +75,6 @@ pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> b
         && given_count == 0
         && options.max_size.is_none()
         && options.well_connected.is_none()
-        && propagation.attenuation.len() == 1
         && !propagation.attenuates()
 }
 
@@ -235,7 +234,8 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
-        self.job.report_resumed(sweeping.number)?;
+        let Sweeping { mut history, scans } = sweeping;
+        self.job.report_resumed(history.sweeps.count)?;
         let nodes = self.job.graph.node_count();
         let mut bytes = Vec::new();
         let count = from.parts(|first, values: &[u32]| {
@@ -251,15 +251,12 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         for _ in 0..4 {
             others += from.parts(|_, _: &[u8]| Ok(()))?;
         }
-        let Ok([mut history]) = <[History; 1]>::try_from(sweeping.histories) else {
-            return Err(from.damaged());
-        };
         history.resume();
         if count != nodes || others > 0 {
             return Err(from.damaged());
         }
         from.finish()?;
-        self.scans = sweeping.scans;
+        self.scans = scans;
         Ok((history, active))
     }
 
@@ -271,8 +268,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         active: &Bits,
         saves: &mut Saves,
     ) -> Result<()> {
-        let (number, scans) = (history.sweeps.count, self.scans);
-        let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
+        let sweeping = Sweeping { history: history.clone(), scans: self.scans };
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, self.job.observer, |to| {
             to.begin_array(nodes)?;

@@ -84,7 +84,7 @@ proptest! {
         let expected = POOLS[1].install(|| {
             let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
-        }).unwrap().remove(0);
+        }).unwrap();
         let expected = expected.with_scans(0);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
         for (pool, spare, limits) in [
@@ -134,7 +134,7 @@ fn many_intervals_and_windows_give_the_same_result() {
     let options = plain();
     let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
     let expected = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
-    let expected = expected.unwrap().remove(0).with_scans(0);
+    let expected = expected.unwrap().with_scans(0);
     for spare in [0, 1 << 20] {
         let found = POOLS[1].install(|| on_disk(&graph, &options, limits, spare)).unwrap();
         assert_eq!(in_memory(&graph, found), expected, "{spare}");
