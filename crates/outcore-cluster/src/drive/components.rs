@@ -6,7 +6,7 @@
 //! scans if memory is short.
 
 use super::job::ClusterJob;
-use super::memory::{ClusterMemory, Fit};
+use super::memory::Shape;
 use crate::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
@@ -18,7 +18,7 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
 use crate::store::saves::Saves;
-use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_graph::{ArcScratch, Block};
 use outcore_io::Column;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -26,24 +26,12 @@ use outcore_io::progress::{Event, notify};
 /// Minimum memory for the strengths of components.
 const WINDOW_BYTES: u64 = 1 << 20;
 
-/// Returns the memory for finding the components of a graph.
-pub(crate) fn memory(
-    options: &ClusterOptions,
-    graph: &Graph,
-    threads: usize,
-    fit: Fit,
-) -> ClusterMemory {
-    ClusterMemory {
-        node_bytes: node_bytes(options, graph.node_count()) + WINDOW_BYTES,
-        ..ClusterMemory::fitted(graph, None, threads, fit)
-    }
-}
-
 /// Returns the memory that grows with the number of nodes.
-pub(crate) fn node_bytes(options: &ClusterOptions, node_count: u64) -> u64 {
+pub(crate) fn node_bytes(options: &ClusterOptions, shape: &Shape) -> u64 {
     let links = options.forest_ladder().map_or(4, |ladder| ladder.bytes_a_node());
     let dendrogram = if options.heights { Forest::DENDROGRAM_BYTES } else { 0 };
-    links.max(dendrogram) * node_count + node_count.div_ceil(8)
+    let window = if shape.is_known { WINDOW_BYTES } else { 0 };
+    links.max(dendrogram) * shape.nodes + shape.nodes.div_ceil(8) + window
 }
 
 impl ClusterJob<'_> {

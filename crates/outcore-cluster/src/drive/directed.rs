@@ -14,7 +14,7 @@
 //! runs, and 16 bytes a node.
 
 use super::job::ClusterJob;
-use super::memory::{ClusterMemory, Fit, roomy};
+use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
 use crate::base::table::Sum;
 use crate::finish::closing::SweptLabels;
@@ -172,8 +172,9 @@ impl ClusterJob<'_> {
     {
         let threads = rayon::current_num_threads();
         let others = self.beside_bytes() * network.node_count();
+        let (shape, method) = (&Shape::of(network), Some(self.options.method));
         let (fit, needed) = Fit::within(self.memory.saturating_sub(others), |fit| {
-            ClusterMemory::fitted(network, Some(self.options.method), threads, fit).total_bytes()
+            ClusterMemory::new(shape, method, threads, fit).total_bytes()
         });
         let needed = needed + others;
         if self.memory < needed {

@@ -8,7 +8,7 @@
 //! directed graphs.
 
 use super::job::ClusterJob;
-use super::memory::{ClusterMemory, Fit};
+use super::memory::Shape;
 use super::start::{FirstLabels, Start};
 use crate::base::bits::Bits;
 use crate::base::table::Sum;
@@ -25,7 +25,7 @@ use crate::objectives::cap::Capped;
 use crate::objectives::label_propagation::{InsideWeight, Votes};
 use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
-use outcore_graph::{Block, Graph, SEGMENT_ARCS};
+use outcore_graph::{Block, SEGMENT_ARCS};
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -37,36 +37,18 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 /// Default maximum number of sweeps.
 pub(crate) const SWEEPS: u32 = 30;
 
-/// Returns the memory of a run that starts with `given_count` arrays of labels.
-pub(crate) fn memory(
-    options: &ClusterOptions,
-    graph: &Graph,
-    given_count: u64,
-    threads: usize,
-    fit: Fit,
-) -> ClusterMemory {
-    let base = ClusterMemory::fitted(graph, None, threads, fit);
-    let limits_visits = options.most_visits(graph).is_some();
-    let node_bits = node_bits(options, graph.is_directed(), limits_visits, given_count);
-    let segment = graph.max_degree().min(SEGMENT_ARCS as u64);
+/// Returns the memory of a run, beside that of its nodes, for attenuated votes.
+pub(crate) fn ballot_bytes(options: &ClusterOptions, shape: &Shape, threads: usize) -> u64 {
+    let segment = shape.max_degree.min(SEGMENT_ARCS as u64);
     let attenuates = options.propagation.attenuates();
-    let ballots = if attenuates { (threads as u64 + 1) * Ballot::bytes(segment) } else { 0 };
-    ClusterMemory {
-        node_bytes: (node_bits * graph.node_count()).div_ceil(8),
-        scratch_bytes: base.scratch_bytes + ballots,
-        ..base
-    }
+    if attenuates { (threads as u64 + 1) * Ballot::bytes(segment) } else { 0 }
 }
 
-/// Returns the number of bits per node: the maximum over all phases.
-pub(crate) fn node_bits(
-    options: &ClusterOptions,
-    directed: bool,
-    limits_visits: bool,
-    given_count: u64,
-) -> u64 {
+/// Returns the memory of the nodes of a run that starts with `given_count` arrays of labels: the maximum over all phases.
+pub(crate) fn node_bytes(options: &ClusterOptions, shape: &Shape, given_count: u64) -> u64 {
     let propagation = &options.propagation;
-    let attenuates = propagation.attenuates();
+    let (attenuates, directed) = (propagation.attenuates(), shape.is_directed);
+    let limits_visits = shape.is_known && options.most_visits(shape.max_degree).is_some();
     let (directed_byte, has_given) = (u64::from(directed), u64::from(given_count > 0));
     // Sizes by label.
     let sizes = if options.max_size.is_some() { 4 } else { 0 };
@@ -77,7 +59,8 @@ pub(crate) fn node_bits(
     // Given labels and their new names are in memory together, before the labels are allocated.
     let starting = 32 * (2 * given_count).max(has_given + 1) + 9 + 8 * sizes;
     let closing = if directed { 20 } else { 8 };
-    sweeping.max(starting).max(8 * closing + 2) + has_given
+    let node_bits = sweeping.max(starting).max(8 * closing + 2) + has_given;
+    (node_bits * shape.nodes).div_ceil(8)
 }
 
 impl ClusterOptions {
@@ -87,8 +70,8 @@ impl ClusterOptions {
     }
 
     /// Returns the maximum number of visits of a node, if the limit has an effect.
-    fn most_visits(&self, graph: &Graph) -> Option<u16> {
-        let most = self.propagation.max_visits.most(graph.max_degree())?;
+    fn most_visits(&self, max_degree: u64) -> Option<u16> {
+        let most = self.propagation.max_visits.most(max_degree)?;
         // A node is visited once per sweep, so a limit of at least the number of sweeps has no effect.
         (most < self.most_sweeps()).then(|| most.min(u16::MAX.into()) as u16)
     }
@@ -158,7 +141,7 @@ impl<'a> SweepRun<'a> {
         let nodes = state.labels.len();
         let directed = job.graph.is_directed();
         let (attenuation, attenuates) = (options.attenuation(), options.attenuates());
-        let most_visits = job.options.most_visits(job.graph);
+        let most_visits = job.options.most_visits(job.graph.max_degree());
         let rules = Rules {
             held,
             visits: vec![0; if most_visits.is_some() { nodes } else { 0 }],

@@ -2,7 +2,7 @@
 
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
-use super::memory::{Fit, roomy};
+use super::memory::{Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
 use super::swept::SavedCommunities;
 use crate::base::pace::ClusterProgress;
@@ -156,17 +156,17 @@ pub(crate) fn cluster_within(
     let pace = &ClusterProgress::new(observer, total);
     let threads = rayon::current_num_threads();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
-    let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
-        options.memory_in(graph, given.count(), threads, fit).total_bytes()
-    });
-    let is_on_disk = in_memory < needed && intervals::serves(options, graph, given.count());
+    let (shape, given_count) = (&Shape::of(graph), given.count());
+    let (mut fit, mut needed) =
+        Fit::within(in_memory, |fit| options.need(shape, given_count, threads, fit).total_bytes());
+    let is_on_disk = in_memory < needed && intervals::serves(options, shape, given_count);
     if is_on_disk {
         (fit, needed) =
-            Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
+            Fit::within(memory, |fit| intervals::memory(shape, threads, fit).total_bytes());
     }
     let swept = match is_on_disk {
         true => needed,
-        false => options.swept_memory(graph, given.count(), threads, fit).total_bytes(),
+        false => options.swept_need(shape, given_count, threads, fit).total_bytes(),
     };
     let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
     let flow_bytes = options.flow_bytes(graph.is_directed(), graph.has_kinds());
@@ -183,7 +183,7 @@ pub(crate) fn cluster_within(
         observer: pace,
     };
     if memory < job.needed {
-        let least = options.min_memory(graph, given.count(), threads);
+        let least = options.min_memory(graph, given_count, threads);
         return Err(job.too_little_memory(least.total_bytes()));
     }
     graph.files().create_directory(scratch)?;

@@ -4,7 +4,7 @@
 //! same command resumes there with more memory.
 
 use super::job::ClusterJob;
-use super::memory::Fit;
+use super::memory::{Fit, Shape};
 use super::swept::SavedResult;
 use crate::base::bits::Bits;
 use crate::base::table::Sum;
@@ -146,7 +146,7 @@ impl ClusterJob<'_> {
     fn bytes_beside_room(&self, fit: Fit) -> u64 {
         let nodes = self.graph.node_count();
         let threads = rayon::current_num_threads();
-        let fixed = self.options.memory_in(self.graph, 0, threads, fit).fixed_bytes();
+        let fixed = self.options.need(&Shape::of(self.graph), 0, threads, fit).fixed_bytes();
         let labels = 4 * nodes + Separation::bytes(nodes);
         fixed - CutMemory::min_bytes(self.graph.arc_count()) + labels
     }

@@ -9,7 +9,7 @@ use crate::methods::table::Method;
 use crate::store::given::GivenLabels;
 use crate::tests::{PLENTY, POOLS, some_edges};
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
+use outcore_graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Column;
 use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
@@ -36,7 +36,7 @@ fn on_disk(
 ) -> Result<Communities> {
     let threads = rayon::current_num_threads();
     let least = options.memory(graph, 0, threads).total_bytes();
-    let on_disk = memory(graph, threads, Fit::LEAST).total_bytes() + spare;
+    let on_disk = memory(&Shape::of(graph), threads, Fit::LEAST).total_bytes() + spare;
     // The graphs are so small that labels in memory may need less than the fixed memory.
     let job = ClusterJob {
         graph: &graph.seen_as(&options.view()),
@@ -80,7 +80,7 @@ proptest! {
         let mut options = ClusterOptions { seed, tolerance, min_weight, ..plain() };
         options.propagation.label_cutoff = cutoff;
         options.seeding = if own { Seeding::Own } else { Seeding::Star };
-        prop_assert!(serves(&options, &graph, 0));
+        prop_assert!(serves(&options, &Shape::of(&graph), 0));
         let expected = POOLS[1].install(|| {
             let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)

@@ -29,7 +29,7 @@ pub(crate) use starts::Starts;
 
 use super::groups::{Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};
-use super::memory::{ClusterMemory, Fit, roomy};
+use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use crate::base::bits::Bits;
 use crate::base::hash::{LEAD, LEVEL, mix};
 use crate::base::table::Sum;
@@ -480,12 +480,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let Upper { graph, is_on_disk, holdings, number, mut state, class_count, mut progress } =
             upper;
         self.history.levels = self.history.levels.max(number);
-        let (method, threads) = (self.job.options.method, rayon::current_num_threads());
+        let (method, threads) = (Some(self.job.options.method), rayon::current_num_threads());
         let sizes = self.job.beside_bytes() * graph.node_count();
-        let rest = memory.saturating_sub(sizes);
-        let (Fit { max_labels, ahead }, needed) = Fit::within(rest, |fit| {
-            ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
-        });
+        let (rest, shape) = (memory.saturating_sub(sizes), &Shape::of(&graph));
+        let (Fit { max_labels, ahead }, needed) =
+            Fit::within(rest, |fit| ClusterMemory::new(shape, method, threads, fit).total_bytes());
         let needed = needed + sizes;
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
