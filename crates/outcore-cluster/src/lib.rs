@@ -59,7 +59,7 @@ mod tree;
 pub use drive::memory::ClusterMemory;
 pub use drive::multilevel::StartCounts;
 pub use drive::need::{NodeMemory, clustering_bytes};
-pub use drive::run::{cluster, cluster_from};
+pub use drive::run::{cluster, cluster_from, cluster_kept};
 pub use finish::communities::{Baselines, Communities, Measures, summary};
 pub(crate) use finish::connect::{Pieces, split_count};
 pub(crate) use finish::cuts::CutMemory;
@@ -73,7 +73,9 @@ pub use forest::{Dendrogram, Forest, ForestPlace, ForestState, JoinPlace};
 pub use kernel::cache::BlockSource;
 pub use kernel::history::{History, Starts, Sweep, Sweeps};
 pub use methods::connected::WellConnected;
-pub use methods::options::{AttenuationRule, ClusterOptions, PropagationOptions, Seeding, Visits};
+pub use methods::options::{
+    AttenuationRule, ClusterOptions, PropagationOptions, Seeding, SeveralValues, Visits,
+};
 pub use methods::table::LevelSpec;
 pub use methods::table::{METHODS, Method, MethodOption, MethodSpec, ResolutionSpec};
 pub use methods::thresholds::Ladder;

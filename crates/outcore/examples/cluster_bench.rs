@@ -124,7 +124,7 @@ fn main() -> outcore::Result<()> {
     println!("wrote {} bytes in {:.2} s", summary.bytes, start.elapsed().as_secs_f64());
 
     let graph = Graph::open(&files, &directory)?;
-    let memory = ClusterMemory::of(&graph, Method::default(), rayon::current_num_threads());
+    let memory = ClusterOptions::default().memory(&graph, 0, rayon::current_num_threads());
     println!("needs {memory:?}, {} bytes", memory.total_bytes());
     for (name, memory) in [("least memory", memory.total_bytes()), ("all cached", 1 << 36)] {
         println!("{name}, {} threads:", rayon::current_num_threads());

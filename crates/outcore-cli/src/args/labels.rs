@@ -13,8 +13,8 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Label propagation options")]
 pub(crate) struct Labels {
     /// Attenuation of a label's votes per hop from its origin, 0 to 1 (Leung et al. 2009). Several
-    /// values give one result each from one pass over the graph: `0,0.5` with `-o x.tsv` writes
-    /// `x.0.tsv` and `x.0.5.tsv` [default: 0]
+    /// values give one result each: `0,0.5` with `-o x.tsv` writes `x.0.tsv` and `x.0.5.tsv`
+    /// [default: 0]
     #[arg(long, value_name = "D[,D...]", value_delimiter = ',', num_args = 1)]
     pub(crate) attenuation: Option<Vec<f64>>,
     /// Remaining weight of a vote: `hops` is 1 - D x hops; `change` is 1 - (p x hops)^D, where p is the

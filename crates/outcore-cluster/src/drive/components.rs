@@ -1,24 +1,24 @@
-//! Connected components: one scan for the union-find, another for the modularity; at several thresholds, one scan for a
-//! forest (`forest`).
+//! Connected components: one scan for the union-find, another for the modularity. At several thresholds they come from a
+//! forest instead (`forest`).
 //!
 //! Components of a directed graph are the weakly connected ones. Memory: 4 bytes per node for the union-find, whose
 //! array becomes the result, and 8 bytes per component of several nodes while their strengths are computed, in several
 //! scans if memory is short.
 
 use super::job::ClusterJob;
-use super::memory::{ClusterMemory, Fit};
+use super::memory::Shape;
 use crate::base::arcs::add_weights;
 use crate::base::parallel::{PerThread, for_chunks, for_ranges, piece_nodes};
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
 use crate::finish::connect::{Closing, Pieces};
 use crate::finish::number::number_in_place;
-use crate::forest::{Forest, ForestPlace};
+use crate::forest::Forest;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
 use crate::methods::options::ClusterOptions;
 use crate::store::saves::Saves;
-use outcore_graph::{Block, Graph};
+use outcore_graph::Block;
 use outcore_io::Column;
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
@@ -26,45 +26,22 @@ use outcore_io::progress::{Event, notify};
 /// Minimum memory for the strengths of components.
 const WINDOW_BYTES: u64 = 1 << 20;
 
-/// Returns the memory for finding the components of a graph.
-pub(crate) fn memory(
-    options: &ClusterOptions,
-    graph: &Graph,
-    threads: usize,
-    fit: Fit,
-) -> ClusterMemory {
-    ClusterMemory {
-        node_bytes: node_bytes(options, graph.node_count()) + WINDOW_BYTES,
-        ..ClusterMemory::fitted(graph, None, threads, fit)
-    }
-}
-
 /// Returns the memory that grows with the number of nodes.
-pub(crate) fn node_bytes(options: &ClusterOptions, node_count: u64) -> u64 {
+pub(crate) fn node_bytes(options: &ClusterOptions, shape: &Shape) -> u64 {
     let links = options.forest_ladder().map_or(4, |ladder| ladder.bytes_a_node());
     let dendrogram = if options.heights { Forest::DENDROGRAM_BYTES } else { 0 };
-    links.max(dendrogram) * node_count + node_count.div_ceil(8)
+    let window = if shape.is_known { WINDOW_BYTES } else { 0 };
+    links.max(dendrogram) * shape.nodes + shape.nodes.div_ceil(8) + window
 }
 
 impl ClusterJob<'_> {
     /// Finds the well-connected parts of the components.
-    pub(crate) fn find_well_connected(&self, saves: &mut Saves) -> Result<Vec<Communities>> {
+    pub(crate) fn find_well_connected(&self, saves: &mut Saves) -> Result<Communities> {
         let mut source = self.blocks(self.cache_bytes());
         let scratch = PerThread::new(Closing::default);
         let labels = self.connect_all(&mut source, &scratch)?.into_roots();
         let history = History { converged: true, ..History::default() };
-        let outcomes = vec![SweptLabels::new(labels, history)];
-        self.finish_all(&mut source, outcomes, None, saves)
-    }
-
-    /// Finds the components at several thresholds.
-    pub(crate) fn find_by_forest(&self) -> Result<Vec<Communities>> {
-        let forest = Forest::of_graph(self.graph, self.options, self.observer)?;
-        let files = self.graph.files();
-        let (scratch, memory, observer) = (self.scratch, self.memory, self.observer);
-        let options = ClusterOptions { heights: false, ..self.options.clone() };
-        let place = ForestPlace { files, scratch, memory, observer };
-        Ok(forest.find(&options, place)?.0)
+        self.finish(&mut source, SweptLabels::new(labels, history), None, saves)
     }
 
     /// Finds the components of the graph.

@@ -14,7 +14,7 @@
 //! runs, and 16 bytes a node.
 
 use super::job::ClusterJob;
-use super::memory::{ClusterMemory, Fit, roomy};
+use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
@@ -37,13 +37,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl ClusterJob<'_> {
-    /// Finds the communities of a directed graph by a method with several levels, at each resolution.
+    /// Finds the communities of a directed graph by a method with several levels.
     pub(super) fn find_directed(
         &self,
         objective: LevelObjective,
         given: GivenLabels,
         saves: &mut Saves,
-    ) -> Result<Vec<Communities>> {
+    ) -> Result<Communities> {
         self.check_given(&given)?;
         // Removes the files of an earlier process, before others are made.
         saves.find(self.observer)?;
@@ -64,24 +64,21 @@ impl ClusterJob<'_> {
         let blocks = job.blocks(rest / 2);
         let blocks = &mut if given.initial.is_empty() { blocks.roomy(roomy(rest)) } else { blocks };
         let held = holdings.clone();
-        let outcomes = job.search(objective, mean, given, held, blocks, saves)?;
-        let mut outcomes = self.in_order(outcomes);
+        let mut outcome = job.search(objective, mean, given, held, blocks, saves)?;
         if self.options.finds_tree() {
             let job = ClusterJob { needed: self.needed.max(job.needed), ..job };
             blocks.limit(job.rest() / 2);
-            for outcome in &mut outcomes {
-                job.nest(blocks, &holdings, outcome)?;
-            }
+            job.nest(blocks, &holdings, &mut outcome)?;
         }
         drop(holdings);
         source.count_from(source.scans() + blocks.scans());
         let directory = network.directory().to_path_buf();
         drop(network);
         self.graph.files().discard(&directory);
-        self.finish_all(source, outcomes, None, saves)
+        self.finish(source, outcome, None, saves)
     }
 
-    /// Searches the graph of flow, at each resolution, where `mean` is the mean weight of its edges if that counts.
+    /// Searches the graph of flow, where `mean` is the mean weight of its edges if that counts.
     fn search(
         &self,
         objective: LevelObjective,
@@ -90,31 +87,29 @@ impl ClusterJob<'_> {
         held: Arc<Holdings>,
         blocks: &mut BlockSource<'_>,
         saves: &mut Saves,
-    ) -> Result<Vec<SweptLabels>> {
+    ) -> Result<SweptLabels> {
         match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(self, self.usual_start(), None);
-                let rules = &[()];
                 if self.options.recorded_teleportation {
                     type O = DirectedCodeLength<NodeFlow>;
-                    multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, (), starts, given, held, blocks, saves)
                 } else {
                     type O = DirectedCodeLength<Drift>;
-                    multilevel::find::<O>(self, rules, starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, (), starts, given, held, blocks, saves)
                 }
             }
             LevelObjective::Density { null, .. } => {
                 // Of a pair, the weight of both directions is expected.
                 let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
-                let resolutions = self.resolutions();
-                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
-                let starts = Starts::new(self, self.usual_start(), Some(rules[0]));
-                if let Null::Count(_) = null(1.0) {
+                let null = null(self.options.resolution() * unit);
+                let starts = Starts::new(self, self.usual_start(), Some(null));
+                if let Null::Count(_) = null {
                     type O = Density;
-                    multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, null, starts, given, held, blocks, saves)
                 } else {
                     type O = DriftDensity;
-                    multilevel::find::<O>(self, &rules, starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, null, starts, given, held, blocks, saves)
                 }
             }
         }
@@ -171,8 +166,9 @@ impl ClusterJob<'_> {
     {
         let threads = rayon::current_num_threads();
         let others = self.beside_bytes() * network.node_count();
+        let (shape, method) = (&Shape::of(network), Some(self.options.method));
         let (fit, needed) = Fit::within(self.memory.saturating_sub(others), |fit| {
-            ClusterMemory::fitted(network, Some(self.options.method), threads, fit).total_bytes()
+            ClusterMemory::new(shape, method, threads, fit).total_bytes()
         });
         let needed = needed + others;
         if self.memory < needed {
@@ -188,11 +184,11 @@ impl ClusterJob<'_> {
     pub(super) fn with_code_lengths(
         &self,
         source: &mut BlockSource<'_>,
-        mut all: Vec<Communities>,
-    ) -> Result<Vec<Communities>> {
+        mut found: Communities,
+    ) -> Result<Communities> {
         let has_length = self.options.method.levels().is_some_and(LevelSpec::has_code_length);
         if !self.graph.is_directed() || !has_length {
-            return Ok(all);
+            return Ok(found);
         }
         let (files, path) = (self.graph.files(), self.rates_path());
         // A job that was stopped after its sweeps has removed them.
@@ -205,20 +201,18 @@ impl ClusterJob<'_> {
             self.observer.expect(None, 0.0)?;
             self.rates(source)?
         };
-        let arcs = (all.len() as u64 * self.graph.arc_count()) as f64;
-        self.observer.expect(Some(arcs), 0.0)?;
-        for found in &mut all {
-            let Some(labels) = found.labels.in_memory() else { continue };
+        self.observer.expect(Some(self.graph.arc_count() as f64), 0.0)?;
+        if let Some(labels) = found.labels.in_memory() {
             let tick = |_: &_| notify(self.observer, Event::Advance { done: found.history.arcs });
             let (length, undivided) = code_lengths(source, labels, &rates, tick)?;
             found.measures.code_length = Some(length);
             found.baselines.undivided_length = Some(undivided);
             if self.options.finds_tree() {
-                found.tree = Some(self.measure_final(source, found, &rates)?);
+                found.tree = Some(self.measure_final(source, &found, &rates)?);
             }
         }
         files.discard(&path);
-        Ok(all)
+        Ok(found)
     }
 
     /// Returns the bytes per node for the objective of a directed graph and for limited sizes, beside those of the method.

@@ -6,7 +6,7 @@
 
 use crate::base::pace::sweeps_left;
 use crate::methods::options::ClusterOptions;
-use crate::methods::table::{MethodOption, Procedure};
+use crate::methods::table::Procedure;
 
 /// Sweeps of label propagation, from stars or from given labels.
 const SWEEPS: u64 = 8;
@@ -64,9 +64,6 @@ impl ClusterOptions {
         base: f64,
         cycles: u32,
     ) -> Option<(f64, f64)> {
-        if self.result_count() > 1 {
-            return None;
-        }
         let cycles_left = self.likely_cycles().checked_sub(cycles.into())? as f64;
         // The last cycle ends with a sweep over the graph, followed by the closing.
         let cycle = (CYCLE_SCANS as f64 + ARCS_ABOVE) * base;
@@ -104,18 +101,5 @@ impl ClusterOptions {
     fn likely_cycles(&self) -> u64 {
         let usual = self.method.levels().map_or(1, |levels| levels.likely_cycles);
         usual.min(self.cycles.into())
-    }
-
-    /// Returns the number of results: one for each value of an option that takes several.
-    pub fn result_count(&self) -> u64 {
-        let method = self.method;
-        let values = if method.takes(MethodOption::Propagation) {
-            self.propagation.attenuation.len()
-        } else if method.takes(MethodOption::Resolution) {
-            self.resolution.len()
-        } else {
-            1
-        };
-        values.max(self.thresholds.len()) as u64
     }
 }

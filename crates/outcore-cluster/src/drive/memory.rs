@@ -1,4 +1,5 @@
-//! Memory needs of a clustering.
+//! Size of a graph as far as memory depends on it, and the memory of scans and of levels. What a clustering needs is put
+//! together from it in `need`.
 
 use super::contract::SMALL_LEVEL_BYTES;
 use crate::finish::connect::{Closing, NodeSums};
@@ -71,54 +72,48 @@ pub(crate) fn roomy(rest: u64) -> u64 {
     rest / 8 * 7
 }
 
-/// Properties of a graph that determine memory.
+/// Size of a graph, as far as memory depends on it: exact, or of one that does not exist yet.
 #[derive(Debug, Clone, Copy)]
-struct SizeForMemory {
-    nodes: u64,
-    arcs: u64,
-    max_degree: u64,
+pub(crate) struct Shape {
+    pub(crate) nodes: u64,
+    pub(crate) arcs: u64,
+    pub(crate) max_degree: u64,
     /// Bytes of the largest block in memory.
-    block_bytes: u64,
-    weighted: bool,
-    directed: bool,
-    /// Maximum number of labels in a table for large degrees.
-    max_labels: u64,
+    pub(crate) block_bytes: u64,
+    /// Maximum number of nodes of a block together with their neighbors.
+    pub(crate) block_places: u64,
+    pub(crate) is_weighted: bool,
+    pub(crate) is_directed: bool,
+    pub(crate) has_kinds: bool,
+    /// Whether the graph exists. Until then its degrees are a guess, and what takes less than a byte per node counts as a
+    /// part of the fixed memory.
+    pub(crate) is_known: bool,
 }
 
-impl ClusterMemory {
-    /// Returns the memory for a graph and a number of threads; for multilevel methods, also for any level above it.
-    pub fn of(graph: &Graph, method: Method, threads: usize) -> Self {
-        Self::fitted(graph, Some(method), threads, Fit::ROOMY)
-    }
-
-    /// Returns the working memory of scans of a graph.
-    pub fn of_scans(graph: &Graph, threads: usize) -> Self {
-        Self::fitted(graph, None, threads, Fit::ROOMY)
-    }
-
-    /// Like [`of`](Self::of), with given settings; without a method, the working memory of scans.
-    pub(crate) fn fitted(graph: &Graph, method: Option<Method>, threads: usize, fit: Fit) -> Self {
-        let nodes = graph.node_count();
-        let block = graph.blocks().iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
-        let size = SizeForMemory {
+impl Shape {
+    /// Returns the size of a graph.
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let (nodes, blocks) = (graph.node_count(), graph.blocks());
+        let block = blocks.iter().map(|entry| entry.bytes.min(BLOCK_ARCS * 16)).max();
+        let places = blocks.iter().map(|block| {
+            let own = u64::from(block.node_count);
+            own + block.arc_count.min(nodes - own)
+        });
+        Self {
             nodes,
             arcs: graph.arc_count(),
             max_degree: graph.max_degree().min(nodes),
             block_bytes: block.unwrap_or(0) + 8 * BLOCK_NODES.min(nodes),
-            weighted: graph.is_weighted(),
-            directed: graph.is_directed(),
-            max_labels: fit.max_labels,
-        };
-        Self::of_size(size, method, threads, fit.ahead)
+            block_places: places.max().unwrap_or(0),
+            is_weighted: graph.is_weighted(),
+            is_directed: graph.is_directed(),
+            has_kinds: graph.has_kinds(),
+            is_known: true,
+        }
     }
 
-    /// Like [`fitted`](Self::fitted), for a graph that does not exist yet.
-    pub(crate) fn expected_in(
-        graph: &GraphSize,
-        method: Option<Method>,
-        threads: usize,
-        fit: Fit,
-    ) -> Self {
+    /// Returns what is likely of a graph that does not exist yet.
+    pub(crate) fn expected(graph: &GraphSize) -> Self {
         let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
         // Most graphs have nodes of many times the mean degree.
         let of_block = block_nodes(nodes).min(nodes);
@@ -126,65 +121,116 @@ impl ClusterMemory {
         let block = (graph.bytes as f64 * share) as u64;
         let degree = (arcs / nodes).saturating_mul(EXPECTED_HUB);
         let hub_bytes = (graph.hub_arcs * 5).min(graph.bytes).min(BLOCK_ARCS * 16);
-        let size = SizeForMemory {
-            nodes,
-            arcs,
+        Self {
             max_degree: degree.max(graph.hub_arcs).clamp(1, nodes),
             block_bytes: block.min(BLOCK_ARCS * 5).max(hub_bytes) + 8 * of_block,
-            weighted: graph.is_weighted,
-            directed: graph.is_directed,
-            max_labels: fit.max_labels,
-        };
-        Self::of_size(size, method, threads, fit.ahead)
+            is_weighted: graph.is_weighted,
+            ..Self::smallest(graph)
+        }
     }
 
-    /// Like [`expected_in`](Self::expected_in), with ample memory.
-    pub fn expected(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
-        Self::expected_in(graph, method, threads, Fit::ROOMY)
-    }
-
-    /// Returns the minimum memory of a method for any graph of at least this size.
-    pub fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
-        let size = SizeForMemory {
-            nodes: graph.node_count.max(1),
+    /// Returns what is certain of any graph of at least this size.
+    pub(crate) fn smallest(graph: &GraphSize) -> Self {
+        let nodes = graph.node_count.max(1);
+        Self {
+            nodes,
             arcs: graph.arc_count,
-            max_degree: graph.hub_arcs.clamp(1, graph.node_count.max(1)),
+            max_degree: graph.hub_arcs.clamp(1, nodes),
             block_bytes: 0,
-            weighted: false,
-            directed: graph.is_directed,
-            max_labels: LARGE_DEGREE,
-        };
-        Self::of_size(size, method, threads, 1)
+            // A block ends after a node that has more arcs than others together.
+            block_places: nodes.min(BLOCK_NODES + BLOCK_ARCS.max(graph.hub_arcs)),
+            is_weighted: false,
+            is_directed: graph.is_directed,
+            has_kinds: graph.has_kinds,
+            is_known: false,
+        }
     }
 
-    fn of_size(size: SizeForMemory, method: Option<Method>, threads: usize, ahead: usize) -> Self {
-        let nodes = size.nodes;
+    /// Returns upper bounds for the undirected graph of flow of a directed graph: an edge for each arc.
+    fn network(self) -> Self {
+        Self { arcs: 2 * self.arcs, ..self }.above()
+    }
+
+    /// Returns upper bounds for any level above: it has fewer nodes and arcs, but weights and larger degrees.
+    fn above(self) -> Self {
+        let nodes = BLOCK_NODES.min(self.nodes);
+        // A gap, a weight, and a share of the header of each group of arcs.
+        let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
+        Self {
+            max_degree: self.nodes.min(self.arcs),
+            is_weighted: true,
+            block_bytes: self.arcs.min(BLOCK_ARCS) * arc_bits / 8 + nodes * NODE_BYTES,
+            ..self
+        }
+    }
+
+    /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan, with at most `max_labels` in a
+    /// table for large degrees.
+    fn sweep_bytes(&self, threads: u64, max_labels: u64) -> u64 {
+        let max_nodes = BLOCK_NODES.min(self.nodes);
+        let (weighted, degree) = (self.is_weighted, self.max_degree);
+        let workshop =
+            SweepBuffers::<NoFlow>::bytes(weighted, degree, max_labels, max_nodes, threads);
+        let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
+        // Arcs are decoded into buffers of a power of two.
+        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
+        workshop + decoded + max_nodes * size_of::<NodeSums>() as u64
+    }
+
+    /// Returns the bytes of sorter, writer, and a level in memory; a network of communities, which is merged when no
+    /// contraction runs, takes no more.
+    fn contraction_bytes(&self) -> u64 {
+        let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
+        most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)
+    }
+}
+
+impl ClusterMemory {
+    /// Returns the working memory of scans of a graph.
+    pub fn of_scans(graph: &Graph, threads: usize) -> Self {
+        Self::new(&Shape::of(graph), None, threads, Fit::ROOMY)
+    }
+
+    /// Returns the memory that is likely for a graph that does not exist yet; without a method, that of scans.
+    pub fn expected(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
+        Self::new(&Shape::expected(graph), method, threads, Fit::ROOMY)
+    }
+
+    /// Returns the minimum memory for any graph of at least this size; without a method, that of scans.
+    pub fn at_least(graph: &GraphSize, method: Option<Method>, threads: usize) -> Self {
+        Self::new(&Shape::smallest(graph), method, threads, Fit::LEAST)
+    }
+
+    /// Returns the memory for a graph and, if the method is one with levels, for any level above it; without a method,
+    /// the working memory of scans.
+    pub(crate) fn new(shape: &Shape, method: Option<Method>, threads: usize, fit: Fit) -> Self {
         let threads = threads as u64;
         let has_levels = method.is_some_and(Method::is_multilevel);
+        let node_bytes = method.map_or(0, |method| Self::node_bytes_of(shape, method));
+        let scratch_bytes = shape.sweep_bytes(threads, fit.max_labels);
+        let ahead = fit.ahead as u64 + 2;
+        if !has_levels {
+            return Self { node_bytes, scratch_bytes, block_bytes: shape.block_bytes * ahead };
+        }
         // Directed graphs are swept as another graph.
-        let swept = if has_levels && size.directed { size.network() } else { size };
-        let above = if has_levels { swept.above() } else { size };
-        let scratch_bytes = match has_levels {
-            true => {
-                let sweeps = above.sweep_bytes(threads).max(swept.sweep_bytes(threads));
-                swept.contraction_bytes().max(sweeps)
-            }
-            false => 0,
-        };
+        let swept = if shape.is_directed { shape.network() } else { *shape };
+        let above = swept.above();
+        let of_above = above.sweep_bytes(threads, LARGE_DEGREE);
+        let sweeps = of_above.max(swept.sweep_bytes(threads, fit.max_labels));
         Self {
-            node_bytes: method.map_or(0, |method| {
-                nodes * Self::bytes_a_node(method, size.directed) + nodes.div_ceil(4)
-            }),
-            scratch_bytes: scratch_bytes.max(size.sweep_bytes(threads)),
-            block_bytes: (size.block_bytes.max(swept.block_bytes) * (ahead as u64 + 2))
+            node_bytes,
+            scratch_bytes: scratch_bytes.max(swept.contraction_bytes()).max(sweeps),
+            block_bytes: (shape.block_bytes.max(swept.block_bytes) * ahead)
                 .max(3 * above.block_bytes),
         }
     }
 
-    /// Returns the maximum number of bytes per node.
-    pub(crate) fn bytes_a_node(method: Method, directed: bool) -> u64 {
-        let spec = method.spec();
-        spec.node_bytes + if directed { spec.directed_bytes } else { 0 }
+    /// Returns the maximum memory that grows with the number of nodes.
+    pub(crate) fn node_bytes_of(shape: &Shape, method: Method) -> u64 {
+        let (spec, nodes) = (method.spec(), shape.nodes);
+        let of_node = spec.node_bytes + if shape.is_directed { spec.directed_bytes } else { 0 };
+        let sets = if shape.is_known { nodes.div_ceil(4) } else { 0 };
+        nodes * of_node + sets
     }
 
     /// Minimum memory of a contraction's sorter.
@@ -198,46 +244,5 @@ impl ClusterMemory {
     /// Returns the memory that does not grow with the nodes.
     pub(crate) fn fixed_bytes(&self) -> u64 {
         self.scratch_bytes + self.block_bytes
-    }
-}
-
-impl SizeForMemory {
-    /// Returns upper bounds for the undirected graph of flow of a directed graph: an edge for each arc.
-    fn network(self) -> Self {
-        let arcs = 2 * self.arcs;
-        Self { max_labels: self.max_labels, ..Self { arcs, ..self }.above() }
-    }
-
-    /// Returns upper bounds for any level above: it has fewer nodes and arcs, but weights and larger degrees.
-    fn above(self) -> Self {
-        let nodes = BLOCK_NODES.min(self.nodes);
-        // A gap, a weight, and a share of the header of each group of arcs.
-        let arc_bits = u64::from(64 - self.nodes.leading_zeros()) + 32 + 1;
-        Self {
-            max_degree: self.nodes.min(self.arcs),
-            max_labels: LARGE_DEGREE,
-            weighted: true,
-            block_bytes: self.arcs.min(BLOCK_ARCS) * arc_bits / 8 + nodes * NODE_BYTES,
-            ..self
-        }
-    }
-
-    /// Returns the bytes of tables, decoded arcs and plans in sweeps and the closing scan.
-    fn sweep_bytes(&self, threads: u64) -> u64 {
-        let max_nodes = BLOCK_NODES.min(self.nodes);
-        let (degree, labels) = (self.max_degree, self.max_labels);
-        let workshop =
-            SweepBuffers::<NoFlow>::bytes(self.weighted, degree, labels, max_nodes, threads);
-        let segment = self.max_degree.min(SEGMENT_ARCS as u64).max(1024);
-        // Arcs are decoded into buffers of a power of two.
-        let decoded = threads * (2 * 8 * 2 * segment + Closing::bytes(segment));
-        workshop + decoded + max_nodes * size_of::<NodeSums>() as u64
-    }
-
-    /// Returns the bytes of sorter, writer, and a level in memory; a network of communities, which is merged when no
-    /// contraction runs, takes no more.
-    fn contraction_bytes(&self) -> u64 {
-        let most = ClusterMemory::SORT_BYTES + GRAPH_WRITER_BYTES + SMALL_LEVEL_BYTES;
-        most.min(MIB + self.arcs * CONTRACTED_ARC_BYTES)
     }
 }

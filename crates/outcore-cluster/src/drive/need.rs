@@ -1,10 +1,15 @@
-//! Memory that a clustering needs, by the procedure of its method.
+//! Memory that a clustering needs, by the procedure of its method: of a graph, or of one that does not exist yet.
+//!
+//! ```text
+//!  graph ----------> Shape --need--> least memory, refusals, rest for blocks
+//!  sample of input --> 3 Shapes --node_memory--> what the plan states, and refuses
+//! ```
 
 use super::directed::flow_bytes;
 use super::job::ScratchLimits;
-use super::memory::{ClusterMemory, Fit};
+use super::memory::{ClusterMemory, Fit, Shape};
 use super::multilevel::StartCounts;
-use super::{components, intervals, multilevel, nested, propagate};
+use super::{components, intervals, nested, propagate};
 use crate::finish::cuts::CutMemory;
 use crate::finish::cuts::separate::Separation;
 use crate::kernel::holdings::{Drift, NodeFlow};
@@ -55,73 +60,83 @@ pub fn clustering_bytes(threads: usize) -> u64 {
     ALL_THREADS_BYTES + THREAD_BYTES * threads as u64
 }
 
-/// Returns the memory while the communities of `results` results are separated, and for the closing of components.
-fn separated_bytes(node_count: u64, results: u64, directed: bool) -> u64 {
-    let closing = if directed { 20 } else { 8 };
-    let separating = 4 * results * node_count + Separation::bytes(node_count);
-    separating.max(closing * node_count + node_count.div_ceil(4))
-}
-
 impl ClusterOptions {
     /// Returns the memory of a clustering that starts with `given_count` arrays of labels.
     pub fn memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
-        self.memory_in(graph, given_count, threads, Fit::ROOMY)
+        self.need(&Shape::of(graph), given_count, threads, Fit::ROOMY)
     }
 
     /// Like [`memory`](Self::memory), with given settings.
-    pub(super) fn memory_in(
+    pub(super) fn need(
         &self,
-        graph: &Graph,
+        shape: &Shape,
         given_count: u64,
         threads: usize,
         fit: Fit,
     ) -> ClusterMemory {
-        let mut memory = self.swept_memory(graph, given_count, threads, fit);
-        if self.well_connected.is_some() {
-            let (nodes, results) = (graph.node_count(), self.result_count());
-            memory.node_bytes =
-                memory.node_bytes.max(separated_bytes(nodes, results, graph.is_directed()));
-            memory.scratch_bytes += self.cut_bytes(graph.arc_count());
-        }
-        let (nodes, arcs, directed) = (graph.node_count(), graph.arc_count(), graph.is_directed());
-        let scans = ClusterMemory::fitted(graph, None, threads, fit);
-        let of_tree = self.tree_bytes(nodes, arcs, directed, &memory, &scans);
-        memory.node_bytes = memory.node_bytes.max(of_tree);
+        let mut memory = self.swept_need(shape, given_count, threads, fit);
+        memory.node_bytes = memory.node_bytes.max(self.separated_bytes(shape));
+        memory.scratch_bytes += self.cut_bytes(shape.arcs);
+        let scans = ClusterMemory::new(shape, None, threads, fit);
+        let free = memory.scratch_bytes.saturating_sub(scans.scratch_bytes);
+        memory.node_bytes = memory.node_bytes.max(self.tree_bytes(shape, free));
         memory
     }
 
     /// Returns the memory without that for separating communities, and for a tree of modules.
-    pub(super) fn swept_memory(
+    pub(super) fn swept_need(
         &self,
-        graph: &Graph,
+        shape: &Shape,
         given_count: u64,
         threads: usize,
         fit: Fit,
     ) -> ClusterMemory {
+        let ballots = match self.method.spec().run {
+            Procedure::Propagation => propagate::ballot_bytes(self, shape, threads),
+            Procedure::Components | Procedure::Levels(_) => 0,
+        };
+        let bare = ClusterMemory::new(shape, Some(self.method), threads, fit);
+        ClusterMemory {
+            node_bytes: self.swept_node_bytes(shape, given_count),
+            scratch_bytes: bare.scratch_bytes + ballots,
+            ..bare
+        }
+    }
+
+    /// Returns the memory that grows with the number of nodes, until the sweeps end.
+    fn swept_node_bytes(&self, shape: &Shape, given_count: u64) -> u64 {
+        let nodes = shape.nodes;
         match self.method.spec().run {
-            Procedure::Propagation => propagate::memory(self, graph, given_count, threads, fit),
-            Procedure::Components => components::memory(self, graph, threads, fit),
+            Procedure::Propagation => propagate::node_bytes(self, shape, given_count),
+            Procedure::Components => components::node_bytes(self, shape),
             Procedure::Levels(_) => {
-                let mut memory = ClusterMemory::fitted(graph, Some(self.method), threads, fit);
-                if self.levels {
-                    let least = Grouping::BYTES_A_NODE * graph.node_count();
-                    memory.node_bytes = memory.node_bytes.max(least);
-                }
-                let beside =
-                    self.size_bytes() + self.flow_bytes(graph.is_directed(), graph.has_kinds());
-                memory.node_bytes += (self.held_bytes() + beside) * graph.node_count();
-                memory
+                let of_method = ClusterMemory::node_bytes_of(shape, self.method);
+                let groups = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
+                let flow = self.flow_bytes(shape.is_directed, shape.has_kinds);
+                of_method.max(groups * nodes) + (self.size_bytes() + flow) * nodes
             }
         }
     }
 
+    /// Returns the memory while communities are separated, and for the closing of components, if they are.
+    fn separated_bytes(&self, shape: &Shape) -> u64 {
+        if self.well_connected.is_none() {
+            return 0;
+        }
+        let nodes = shape.nodes;
+        let closing = if shape.is_directed { 20 } else { 8 };
+        let separating = 4 * nodes + Separation::bytes(nodes);
+        separating.max(closing * nodes + nodes.div_ceil(4))
+    }
+
     /// Returns the minimum memory: labels go to disk if possible.
     pub fn min_memory(&self, graph: &Graph, given_count: u64, threads: usize) -> ClusterMemory {
-        let memory = self.memory_in(graph, given_count, threads, Fit::LEAST);
-        if !intervals::serves(self, graph, given_count) {
+        let shape = &Shape::of(graph);
+        let memory = self.need(shape, given_count, threads, Fit::LEAST);
+        if !intervals::serves(self, shape, given_count) {
             return memory;
         }
-        let on_disk = intervals::memory(graph, threads, Fit::LEAST);
+        let on_disk = intervals::memory(shape, threads, Fit::LEAST);
         let most = on_disk.total_bytes().min(graph.files().cramped().label_bytes);
         if most < memory.total_bytes() { on_disk } else { memory }
     }
@@ -140,33 +155,37 @@ impl ClusterOptions {
         [likely, smallest, largest]: [&GraphSize; 3],
         threads: usize,
     ) -> NodeMemory {
-        let (directed, has_kinds) = (likely.is_directed, likely.has_kinds);
-        let method = Some(self.method);
-        let tight = ClusterMemory::expected_in(largest, method, threads, Fit::LEAST);
-        let fixed = if self.method.is_multilevel() { tight.fixed_bytes() } else { 0 };
-        let certain = ClusterMemory::at_least(smallest, method, threads);
-        let tree = |size: &GraphSize, sweeps: ClusterMemory, scans: ClusterMemory| {
-            self.tree_bytes(size.node_count, size.arc_count, directed, &sweeps, &scans)
+        let given_count = self.files().count() as u64;
+        let (cut, largest_cut) =
+            (self.cut_bytes(smallest.arc_count), self.cut_bytes(largest.arc_count));
+        let [likely, largest] = [likely, largest].map(Shape::expected);
+        let smallest = &Shape::smallest(smallest);
+        let fixed = |shape, method, fit| ClusterMemory::new(shape, method, threads, fit);
+        let tree = |shape, fit, tables: u64| {
+            let [sweeps, scans] = [Some(self.method), None].map(|of| fixed(shape, of, fit));
+            let free = sweeps.scratch_bytes.saturating_sub(scans.scratch_bytes + tables);
+            self.tree_bytes(shape, free)
+        };
+        let of_nodes = |shape: &Shape| {
+            self.swept_node_bytes(shape, given_count).max(self.separated_bytes(shape))
+        };
+        let least = |shape: &Shape| match intervals::serves(self, shape, given_count) {
+            true => of_nodes(shape).min(intervals::node_bytes(shape)),
+            false => of_nodes(shape),
+        };
+        let tight = match self.method.is_multilevel() {
+            true => fixed(&largest, Some(self.method), Fit::LEAST).fixed_bytes(),
+            false => 0,
         };
         // Tables of scans depend on degrees, which are not known.
         let tables = THREAD_BYTES * threads as u64;
-        let scans_of = |size, fit| {
-            let scans = ClusterMemory::expected_in(size, None, threads, fit);
-            ClusterMemory { scratch_bytes: scans.scratch_bytes + tables, ..scans }
-        };
-        let least =
-            |size: &GraphSize, hub| self.min_node_bytes(size.node_count, hub, directed, has_kinds);
-        let in_memory = self.node_bytes(likely.node_count, directed, has_kinds);
-        let of_largest = tree(largest, tight, scans_of(largest, Fit::LEAST));
-        let of_smallest = tree(smallest, certain, ClusterMemory::at_least(smallest, None, threads));
-        let sweeps = ClusterMemory::expected(likely, method, threads);
-        let of_likely = tree(likely, sweeps, scans_of(likely, Fit::ROOMY));
+        let certain = fixed(smallest, Some(self.method), Fit::LEAST).fixed_bytes();
         NodeMemory {
-            bytes: least(largest, likely.hub_arcs).max(of_largest),
-            bytes_at_least: least(smallest, smallest.hub_arcs).max(of_smallest),
-            bytes_in_memory: in_memory.max(of_likely),
-            fixed_bytes: fixed.max(clustering_bytes(threads)) + self.cut_bytes(largest.arc_count),
-            fixed_bytes_at_least: certain.fixed_bytes() + self.cut_bytes(smallest.arc_count),
+            bytes: least(&largest).max(tree(&largest, Fit::LEAST, tables)),
+            bytes_at_least: least(smallest).max(tree(smallest, Fit::LEAST, 0)),
+            bytes_in_memory: of_nodes(&likely).max(tree(&likely, Fit::ROOMY, tables)),
+            fixed_bytes: tight.max(clustering_bytes(threads)) + largest_cut,
+            fixed_bytes_at_least: certain + cut,
         }
     }
 
@@ -175,30 +194,23 @@ impl ClusterOptions {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
 
-    /// Returns the memory for a search of the tree of modules, if it is sought, by the number of nodes and arcs, and whether
-    /// arcs have directions. It takes the place of what the sweeps need beyond the scans.
-    fn tree_bytes(
-        &self,
-        nodes: u64,
-        arcs: u64,
-        directed: bool,
-        sweeps: &ClusterMemory,
-        scans: &ClusterMemory,
-    ) -> u64 {
+    /// Returns the memory for a search of the tree of modules, if it is sought. It takes the place of `free` bytes that the
+    /// sweeps need beyond the scans.
+    fn tree_bytes(&self, shape: &Shape, free: u64) -> u64 {
         if !self.finds_tree() {
             return 0;
         }
-        let held_bytes = match (directed, self.recorded_teleportation) {
+        let Shape { nodes, arcs, is_directed, .. } = *shape;
+        let held_bytes = match (is_directed, self.recorded_teleportation) {
             (false, _) => 0,
             (true, false) => size_of::<Drift>(),
             (true, true) => size_of::<NodeFlow>(),
         };
         let found = nested::tree_bytes(nodes, arcs, held_bytes as u64);
-        let measured = match directed || self.well_connected.is_some() {
-            true => nested::final_bytes(nodes, directed),
+        let measured = match is_directed || self.well_connected.is_some() {
+            true => nested::final_bytes(nodes, is_directed),
             false => 0,
         };
-        let free = sweeps.scratch_bytes.saturating_sub(scans.scratch_bytes);
         found.max(measured).saturating_sub(free)
     }
 
@@ -208,50 +220,6 @@ impl ClusterOptions {
             return StartCounts::default();
         }
         StartCounts::of(self, &ScratchLimits::default(), graph.node_count, graph.arc_count)
-    }
-
-    /// Returns the additional bytes per node for several resolutions.
-    fn held_bytes(&self) -> u64 {
-        multilevel::held_bytes::<Density>(self.resolution.len().saturating_sub(1) as u64)
-    }
-
-    /// Returns the memory that grows with the number of nodes, for a graph that does not exist yet.
-    fn node_bytes(&self, node_count: u64, directed: bool, has_kinds: bool) -> u64 {
-        let given_count = self.files().count() as u64;
-        let bytes = match self.method.spec().run {
-            Procedure::Propagation => {
-                let bits = propagate::node_bits(self, directed, false, given_count);
-                (bits * node_count).div_ceil(8)
-            }
-            Procedure::Components => components::node_bytes(self, node_count),
-            Procedure::Levels(_) => {
-                let least = if self.levels { Grouping::BYTES_A_NODE } else { 0 };
-                let bytes = ClusterMemory::bytes_a_node(self.method, directed).max(least);
-                let beside = self.size_bytes() + self.flow_bytes(directed, has_kinds);
-                (bytes + self.held_bytes() + beside) * node_count
-            }
-        };
-        match self.well_connected {
-            Some(_) => bytes.max(separated_bytes(node_count, self.result_count(), directed)),
-            None => bytes,
-        }
-    }
-
-    /// Like [`node_bytes`](Self::node_bytes), with labels on disk where possible, if no node has more arcs than a block
-    /// or `hub_arcs`.
-    fn min_node_bytes(
-        &self,
-        node_count: u64,
-        hub_arcs: u64,
-        directed: bool,
-        has_kinds: bool,
-    ) -> u64 {
-        let in_memory = self.node_bytes(node_count, directed, has_kinds);
-        let given_count = self.files().count() as u64;
-        match !directed && intervals::serves_undirected(self, given_count) {
-            true => in_memory.min(intervals::node_bytes(node_count, hub_arcs)),
-            false => in_memory,
-        }
     }
 
     /// Returns the bytes per node for the flow of directed edges in multilevel methods, and for the kinds of nodes in
@@ -274,10 +242,8 @@ impl ClusterOptions {
     }
 
     /// Returns the maximum number of bytes per node for size limits of multilevel methods: the size of its group, and
-    /// the number of input nodes in that group on the next level; with several resolutions, also the size of a
-    /// community of the first.
+    /// the number of input nodes in that group on the next level.
     pub(super) fn size_bytes(&self) -> u64 {
-        let arrays = if self.resolution.len() > 1 { 3 } else { 2 };
-        if self.max_size.is_some() { arrays * size_of::<u32>() as u64 } else { 0 }
+        if self.max_size.is_some() { 2 * size_of::<u32>() as u64 } else { 0 }
     }
 }

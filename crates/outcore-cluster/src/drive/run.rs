@@ -2,12 +2,12 @@
 
 use super::intervals;
 use super::job::{ClusterJob, ScratchLimits};
-use super::memory::{Fit, roomy};
+use super::memory::{Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
+use super::swept::SavedCommunities;
 use crate::base::arcs::add_weights;
 use crate::base::pace::ClusterProgress;
 use crate::base::parallel::{PerThread, for_chunks, piece_nodes};
-use crate::finish::closing::SweptLabels;
 use crate::finish::communities::{Communities, summary};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS};
@@ -16,16 +16,19 @@ use crate::methods::table::{LevelObjective, MethodOption, Procedure};
 use crate::objectives::map_equation::CodeLength;
 use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::given::GivenLabels;
-use crate::store::saves::{SAVED, Saves};
+use crate::store::hierarchy::Grouping;
+use crate::store::saves::{NOTICE, Of, SAVED, Saves};
 use outcore_graph::{ArcScratch, Graph};
-use outcore_io::error::opt::{
-    DIRECTED, FIXED, INITIAL, METHOD, RECORDED_TELEPORTATION, RESOLUTION,
-};
+use outcore_io::Column;
+use outcore_io::checkpoint::Journal;
+use outcore_io::error::opt::{DIRECTED, FIXED, METHOD, RECORDED_TELEPORTATION};
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::progress::{Event, Observer, Stage, notify};
 use outcore_io::units::format_count;
+use std::iter::once;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Finds the communities of a graph within `memory` bytes, on the current thread pool. The directory `sweeps` in
 /// `scratch` belongs to it: a checkpoint that an earlier call has left there is resumed or removed.
@@ -40,20 +43,13 @@ pub fn cluster(
     scratch: &Path,
     observer: &dyn Observer,
 ) -> Result<Communities> {
-    options.check()?;
-    if options.result_count() > 1 {
-        let message = "several values of an option give several results, but one is expected";
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hint("give one value, or use `cluster_from` for all results"));
-    }
-    let mut all = cluster_from(graph, options, GivenLabels::default(), memory, scratch, observer)?;
-    Ok(all.remove(0))
+    cluster_from(graph, options, GivenLabels::default(), memory, scratch, observer)
 }
 
-/// Like [`cluster`], from given labels, and for every value of a list among the options.
+/// Like [`cluster`], from given labels.
 ///
 /// # Errors
-/// Those of [`cluster`]; `Usage` for invalid options.
+/// Those of [`cluster`]; `Usage` for labels that do not fit.
 pub fn cluster_from(
     graph: &Graph,
     options: &ClusterOptions,
@@ -61,13 +57,66 @@ pub fn cluster_from(
     memory: u64,
     scratch: &Path,
     observer: &dyn Observer,
-) -> Result<Vec<Communities>> {
+) -> Result<Communities> {
     cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
+}
+
+/// Finds communities like [`cluster_from`], with labels in a file of `directory`, which belongs to this result: it waits
+/// there for others, and a later call returns what is found there. Stability, which is computed only where there is one
+/// result, is not kept.
+///
+/// ```text
+///  DIRECTORY/checkpoint, labels    the result, if it was found
+///            sweeps/               the clustering (`store::saves`), and the groups of the result
+/// ```
+/// Cost: labels are written once and read twice. Memory: buffers. Disk: 4 bytes per node, and as much for each level of
+/// groups.
+///
+/// # Errors
+/// Those of [`cluster_from`].
+pub fn cluster_kept(
+    graph: &Graph,
+    options: &ClusterOptions,
+    given: GivenLabels,
+    memory: u64,
+    directory: &Path,
+    observer: &dyn Observer,
+) -> Result<Communities> {
+    let (files, of) = (graph.files(), Of::new(graph, options, &given));
+    files.create_directory(directory)?;
+    let mut journal = Journal::new(files, vec![directory.to_path_buf()], Some(of), Duration::ZERO);
+    if let Some((saved, from)) = journal.open::<SavedCommunities>(observer, NOTICE)? {
+        from.finish()?;
+        notify(observer, Event::Begin { stage: Stage::Cluster, total: None, unit: "arcs" })?;
+        let found = saved.restore(files, directory)?;
+        notify(observer, Event::End { summary: &summary(std::slice::from_ref(&found)) })?;
+        return Ok(found);
+    }
+    let mut found = cluster_from(graph, options, given, memory, directory, observer)?;
+    let labels = std::mem::replace(&mut found.labels, Column::Memory(Vec::new()));
+    let labels = labels.into_array(files, &directory.join("labels"))?;
+    let labels = Grouping::of_file(files, labels, found.community_count())?;
+    let saved = SavedCommunities::new(&labels, &found);
+    journal.save(|to| {
+        let kept = once(&labels).chain(&found.groupings);
+        kept.for_each(|kept| to.need(&kept.groups.path, kept.groups.bytes()));
+        Ok(saved)
+    })?;
+    let others = files.list(&directory.join(SAVED)).unwrap_or_default().into_iter();
+    let others = others.filter(|entry| !journal.needs(&entry.path));
+    others.for_each(|entry| files.discard(&entry.path));
+    Ok(Communities { labels: Column::Disk(labels.groups), ..found })
 }
 
 /// Refuses a graph that is too large, and options that do not fit it.
 fn check(graph: &Graph, options: &ClusterOptions) -> Result<()> {
     options.check()?;
+    if options.result_count() > 1 {
+        let message = "several values of an option give several results, but one is expected";
+        return Err(Error::new(ErrorKind::Usage, message).hint(
+            "give one value, or cluster once with each of `ClusterOptions::of_each_result`",
+        ));
+    }
     if graph.node_count() > u64::from(u32::MAX) {
         let message = format!("{} nodes are too many", format_count(graph.node_count()));
         return Err(Error::new(ErrorKind::TooManyNodes, message)
@@ -99,24 +148,24 @@ pub(crate) fn cluster_within(
     scratch: &Path,
     limits: ScratchLimits,
     observer: &dyn Observer,
-) -> Result<Vec<Communities>> {
+) -> Result<Communities> {
     check(graph, options)?;
     let scratch = &scratch.join(SAVED);
     let total = options.expected_arcs(graph.arc_count(), graph.is_directed());
     let pace = &ClusterProgress::new(observer, total);
     let threads = rayon::current_num_threads();
     let in_memory = memory.min(graph.files().cramped().label_bytes);
-    let (mut fit, mut needed) = Fit::within(in_memory, |fit| {
-        options.memory_in(graph, given.count(), threads, fit).total_bytes()
-    });
-    let is_on_disk = in_memory < needed && intervals::serves(options, graph, given.count());
+    let (shape, given_count) = (&Shape::of(graph), given.count());
+    let (mut fit, mut needed) =
+        Fit::within(in_memory, |fit| options.need(shape, given_count, threads, fit).total_bytes());
+    let is_on_disk = in_memory < needed && intervals::serves(options, shape, given_count);
     if is_on_disk {
         (fit, needed) =
-            Fit::within(memory, |fit| intervals::memory(graph, threads, fit).total_bytes());
+            Fit::within(memory, |fit| intervals::memory(shape, threads, fit).total_bytes());
     }
     let swept = match is_on_disk {
         true => needed,
-        false => options.swept_memory(graph, given.count(), threads, fit).total_bytes(),
+        false => options.swept_need(shape, given_count, threads, fit).total_bytes(),
     };
     let limits = ScratchLimits { max_labels: limits.max_labels.min(fit.max_labels), ..limits };
     let flow_bytes = options.flow_bytes(graph.is_directed(), graph.has_kinds());
@@ -133,7 +182,7 @@ pub(crate) fn cluster_within(
         observer: pace,
     };
     if memory < job.needed {
-        let least = options.min_memory(graph, given.count(), threads);
+        let least = options.min_memory(graph, given_count, threads);
         return Err(job.too_little_memory(least.total_bytes()));
     }
     graph.files().create_directory(scratch)?;
@@ -142,17 +191,17 @@ pub(crate) fn cluster_within(
     let (graph, seen) = (&graph.seen_as(&view), &options.in_unit_of(&view));
     (job.graph, job.options) = (graph, seen);
     let saves = &mut Saves::new(graph, options, &given, scratch);
-    let all = match is_on_disk {
-        true => vec![job.propagate_on_disk(saves)?],
+    let found = match is_on_disk {
+        true => job.propagate_on_disk(saves)?,
         false => job.run(given, saves)?,
     };
     notify(pace, Event::Advance { done: 0 })?;
-    notify(observer, Event::End { summary: &summary(&all) })?;
-    Ok(all)
+    notify(observer, Event::End { summary: &summary(std::slice::from_ref(&found)) })?;
+    Ok(found)
 }
 
 impl ClusterJob<'_> {
-    fn run(&self, given: GivenLabels, saves: &mut Saves) -> Result<Vec<Communities>> {
+    fn run(&self, given: GivenLabels, saves: &mut Saves) -> Result<Communities> {
         if let Some(found) = self.finish_saved(saves)? {
             return Ok(found);
         }
@@ -167,8 +216,7 @@ impl ClusterJob<'_> {
                 saves.open::<()>(self.observer)?;
                 match self.options.well_connected {
                     Some(_) => self.find_well_connected(saves),
-                    None if self.options.forest_ladder().is_some() => self.find_by_forest(),
-                    None => Ok(vec![self.find_components()?]),
+                    None => self.find_components(),
                 }
             }
         }
@@ -214,86 +262,52 @@ impl ClusterJob<'_> {
             let message = format_args!("{FIXED} is only for label propagation");
             return Err(Error::usage(message).hint(format_args!("leave {FIXED} out")));
         }
-        if !given.initial.is_empty() && self.options.resolution.len() > 1 {
-            let message = format_args!("{INITIAL} takes one value of {RESOLUTION}");
-            return Err(Error::usage(message).hint(format_args!("give one value to {RESOLUTION}")));
-        }
         Ok(())
     }
 
-    /// Finds the communities of a multilevel method at each resolution.
+    /// Finds the communities of a multilevel method.
     fn find_on_levels(
         &self,
         objective: LevelObjective,
         given: GivenLabels,
         saves: &mut Saves,
-    ) -> Result<Vec<Communities>> {
+    ) -> Result<Communities> {
         self.check_given(&given)?;
         // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
         let sweeps = &self.sweeping();
         let rest = sweeps.rest();
         let source = self.blocks(rest / 2);
         let source = &mut if given.initial.is_empty() { source.roomy(roomy(rest)) } else { source };
-        let (start, resolutions) = (self.usual_start(), self.resolutions());
-        let none = Arc::<Holdings>::default();
-        let outcomes = match objective {
+        let (start, none) = (self.usual_start(), Arc::<Holdings>::default());
+        let mut outcome = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(sweeps, start, None);
-                multilevel::find::<CodeLength>(sweeps, &[()], starts, given, none, source, saves)?
+                multilevel::find::<CodeLength>(sweeps, (), starts, given, none, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight(source)? } else { 1.0 };
-                let rules: Vec<_> = resolutions.iter().map(|r| null(r * unit)).collect();
-                let starts = Starts::new(sweeps, start, Some(rules[0]));
-                match self.drifts_of_kinds(rules[0], source)? {
-                    Some(drifts) => multilevel::find::<DriftDensity>(
-                        sweeps,
-                        &rules,
-                        starts,
-                        given,
-                        drifts.into(),
-                        source,
-                        saves,
-                    )?,
-                    None => multilevel::find::<Density>(
-                        sweeps, &rules, starts, given, none, source, saves,
-                    )?,
+                let rule = null(self.options.resolution() * unit);
+                let starts = Starts::new(sweeps, start, Some(rule));
+                if let Some(drifts) = self.drifts_of_kinds(rule, source)? {
+                    type O = DriftDensity;
+                    let drifts = drifts.into();
+                    multilevel::find::<O>(sweeps, rule, starts, given, drifts, source, saves)?
+                } else {
+                    type O = Density;
+                    multilevel::find::<O>(sweeps, rule, starts, given, none, source, saves)?
                 }
             }
         };
-        let mut outcomes = self.in_order(outcomes);
         source.limit(self.rest() / 2);
         if self.options.finds_tree() {
-            outcomes.iter_mut().try_for_each(|outcome| self.nest(source, &NO_HOLDINGS, outcome))?;
+            self.nest(source, &NO_HOLDINGS, &mut outcome)?;
         }
-        self.finish_all(source, outcomes, None, saves)
+        self.finish(source, outcome, None, saves)
     }
 
     /// Returns the initial labels of the usual start.
     pub(super) fn usual_start(&self) -> Seeding {
         let seeds = self.options.method.takes(MethodOption::Seeding);
         if seeds { self.options.seeding } else { Seeding::Own }
-    }
-
-    /// Returns the positions of the resolutions among the options, the largest resolution first: its groups are the
-    /// smallest, and the others are built from them.
-    fn resolution_order(&self) -> Vec<usize> {
-        let given = &self.options.resolution;
-        let mut order: Vec<usize> = (0..given.len()).collect();
-        order.sort_by(|&a, &b| given[b].total_cmp(&given[a]));
-        order
-    }
-
-    /// Returns the resolutions in the order in which they are solved.
-    pub(super) fn resolutions(&self) -> Vec<f64> {
-        self.resolution_order().into_iter().map(|at| self.options.resolution[at]).collect()
-    }
-
-    /// Returns the outcomes of resolutions in the order of the options.
-    pub(super) fn in_order(&self, outcomes: Vec<SweptLabels>) -> Vec<SweptLabels> {
-        let order = self.resolution_order().into_iter();
-        let mut outcomes: Vec<(usize, SweptLabels)> = order.zip(outcomes).collect();
-        outcomes.sort_by_key(|&(at, _)| at);
-        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 }

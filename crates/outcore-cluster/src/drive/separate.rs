@@ -4,7 +4,7 @@
 //! same command resumes there with more memory.
 
 use super::job::ClusterJob;
-use super::memory::Fit;
+use super::memory::{Fit, Shape};
 use super::swept::SavedResult;
 use crate::base::bits::Bits;
 use crate::finish::closing::{Finish, SweptLabels};
@@ -22,10 +22,10 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::MIB;
 use serde::{Deserialize, Serialize};
 
-/// All results of the sweeps in a checkpoint.
+/// Result of the sweeps in a checkpoint.
 #[derive(Serialize, Deserialize)]
-struct SavedResults {
-    swept: Vec<SavedResult>,
+struct SavedSwept {
+    swept: SavedResult,
     scans: u64,
 }
 
@@ -36,16 +36,16 @@ const BESIDE_BYTES: u64 = 32 * MIB;
 const SWEPT: &str = "swept";
 
 impl ClusterJob<'_> {
-    /// Separates, splits, numbers and rates communities; see [`Finish::all`].
-    pub(crate) fn finish_all(
+    /// Separates, splits, numbers and rates communities; see [`Finish::close`].
+    pub(crate) fn finish(
         &self,
         source: &mut BlockSource<'_>,
-        mut outcomes: Vec<SweptLabels>,
+        mut outcome: SweptLabels,
         held: Option<&Bits>,
         saves: &mut Saves,
-    ) -> Result<Vec<Communities>> {
+    ) -> Result<Communities> {
         if let Some(rule) = self.options.well_connected {
-            self.separate_all(source, &mut outcomes, rule, saves)?;
+            self.separate(source, &mut outcome, rule, saves)?;
         }
         let (levels, is_directed) = (self.options.method.levels(), self.graph.is_directed());
         let rates_kinds = self.graph.has_kinds() && levels.is_some_and(LevelSpec::is_modularity);
@@ -60,111 +60,99 @@ impl ClusterJob<'_> {
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length) && !is_directed,
             rates_kinds,
         };
-        let found = finish.all(source, outcomes, held)?;
-        let mut all = self.with_code_lengths(source, found)?;
-        if self.options.finds_tree() {
-            for found in all.iter_mut().filter(|found| found.tree.is_none()) {
-                let flow = &Links::new(&NO_HOLDINGS);
-                found.tree = Some(self.measure_final(source, found, flow)?);
-            }
+        let found = finish.close(source, outcome, held)?;
+        let mut found = self.with_code_lengths(source, found)?;
+        if self.options.finds_tree() && found.tree.is_none() {
+            let flow = &Links::new(&NO_HOLDINGS);
+            found.tree = Some(self.measure_final(source, &found, flow)?);
         }
-        Ok(all)
+        Ok(found)
     }
 
     /// Returns the communities of an earlier job that was stopped after its sweeps.
-    pub(crate) fn finish_saved(&self, saves: &mut Saves) -> Result<Option<Vec<Communities>>> {
+    pub(crate) fn finish_saved(&self, saves: &mut Saves) -> Result<Option<Communities>> {
         if self.options.well_connected.is_none() {
             return Ok(None);
         }
-        let Some((saved, mut from)) = saves.open_with::<SavedResults>(SWEPT, self.observer)? else {
+        let Some((saved, mut from)) = saves.open_with::<SavedSwept>(SWEPT, self.observer)? else {
             return Ok(None);
         };
         let (nodes, files) = (self.graph.node_count(), self.graph.files());
-        let load = |saved: SavedResult| saved.load(nodes, files, self.scratch, &mut from);
-        let outcomes = saved.swept.into_iter().map(load).collect::<Result<Vec<_>>>()?;
+        let outcome = saved.swept.load(nodes, files, self.scratch, &mut from)?;
         from.finish()?;
-        let sweeps = outcomes.iter().map(|outcome| outcome.history.sweeps.count).max().unwrap_or(0);
-        self.report_resumed(sweeps)?;
+        self.report_resumed(outcome.history.sweeps.count)?;
         let source = &mut self.blocks(self.cache_bytes().min(self.rest() / 2));
         source.count_from(saved.scans);
-        self.finish_all(source, outcomes, None, saves).map(Some)
+        self.finish(source, outcome, None, saves).map(Some)
     }
 
-    fn separate_all(
+    fn separate(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: &mut [SweptLabels],
+        outcome: &mut SweptLabels,
         rule: WellConnected,
         saves: &mut Saves,
     ) -> Result<()> {
         let text = "splitting communities that are not well-connected";
         notify(self.observer, Event::Detail { text })?;
-        let results = outcomes.len() as u64;
-        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
-        for at in 0..outcomes.len() {
-            while !outcomes[at].separation.is_done() {
-                if saves.is_due() {
-                    self.save_all(source, outcomes, saves)?;
-                }
-                let arcs = self.graph.arc_count() as f64;
-                self.observer.expect(Some(arcs), arcs)?;
-                let room_bytes = self.room_bytes(source, results);
-                let round = CutRound {
-                    source,
-                    directory: self.scratch,
-                    rule,
-                    room: CutMemory::within(room_bytes),
-                    tick: &|| notify(self.observer, Event::Advance { done }),
-                    too_little: &|bytes| self.too_little_for_a_community(bytes, results),
-                };
-                let SweptLabels { labels, separation, .. } = &mut outcomes[at];
-                match separation.advance(labels, round) {
-                    Err(error) if error.kind() == ErrorKind::MemoryTooSmall => {
-                        if source.budget() == 0 {
-                            self.save_all(source, outcomes, saves)?;
-                            return Err(error);
-                        }
-                        // Once more, with the memory of the cached blocks.
-                        source.forget();
+        let done = outcome.history.arcs;
+        while !outcome.separation.is_done() {
+            if saves.is_due() {
+                self.save_swept(source, outcome, saves)?;
+            }
+            let arcs = self.graph.arc_count() as f64;
+            self.observer.expect(Some(arcs), arcs)?;
+            let room_bytes = self.room_bytes(source);
+            let round = CutRound {
+                source,
+                directory: self.scratch,
+                rule,
+                room: CutMemory::within(room_bytes),
+                tick: &|| notify(self.observer, Event::Advance { done }),
+                too_little: &|bytes| self.too_little_for_a_community(bytes),
+            };
+            match outcome.separation.advance(&mut outcome.labels, round) {
+                Err(error) if error.kind() == ErrorKind::MemoryTooSmall => {
+                    if source.budget() == 0 {
+                        self.save_swept(source, outcome, saves)?;
+                        return Err(error);
                     }
-                    advanced => advanced?,
+                    // Once more, with the memory of the cached blocks.
+                    source.forget();
                 }
+                advanced => advanced?,
             }
         }
         Ok(())
     }
 
-    fn save_all(
+    fn save_swept(
         &self,
         source: &BlockSource<'_>,
-        outcomes: &[SweptLabels],
+        outcome: &SweptLabels,
         saves: &mut Saves,
     ) -> Result<()> {
-        let swept = outcomes.iter().map(SavedResult::new).collect();
-        let saved = SavedResults { swept, scans: source.scans() };
-        saves.save(&saved, self.observer, |to| {
-            outcomes.iter().try_for_each(|outcome| SavedResult::save(outcome, to))
-        })
+        let saved = SavedSwept { swept: SavedResult::new(outcome), scans: source.scans() };
+        saves.save(&saved, self.observer, |to| SavedResult::save(outcome, to))
     }
 
-    /// Returns the memory for edges inside communities: all but the labels of the results, scans and the cache.
-    fn room_bytes(&self, source: &BlockSource<'_>, results: u64) -> u64 {
-        let used = self.bytes_beside_room(results, self.fit) + source.max_kept_bytes();
+    /// Returns the memory for edges inside communities: all but the labels, scans and the cache.
+    fn room_bytes(&self, source: &BlockSource<'_>) -> u64 {
+        let used = self.bytes_beside_room(self.fit) + source.max_kept_bytes();
         self.memory.saturating_sub(used).max(CutMemory::min_bytes(self.graph.arc_count()))
     }
 
-    fn bytes_beside_room(&self, results: u64, fit: Fit) -> u64 {
+    fn bytes_beside_room(&self, fit: Fit) -> u64 {
         let nodes = self.graph.node_count();
         let threads = rayon::current_num_threads();
-        let fixed = self.options.memory_in(self.graph, 0, threads, fit).fixed_bytes();
-        let labels = 4 * results * nodes + Separation::bytes(nodes);
+        let fixed = self.options.need(&Shape::of(self.graph), 0, threads, fit).fixed_bytes();
+        let labels = 4 * nodes + Separation::bytes(nodes);
         fixed - CutMemory::min_bytes(self.graph.arc_count()) + labels
     }
 
     /// Error: a community needs this number of bytes to be examined.
-    fn too_little_for_a_community(&self, examined_bytes: u64, results: u64) -> Error {
-        let needed =
-            self.bytes_beside_room(results, Fit::ROOMY) + CutMemory::bytes_for(examined_bytes);
+    fn too_little_for_a_community(&self, examined_bytes: u64) -> Error {
+        let needed = self.bytes_beside_room(Fit::ROOMY) + CutMemory::bytes_for(examined_bytes);
         // Part of a job's limit is in use when its clustering begins.
         CutMemory::too_little(self.memory, needed, needed + BESIDE_BYTES)
     }

@@ -112,7 +112,7 @@ pub(crate) struct Start {
     most: Option<u32>,
 }
 
-/// Initial state of one run.
+/// Initial state of the nodes.
 pub(crate) struct FirstLabels<'a> {
     pub(crate) seed: u64,
     /// Labels; overwritten.
@@ -143,45 +143,38 @@ impl Start {
         self.rename(first)
     }
 
-    /// Sets labels by stars, for all runs in one scan of the blocks that have nodes without a label.
+    /// Sets labels by stars, in one scan of the blocks that have nodes without a label.
     pub(crate) fn stars(
         &self,
         source: &mut BlockSource<'_>,
         least: f64,
-        runs: &[FirstLabels<'_>],
+        first: &FirstLabels<'_>,
         mut tick: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        let mut stars = Vec::with_capacity(runs.len());
-        for first in runs {
-            let count = first.labels.len();
-            let chosen = Stars::choose(first.leads, count, first.seed ^ LEAD);
-            stars.push(Stars { least: least * (1.0 - RELATIVE_TOLERANCE), ..chosen });
-            for (node, _) in self.given.iter().enumerate().filter(|(_, label)| **label != NONE) {
-                first.leads.set(node);
-            }
-            for_ranges(count, 1 << 16, |nodes| {
-                nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
-                Ok(())
-            })?;
+        let count = first.labels.len();
+        let chosen = Stars::choose(first.leads, count, first.seed ^ LEAD);
+        let stars = Stars { least: least * (1.0 - RELATIVE_TOLERANCE), ..chosen };
+        for (node, _) in self.given.iter().enumerate().filter(|(_, label)| **label != NONE) {
+            first.leads.set(node);
         }
+        for_ranges(count, 1 << 16, |nodes| {
+            nodes.into_iter().for_each(|node| first.labels[node].store(node as u32, Relaxed));
+            Ok(())
+        })?;
         let scratch = PerThread::new(ArcScratch::default);
-        let follows = |stars: &Stars<'_>, node: usize| !stars.leads.get(node);
         source.for_each(
             0..source.graph().blocks().len(),
             |entry| {
-                let nodes =
+                let mut nodes =
                     entry.first_node as usize..(entry.first_node + entry.node_count) as usize;
-                stars.iter().any(|stars| nodes.clone().any(|node| follows(stars, node)))
+                nodes.any(|node| !stars.leads.get(node))
             },
             |block| {
                 tick(block)?;
-                let mut each = runs.iter().zip(&stars);
-                each.try_for_each(|(first, stars)| {
-                    seed_block(block, *stars, first.labels, &scratch)
-                })
+                seed_block(block, stars, first.labels, &scratch)
             },
         )?;
-        runs.iter().try_for_each(|first| self.rename(first))
+        self.rename(first)
     }
 
     /// Replaces the leaders that nodes have found by the labels of the leaders.

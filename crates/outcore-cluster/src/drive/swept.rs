@@ -1,14 +1,18 @@
-//! Results of sweeps in checkpoints: of rules that have been solved, and of all sweeps during the separation.
+//! Results in checkpoints: labels of sweeps while communities are separated, and communities that wait for others.
 
 use crate::finish::closing::SweptLabels;
-use crate::finish::cuts::separate::Separation;
+use crate::finish::communities::{Baselines, Communities, Measures};
+use crate::finish::cuts::separate::{Separated, Separation};
+use crate::finish::number::SizeCount;
 use crate::finish::tree::TreeLength;
 use crate::kernel::history::History;
 use crate::store::hierarchy::{Grouping, Hierarchy};
+use crate::store::saves::SAVED;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
-use outcore_io::{Array, Files};
+use outcore_io::{Array, Column, Files};
 use serde::{Deserialize, Serialize};
+use std::iter::once;
 use std::path::Path;
 
 /// Result of sweeps, without its labels.
@@ -50,13 +54,12 @@ impl SavedGroups {
 pub(crate) struct SavedHierarchy {
     groupings: Vec<SavedGroups>,
     made: u64,
-    shared: usize,
 }
 
 impl SavedHierarchy {
     pub(crate) fn new(kept: &Hierarchy) -> Self {
         let groupings = kept.groupings().iter().map(SavedGroups::new).collect();
-        Self { groupings, made: kept.made(), shared: kept.shared_count() }
+        Self { groupings, made: kept.made() }
     }
 
     /// Restores the groupings, whose files are in this directory.
@@ -65,7 +68,7 @@ impl SavedHierarchy {
     /// `CorruptFile` if a file is damaged; `Io`.
     pub(crate) fn restore(self, kept: &mut Hierarchy, directory: &Path) -> Result<()> {
         let groupings = self.groupings.into_iter().map(|saved| saved.grouping(directory));
-        kept.restore(groupings.collect(), self.made, self.shared)
+        kept.restore(groupings.collect(), self.made)
     }
 }
 
@@ -115,5 +118,58 @@ impl SavedResult {
         };
         let (groupings, divisions) = (of_files(groupings)?, of_files(divisions)?);
         Ok(SweptLabels { labels, history, groupings, tree, divisions, separation })
+    }
+}
+
+/// Result in a checkpoint. Its labels are saved like groups: numbers below a bound, with a checksum.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedCommunities {
+    labels: SavedGroups,
+    groupings: Vec<SavedGroups>,
+    sizes: Vec<SizeCount>,
+    split_count: u64,
+    separated: Option<Separated>,
+    measures: Measures,
+    baselines: Baselines,
+    tree: Option<TreeLength>,
+    history: History,
+}
+
+impl SavedCommunities {
+    pub(crate) fn new(labels: &Grouping, found: &Communities) -> Self {
+        Self {
+            labels: SavedGroups::new(labels),
+            groupings: found.groupings.iter().map(SavedGroups::new).collect(),
+            sizes: found.sizes.clone(),
+            split_count: found.split_count,
+            separated: found.separated,
+            measures: found.measures,
+            baselines: found.baselines,
+            tree: found.tree.clone(),
+            history: found.history.clone(),
+        }
+    }
+
+    /// Returns the result, whose files are read to verify them.
+    pub(crate) fn restore(self, files: &Files, directory: &Path) -> Result<Communities> {
+        let labels = self.labels.grouping(directory);
+        let groups = directory.join(SAVED);
+        let groupings: Vec<_> =
+            self.groupings.into_iter().map(|saved| saved.grouping(&groups)).collect();
+        once(&labels).chain(&groupings).try_for_each(|kept| kept.verify(files))?;
+        let mut history = self.history;
+        history.resume();
+        Ok(Communities {
+            labels: Column::Disk(labels.groups),
+            groupings,
+            sizes: self.sizes,
+            split_count: self.split_count,
+            separated: self.separated,
+            measures: self.measures,
+            baselines: self.baselines,
+            tree: self.tree,
+            stability: None,
+            history,
+        })
     }
 }

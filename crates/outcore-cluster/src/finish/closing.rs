@@ -1,5 +1,4 @@
-//! Closing of a clustering, for one or several results: a single scan splits the communities of all
-//! results and computes the sums for their modularity.
+//! Closing of a clustering: a single scan splits the communities and computes the sums for their modularity.
 
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
@@ -69,113 +68,108 @@ pub(crate) struct Finish<'a> {
 
 /// Sums of a scan of the graph.
 struct Scanned {
-    /// Weight inside the communities of each result.
-    insides: Vec<f64>,
+    /// Weight inside the communities.
+    inside: f64,
     /// Strength of each node, if it is remembered.
     strengths: Option<Vec<f64>>,
-    /// Weight of each node's edges to other communities, for each result, if it is counted.
+    /// Weight of each node's edges to other communities, if it is counted.
     cuts: Option<Vec<f64>>,
 }
 
 impl Finish<'_> {
-    /// Scans the graph once for all results: joins the nodes of each community by paths inside it, and sums weights.
-    fn scan_all(
+    /// Scans the graph: joins the nodes of each community by paths inside it, and sums weights.
+    fn scan(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: &[SweptLabels],
-        scratch: &PerThread<Closing>,
-        done: u64,
-    ) -> Result<(Vec<Pieces>, Scanned)> {
+        outcome: &SweptLabels,
+    ) -> Result<(Pieces, Scanned)> {
         let (count, directed) = (self.graph.node_count() as usize, self.graph.is_directed());
-        let pieces: Vec<Pieces> = outcomes.iter().map(|_| Pieces::new(count, directed)).collect();
-        let mut insides = vec![0.0; outcomes.len()];
+        let pieces = Pieces::new(count, directed);
+        let mut inside = 0.0;
         let mut strengths = self.is_remembered.then(|| Vec::with_capacity(count));
         let mut cuts = self.counts_cuts.then(|| Vec::with_capacity(count));
-        let mut sums = Vec::new();
+        let (scratch, mut sums) = (PerThread::new(Closing::default), Vec::new());
         source.for_all(|block| {
-            notify(self.observer, Event::Advance { done })?;
-            for (at, (outcome, pieces)) in outcomes.iter().zip(&pieces).enumerate() {
-                let (labels, pieces) = (&outcome.labels, Some(pieces));
-                block_sums(block, directed, &labels[..], pieces, scratch, &mut sums)?;
-                // One by one, in the same order as in a separate scan, so that rounding is the same.
-                sums.iter().for_each(|s| insides[at] += s.inside_at_later);
-                if let Some(strengths) = strengths.as_mut().filter(|_| at == 0) {
-                    strengths.extend(sums.iter().map(|s| s.visits));
-                }
-                if let Some(cuts) = &mut cuts {
-                    cuts.extend(sums.iter().map(|s| s.cut));
-                }
+            notify(self.observer, Event::Advance { done: outcome.history.arcs })?;
+            let (labels, pieces) = (&outcome.labels[..], Some(&pieces));
+            block_sums(block, directed, labels, pieces, &scratch, &mut sums)?;
+            // One by one, in node order, so that rounding does not depend on blocks.
+            sums.iter().for_each(|s| inside += s.inside_at_later);
+            if let Some(strengths) = &mut strengths {
+                strengths.extend(sums.iter().map(|s| s.visits));
+            }
+            if let Some(cuts) = &mut cuts {
+                cuts.extend(sums.iter().map(|s| s.cut));
             }
             Ok(())
         })?;
-        Ok((pieces, Scanned { insides, strengths, cuts }))
+        Ok((pieces, Scanned { inside, strengths, cuts }))
     }
 
     /// Splits, numbers and rates the communities. `held` nodes with the same label stay together even if no
     /// path inside their community joins them.
-    pub(crate) fn all(
+    pub(crate) fn close(
         &self,
         source: &mut BlockSource<'_>,
-        outcomes: Vec<SweptLabels>,
+        outcome: SweptLabels,
         held: Option<&Bits>,
-    ) -> Result<Vec<Communities>> {
+    ) -> Result<Communities> {
         notify(self.observer, Event::Detail { text: "splitting and counting communities" })?;
-        let directed = self.graph.is_directed();
-        let done = outcomes.iter().map(|outcome| outcome.history.arcs).sum();
-        let scratch = PerThread::new(Closing::default);
-        let Self { is_remembered, counts_cuts, .. } = *self;
-        // A random walk counts loops once, the modularity of its communities twice: it takes another scan.
-        let is_rated = is_remembered && !(counts_cuts && self.graph.loop_count() > 0);
-        let scans = if is_rated { 1 } else { 1 + outcomes.len() as u64 };
+        let scans = if self.is_rated() { 1 } else { 2 };
         self.observer.expect(Some((scans * self.graph.arc_count()) as f64), 0.0)?;
-        let (pieces, scanned) = self.scan_all(source, &outcomes, &scratch, done)?;
-        drop(scratch);
-        let Scanned { insides, mut strengths, mut cuts } = scanned;
-        // All results are numbered before any is rated: freeing the pieces makes room for the sums.
-        let numbered: Vec<Numbered> = outcomes
-            .into_iter()
-            .zip(pieces)
-            .map(|(outcome, pieces)| Numbered::new(outcome, pieces, held))
-            .collect();
-        let of_one = numbered.len() == 1;
-        let rate = |(mut numbered, inside): (Numbered, f64)| {
-            let Numbered { found, labels, .. } = &mut numbered;
-            let count = if directed { found.community_count() } else { found.shared_count() };
-            let kinds = if self.rates_kinds { self.graph.open_kinds()? } else { None };
-            let kinds = kinds.map(|kinds| kinds.read()).transpose()?;
-            let mut tally = Tally::new(count as usize, directed).of_kinds(kinds);
-            if let Some(strengths) = &mut strengths {
-                if is_rated {
-                    tally.add_inside(inside);
-                    let nodes = (0..).zip(&*labels).zip(strengths.iter());
-                    nodes.for_each(|((node, &label), &strength)| tally.add(node, label, strength));
-                }
-                if let Some(cuts) = cuts.take() {
-                    let count = found.community_count() as usize;
-                    let (length, undivided) = lengths_of(count, labels, strengths, &cuts);
-                    found.measures.code_length = Some(length);
-                    found.baselines.undivided_length = Some(undivided);
-                }
-                if self.expects_chance && !self.graph.is_weighted() {
-                    found.baselines.chance_modularity = chance(strengths);
-                }
-                if of_one {
-                    *strengths = Vec::new();
-                }
+        let (pieces, scanned) = self.scan(source, &outcome)?;
+        // The communities are numbered before they are rated: freeing the pieces makes room for the sums.
+        let mut numbered = Numbered::new(outcome, pieces, held);
+        self.rate(source, &mut numbered, scanned)?;
+        numbered.found.history.sweeps.scans += source.scans();
+        self.with_stability(numbered)
+    }
+
+    /// Returns whether the sums of the first scan are those of the modularity. A random walk counts loops once, the
+    /// modularity of its communities twice: it takes another scan.
+    fn is_rated(&self) -> bool {
+        self.is_remembered && !(self.counts_cuts && self.graph.loop_count() > 0)
+    }
+
+    /// Computes the measures of the communities.
+    fn rate(
+        &self,
+        source: &mut BlockSource<'_>,
+        numbered: &mut Numbered,
+        scanned: Scanned,
+    ) -> Result<()> {
+        let Numbered { found, labels, .. } = numbered;
+        let directed = self.graph.is_directed();
+        let count = if directed { found.community_count() } else { found.shared_count() };
+        let kinds = if self.rates_kinds { self.graph.open_kinds()? } else { None };
+        let kinds = kinds.map(|kinds| kinds.read()).transpose()?;
+        let mut tally = Tally::new(count as usize, directed).of_kinds(kinds);
+        let Scanned { inside, strengths, cuts } = scanned;
+        if let Some(strengths) = strengths {
+            if self.is_rated() {
+                tally.add_inside(inside);
+                let nodes = (0..).zip(&*labels).zip(&strengths);
+                nodes.for_each(|((node, &label), &strength)| tally.add(node, label, strength));
             }
-            if !is_rated {
-                let tick = |_: &_| notify(self.observer, Event::Advance { done });
-                tally = tally.scan(source, labels, None, tick, |_, _| {})?;
+            if let Some(cuts) = cuts {
+                let count = found.community_count() as usize;
+                let (length, undivided) = lengths_of(count, labels, &strengths, &cuts);
+                found.measures.code_length = Some(length);
+                found.baselines.undivided_length = Some(undivided);
             }
-            found.measures.modularity = tally.modularity(1.0);
-            found.measures.two_mode_modularity = tally.two_mode_modularity(1.0);
-            found.measures.coverage = tally.coverage();
-            found.history.sweeps.scans += source.scans();
-            Ok(numbered)
-        };
-        let rated: Result<Vec<_>> = numbered.into_iter().zip(insides).map(rate).collect();
-        drop((strengths, cuts));
-        rated?.into_iter().map(|rated| self.with_stability(rated)).collect()
+            if self.expects_chance && !self.graph.is_weighted() {
+                found.baselines.chance_modularity = chance(&strengths);
+            }
+        }
+        if !self.is_rated() {
+            let done = found.history.arcs;
+            let tick = |_: &_| notify(self.observer, Event::Advance { done });
+            tally = tally.scan(source, labels, None, tick, |_, _| {})?;
+        }
+        found.measures.modularity = tally.modularity(1.0);
+        found.measures.two_mode_modularity = tally.two_mode_modularity(1.0);
+        found.measures.coverage = tally.coverage();
+        Ok(())
     }
 
     /// Counts the divisions in which each node stays with its community, if there are any, and discards them.

@@ -36,7 +36,7 @@ pub struct Communities {
 }
 
 /// Measures of communities; serialized as in reports.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measures {
     /// Modularity (Newman 2004) at resolution 1; not a number, in reports none, for components whose edges were not kept.
     pub modularity: f64,
@@ -58,7 +58,7 @@ impl Measures {
 }
 
 /// What measures are compared with; serialized as in reports.
-#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Baselines {
     /// Modularity that can be found in a random graph with these degrees; only for large, unweighted graphs that are
     /// not sparse.

@@ -164,9 +164,7 @@ mod tests {
     use crate::methods::options::ClusterOptions;
     use crate::methods::table::{METHODS, Method, MethodOption};
     use crate::store::given::GivenLabels;
-    use crate::tests::{
-        Edges, PLENTY, POOLS, cliques, find, one, ring_of_cliques, scratch, some_edges,
-    };
+    use crate::tests::{Edges, PLENTY, POOLS, cliques, find, ring_of_cliques, scratch, some_edges};
     use outcore_io::error::ErrorKind;
     use outcore_io::progress::Silent;
     use outcore_testkit::cases;
@@ -227,8 +225,9 @@ mod tests {
         let mut found = [0, 1, 2].into_iter().map(|pool| {
             let given = given.clone();
             let graph = edges.graph();
-            POOLS[pool]
-                .install(|| one(cluster_from(&graph, options, given, PLENTY, scratch(), &Silent)))
+            POOLS[pool].install(|| {
+                cluster_from(&graph, options, given, PLENTY, scratch(), &Silent).unwrap()
+            })
         });
         let first = found.next().unwrap();
         assert!(found.all(|other| other == first));

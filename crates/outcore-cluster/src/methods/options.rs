@@ -10,7 +10,7 @@ use outcore_io::error::opt::{
     MAX_VISITS, METHOD, MIN_WEIGHT, RECORDED_TELEPORTATION, RESOLUTION, STABILITY, TOLERANCE,
     TRIALS, WELL_CONNECTED,
 };
-use outcore_io::error::{Error, Result, Text};
+use outcore_io::error::{Error, Opt, Result, Text};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -192,6 +192,16 @@ impl Default for PropagationOptions {
     }
 }
 
+/// Option with several values, each of which gives a result: that of a job with this value alone.
+pub struct SeveralValues<'a> {
+    /// The option.
+    pub option: Opt,
+    /// Its values, in the order of the results.
+    pub values: &'a [f64],
+    /// Sets the option to one value.
+    set: fn(&mut ClusterOptions, f64),
+}
+
 /// Returns the code of the smallest weight that counts at a threshold.
 fn code_of(threshold: f64) -> u32 {
     if threshold > 0.0 { Weight::new(threshold).code() } else { 0 }
@@ -284,13 +294,49 @@ impl ClusterOptions {
         are_steps.then_some(Ladder::Steps(steps))
     }
 
-    /// Returns the options of each threshold, if there are several and the method clusters once for each.
-    pub fn of_each_threshold(&self) -> Vec<Self> {
-        if self.thresholds.len() < 2 || self.forest_ladder().is_some() {
-            return Vec::new();
-        }
-        let at = |&min_weight: &f64| Self { min_weight, thresholds: Vec::new(), ..self.clone() };
-        self.thresholds.iter().map(at).collect()
+    /// Returns the option that has several values, if one has.
+    pub fn several(&self) -> Option<SeveralValues<'_>> {
+        let lists = [
+            SeveralValues {
+                option: MIN_WEIGHT,
+                values: &self.thresholds,
+                set: |of, value| (of.min_weight, of.thresholds) = (value, Vec::new()),
+            },
+            SeveralValues {
+                option: RESOLUTION,
+                values: if self.has_resolution() { &self.resolution } else { &[] },
+                set: |of, value| of.resolution = vec![value],
+            },
+            SeveralValues {
+                option: ATTENUATION,
+                values: &self.propagation.attenuation,
+                set: |of, value| of.propagation.attenuation = vec![value],
+            },
+        ];
+        lists.into_iter().find(|list| list.values.len() > 1)
+    }
+
+    /// Returns the number of results.
+    pub fn result_count(&self) -> u64 {
+        self.several().map_or(1, |list| list.values.len() as u64)
+    }
+
+    /// Returns the options of each result, which have one value of every option.
+    pub fn of_each_result(&self) -> Vec<Self> {
+        let Some(SeveralValues { values, set, .. }) = self.several() else {
+            return vec![self.clone()];
+        };
+        let at = |&value: &f64| {
+            let mut own = self.clone();
+            set(&mut own, value);
+            own
+        };
+        values.iter().map(at).collect()
+    }
+
+    /// Returns the resolution of a clustering with one result.
+    pub(crate) fn resolution(&self) -> f64 {
+        self.resolution[0]
     }
 
     /// Returns the code of each threshold, in the order of the results: at least one.
@@ -332,8 +378,7 @@ impl ClusterOptions {
             ))
             .hint(format_args!("use {} or more, or leave {TRIALS} out", TRIALS.of(2))));
         }
-        if self.result_count() > 1 {
-            let several = if self.thresholds.len() > 1 { MIN_WEIGHT } else { RESOLUTION };
+        if let Some(SeveralValues { option: several, .. }) = self.several() {
             return Err(Error::usage(format_args!(
                 "{STABILITY} is computed for one result, but {several} has several values"
             ))
@@ -447,9 +492,14 @@ impl ClusterOptions {
 }
 
 impl PropagationOptions {
-    /// Returns whether any attenuation weakens votes.
+    /// Returns whether the attenuation, or one of several, weakens votes.
     pub(crate) fn attenuates(&self) -> bool {
         self.attenuation.iter().any(|&value| value > 0.0)
+    }
+
+    /// Returns the attenuation of a clustering with one result.
+    pub(crate) fn attenuation(&self) -> f64 {
+        self.attenuation[0]
     }
 
     fn check(&self) -> Result<()> {

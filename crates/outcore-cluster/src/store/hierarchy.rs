@@ -30,21 +30,40 @@ impl Grouping {
     /// and per group 8 bytes, or, if its nodes are in several communities, 12 for each node but the first.
     pub const BYTES_A_NODE: u64 = 4 + 12;
 
+    /// Creates the grouping of a file.
+    ///
+    /// # Errors
+    /// `CorruptFile` if a number is too large; `Io`.
+    pub(crate) fn of_file(files: &Files, groups: Array<u32>, group_count: u64) -> Result<Self> {
+        let unverified = Self { groups, group_count, checksum: 0 };
+        let checksum = unverified.read_checksum(files)?;
+        Ok(Self { checksum, ..unverified })
+    }
+
     /// Reads the file and compares its checksum.
     ///
     /// # Errors
     /// `CorruptFile` if the file is damaged; `Io`.
     pub(crate) fn verify(&self, files: &Files) -> Result<()> {
+        match self.read_checksum(files)? == self.checksum {
+            true => Ok(()),
+            false => Err(self.damaged()),
+        }
+    }
+
+    /// Returns the checksum of the file.
+    fn read_checksum(&self, files: &Files) -> Result<u64> {
         let (mut hash, mut fits) = (Xxh3::new(), true);
         self.groups.for_each_block(files, |block| {
             fits &= block.iter().all(|&group| u64::from(group) < self.group_count);
             block.iter().for_each(|group| hash.update(&group.to_le_bytes()));
             Ok(())
         })?;
-        if hash.digest() == self.checksum && fits {
-            return Ok(());
-        }
-        Err(Error::corrupt_of(&self.groups.path, "its checksum is wrong", SCRATCH_HINT))
+        if fits { Ok(hash.digest()) } else { Err(self.damaged()) }
+    }
+
+    fn damaged(&self) -> Error {
+        Error::corrupt_of(&self.groups.path, "its checksum is wrong", SCRATCH_HINT)
     }
 }
 
@@ -54,7 +73,7 @@ pub(crate) struct Hierarchy {
     /// Prefix of the file names.
     prefix: PathBuf,
     groupings: Vec<Grouping>,
-    /// Number of groupings, from the graph up, shared with other hierarchies.
+    /// Number of groupings, from the graph up, that belong to another hierarchy.
     shared: usize,
     made: u64,
 }
@@ -65,12 +84,6 @@ impl Hierarchy {
     pub(crate) fn new(files: &Files, prefix: PathBuf, below: Vec<Grouping>) -> Self {
         let shared = below.len();
         Self { files: files.clone(), prefix, groupings: below, shared, made: 0 }
-    }
-
-    /// Creates another hierarchy on top of the present groupings, with its own files.
-    pub(crate) fn shared(&mut self, prefix: PathBuf) -> Self {
-        self.shared = self.groupings.len();
-        Self::new(&self.files, prefix, self.groupings.clone())
     }
 
     /// Returns a temporary hierarchy on top of this one, with its own files.
@@ -94,7 +107,7 @@ impl Hierarchy {
 
     /// Writes the groups of the nodes of the next level.
     pub(crate) fn keep(&mut self, groups: &[u32], group_count: usize) -> Result<()> {
-        // Numbers are never reused, since shared files keep their names.
+        // Numbers are never reused, since files that a checkpoint needs keep their names.
         let mut path = self.prefix.clone().into_os_string();
         path.push(format!("-{}", self.made));
         self.made += 1;
@@ -114,23 +127,13 @@ impl Hierarchy {
         self.made
     }
 
-    /// Returns the number of groupings shared with other hierarchies.
-    pub(crate) fn shared_count(&self) -> usize {
-        self.shared
-    }
-
     /// Restores the groupings of an earlier job and verifies their files.
     ///
     /// # Errors
     /// `CorruptFile` if a file is damaged; `Io`.
-    pub(crate) fn restore(
-        &mut self,
-        groupings: Vec<Grouping>,
-        made: u64,
-        shared: usize,
-    ) -> Result<()> {
+    pub(crate) fn restore(&mut self, groupings: Vec<Grouping>, made: u64) -> Result<()> {
         groupings.iter().try_for_each(|grouping| grouping.verify(&self.files))?;
-        (self.groupings, self.made, self.shared) = (groupings, made, shared);
+        (self.groupings, self.made) = (groupings, made);
         Ok(())
     }
 
@@ -186,18 +189,19 @@ mod tests {
         };
         let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
         first.keep(&[0, 1, 1, 0], 2).unwrap();
-        let mut other = first.shared("other".into());
+        let mut other = first.lent("other".into());
         for level in [1, 2, 3, 1] {
             remove(other.forget_from(level));
             other.keep(&vec![0; 5 - level as usize], 1).unwrap();
         }
+        // Groups of the hierarchy below are not its own.
+        assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        remove(other.forget_from(0));
+        assert_eq!(sim.paths(), ["first-0"].map(PathBuf::from));
         remove(first.forget_from(0));
         first.keep(&[1, 0, 0, 0], 2).unwrap();
-        assert_eq!(sim.paths(), ["first-0", "first-1", "other-3"].map(PathBuf::from));
-        assert_eq!(other.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
+        assert_eq!(sim.paths(), ["first-1"].map(PathBuf::from));
         assert_eq!(first.project(0, &[7, 9]).unwrap(), [9, 7, 7, 7]);
-        remove(first.forget_from(0));
-        assert_eq!(sim.paths(), ["first-0", "other-3"].map(PathBuf::from));
     }
 
     #[test]
@@ -207,12 +211,12 @@ mod tests {
         let mut first = Hierarchy::new(&files, "first".into(), Vec::new());
         first.keep(&[0, 1, 1, 0], 2).unwrap();
         let mut second = Hierarchy::new(&files, "first".into(), Vec::new());
-        second.restore(first.groupings().to_vec(), first.made(), 0).unwrap();
+        second.restore(first.groupings().to_vec(), first.made()).unwrap();
         assert_eq!(second.project(0, &[7, 9]).unwrap(), [7, 9, 9, 7]);
         second.keep(&[0, 0], 1).unwrap();
         assert_eq!(sim.paths(), ["first-0", "first-1"].map(PathBuf::from));
         sim.put("first-0", &[1, 0, 0, 0].repeat(4));
-        let error = second.restore(first.groupings().to_vec(), 1, 0).unwrap_err();
+        let error = second.restore(first.groupings().to_vec(), 1).unwrap_err();
         assert_eq!(error.kind(), outcore_io::error::ErrorKind::CorruptFile);
     }
 }

@@ -19,9 +19,12 @@ use xxhash_rust::xxh3::Xxh3;
 /// Name of the directory, whose whole content belongs to the clustering.
 pub const SAVED: &str = "sweeps";
 
+/// Beginning of the warning that a clustering starts from scratch.
+pub(crate) const NOTICE: &str = "sweeps start from scratch";
+
 /// Identifies the clustering that a checkpoint belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Of {
+pub(crate) struct Of {
     version: String,
     /// Checksum of the graph.
     graph: String,
@@ -31,7 +34,8 @@ struct Of {
 }
 
 impl Of {
-    fn new(graph: &Graph, options: &impl Serialize, given: &GivenLabels) -> Self {
+    /// Identifies the clustering of a graph that starts from `given`.
+    pub(crate) fn new(graph: &Graph, options: &impl Serialize, given: &GivenLabels) -> Self {
         let mut hash = Xxh3::new();
         for labels in [&given.initial, &given.fixed] {
             hash.update(&(labels.len() as u64).to_le_bytes());
@@ -123,7 +127,7 @@ impl Saves {
         if std::mem::replace(&mut self.is_open, true) {
             return Ok(());
         }
-        self.found = self.journal.open(observer, "sweeps start from scratch")?;
+        self.found = self.journal.open(observer, NOTICE)?;
         if self.found.is_none() {
             self.journal.withdraw()?;
         }

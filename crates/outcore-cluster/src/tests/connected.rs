@@ -4,7 +4,7 @@
 use super::prelude::*;
 use crate::finish::cuts::separate::Separated;
 use crate::score::{ScoreRoom, connectedness, quality};
-use crate::tests::{Edges, PLENTY, POOLS, one, plain, scratch, some_edges};
+use crate::tests::{Edges, PLENTY, POOLS, plain, scratch, some_edges};
 use outcore_io::Cramped;
 use outcore_io::progress::Silent;
 use outcore_io::units::parse_bytes;
@@ -201,7 +201,7 @@ fn a_community_that_is_too_large_is_refused_with_the_memory_that_suffices() {
         };
         let needed = || options.min_memory(&graph, 0, rayon::current_num_threads());
         let least = POOLS[1].install(|| needed().total_bytes());
-        let expected = one(find(PLENTY));
+        let expected = find(PLENTY).unwrap();
         assert_eq!(expected.largest(), u64::from(count) + 1, "{method:?}");
         let error = find(least).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
@@ -210,7 +210,7 @@ fn a_community_that_is_too_large_is_refused_with_the_memory_that_suffices() {
         let typed = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let typed = typed.filter_map(|word| parse_bytes(word).ok()).max().unwrap();
         assert!(typed > least && typed < PLENTY / 4, "{hint}");
-        let found = one(find(typed));
+        let found = find(typed).unwrap();
         assert_eq!(found.history.resumed_sweeps, expected.history.sweeps.count);
         let history = History { resumed_sweeps: 0, ..found.history.clone() };
         let found = Communities { history, ..found };

@@ -1,7 +1,7 @@
 //! Methods with several levels on directed graphs.
 
 use super::prelude::*;
-use super::{PLENTY, POOLS, find, one, scratch, size_classes};
+use super::{PLENTY, POOLS, find, scratch, size_classes};
 use crate::score::{QualityRules, quality, quality_by};
 use crate::tests::{Edges, as_size, ring_of_cliques, some_edges};
 use outcore_io::progress::Silent;
@@ -78,7 +78,7 @@ proptest! {
                 let memory = if is_tight { least } else { PLENTY };
                 let given = GivenLabels::default();
                 let all = cluster_within(&graph, &options, given, memory, scratch(), as_size(size), &Silent);
-                one(all).with_scans(0)
+                all.unwrap().with_scans(0)
             })
         };
         let expected = find(1, false);
@@ -203,7 +203,7 @@ fn an_initial_result_of_a_directed_graph_stays() {
         let first = find(&edges, &options);
         let given = GivenLabels { initial: first.labels().to_vec(), fixed: Vec::new() };
         let again = POOLS[1]
-            .install(|| one(cluster_from(&graph, &options, given, PLENTY, scratch(), &Silent)));
+            .install(|| cluster_from(&graph, &options, given, PLENTY, scratch(), &Silent).unwrap());
         assert!(
             rate(&graph, &options, again.labels()) >= rate(&graph, &options, first.labels()) - 1e-9
         );

@@ -5,7 +5,7 @@ use super::oracle_levels::{OracleLevels, OracleSize};
 use super::prelude::*;
 use crate::score::quality;
 use crate::tests::{
-    Edges, PLENTY, POOLS, as_size, cliques, find, max_sizes, modularity_by_definition, one,
+    Edges, PLENTY, POOLS, as_size, cliques, find, max_sizes, modularity_by_definition,
     ring_of_cliques, scratch, size_classes, some_edges,
 };
 use outcore_io::Files;
@@ -59,15 +59,15 @@ proptest! {
         oracle.cluster(&level(&edges, method));
         let resolution = vec![resolution];
         let options = ClusterOptions { method, resolution, seed, cycles, trials: Some(trials), ..ClusterOptions::default() };
-        let plain = one(POOLS[1].install(|| {
+        let plain = POOLS[1].install(|| {
             cluster_from(&graph, &options, GivenLabels::default(), PLENTY, scratch(), &Silent)
-        }));
+        }).unwrap();
         let options = ClusterOptions { levels: true, ..options };
         for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
             let found = POOLS[pool].install(|| {
                 let memory = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
                 let (given, memory) = (GivenLabels::default(), memory + spare);
-                one(cluster_from(&graph, &options, given, memory, scratch(), &Silent))
+                cluster_from(&graph, &options, given, memory, scratch(), &Silent).unwrap()
             });
             prop_assert_eq!(&groupings(graph.files(), &found), &oracle.groupings);
             prop_assert_eq!(&plain, &Communities { groupings: Vec::new(), ..found });
@@ -119,7 +119,7 @@ proptest! {
                 let threads = rayon::current_num_threads();
                 let needed = options.memory(&graph, 0, threads).total_bytes();
                 let (given, memory) = (GivenLabels::default(), needed + spare);
-                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
+                cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent).unwrap()
             });
             prop_assert_eq!(found.history.sweeps.count, oracle.sweeps);
             prop_assert_eq!(found.labels(), &expected);
@@ -149,38 +149,6 @@ proptest! {
             prop_assert!((code_length - by_definition).abs() < 1e-9, "{code_length} {by_definition}");
         }
         prop_assert_eq!(found.measures.code_length.is_some(), method == Method::MapEquation);
-    }
-
-    /// With several resolutions, the largest gives the same result as alone; the others start from its level 1.
-    #[test]
-    fn several_resolutions_match_the_oracle(
-        edges in undirected(),
-        method in prop_oneof![Just(Method::Modularity), Just(Method::Cpm)],
-        seed in 0..1000u64,
-        max_size in max_sizes(),
-    ) {
-        let graph = edges.graph();
-        let resolution = vec![0.1, 1.0, 0.4];
-        let levels = true;
-        let options = ClusterOptions { method, resolution, seed, max_size, levels, trials: Some(1), ..ClusterOptions::default() };
-        let mut oracle = OracleLevels::new((method, 1.0), options.cycles, seed);
-        oracle.waiting = vec![0.4, 0.1];
-        oracle.max_size = max_size.filter(|&most| most < edges.node_count);
-        let first = (oracle.cluster(&level(&edges, method)), oracle.groupings.clone());
-        let expected = [&oracle.found[1], &first, &oracle.found[0]];
-        let finish = edges.oracle(&graph, &options);
-        for (pool, spare) in [(0, 0), (1, PLENTY), (2, 3000)] {
-            let found = POOLS[pool].install(|| {
-                let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
-                let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
-                cluster_within(&graph, &options, given, needed + spare, scratch(), limits, &Silent)
-            }).unwrap();
-            for (found, (labels, groups)) in found.iter().zip(expected) {
-                prop_assert!(max_size.is_none_or(|most| found.largest() <= u64::from(most)));
-                prop_assert_eq!(found.labels(), &finish.finish(labels));
-                prop_assert_eq!(&groupings(graph.files(), found), groups);
-            }
-        }
     }
 
     /// A minimum weight gives the same result as a graph built without lighter arcs.
@@ -296,9 +264,11 @@ fn no_cut_of_its_own_hierarchy_is_better() {
         let find = |levels| {
             let options = ClusterOptions { method, levels, ..ClusterOptions::default() };
             let (given, limits) = (GivenLabels::default(), as_size(SizeClass::Large));
-            one(POOLS[1].install(|| {
-                cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
-            }))
+            POOLS[1]
+                .install(|| {
+                    cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
+                })
+                .unwrap()
         };
         let objective = |labels: &[u32]| {
             let rated = quality(&graph, labels, &Silent).unwrap();
@@ -331,7 +301,7 @@ fn starts_that_are_asked_for_are_tried_on_large_graphs() {
         let options = ClusterOptions { trials, stability, ..ClusterOptions::default() };
         let (given, limits) = (GivenLabels::default(), as_size(SizeClass::Large));
         let found =
-            one(cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent));
+            cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent).unwrap();
         assert_eq!(found.history.starts.count, trials.unwrap_or(5));
         assert_eq!(found.stability.is_some(), stability);
         let (near, equal) =
@@ -349,30 +319,6 @@ fn every_method_takes_directed_edges() {
         let options = ClusterOptions { method, ..ClusterOptions::default() };
         cluster(&edges.graph(), &options, PLENTY, scratch(), &Silent).unwrap();
     }
-}
-
-#[test]
-fn each_result_has_its_own_groups() {
-    let edges = ring_of_cliques(200, 6);
-    let graph = edges.graph();
-    let resolution = vec![1.0, 0.2];
-    let options = ClusterOptions {
-        method: Method::Modularity,
-        resolution,
-        levels: true,
-        trials: Some(1),
-        ..ClusterOptions::default()
-    };
-    let all =
-        cluster_from(&graph, &options, GivenLabels::default(), PLENTY, scratch(), &Silent).unwrap();
-    assert_eq!(all.len(), 2);
-    let mut oracle = OracleLevels::new((options.method, 1.0), options.cycles, options.seed);
-    oracle.waiting = vec![0.2];
-    oracle.cluster(&level(&edges, options.method));
-    let (_, others) = &oracle.found[0];
-    assert!(oracle.groupings.len() > 1 && others.len() > 1);
-    assert_eq!(groupings(graph.files(), &all[0]), oracle.groupings);
-    assert_eq!(&groupings(graph.files(), &all[1]), others);
 }
 
 #[test]

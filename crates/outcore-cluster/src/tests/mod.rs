@@ -119,12 +119,6 @@ pub(crate) static POOLS: LazyLock<Vec<rayon::ThreadPool>> = LazyLock::new(|| {
     [1, 2, 7].map(pool).into()
 });
 
-pub(crate) fn one(found: Result<Vec<Communities>>) -> Communities {
-    let mut found = found.unwrap();
-    assert_eq!(found.len(), 1);
-    found.remove(0)
-}
-
 pub(crate) fn find(edges: &Edges, options: &ClusterOptions) -> Communities {
     POOLS[1].install(|| cluster(&edges.graph(), options, PLENTY, scratch(), &Silent)).unwrap()
 }
@@ -165,7 +159,7 @@ proptest! {
                 let threads = rayon::current_num_threads();
                 let needed = options.memory(&graph, 0, threads).total_bytes();
                 let (given, memory) = (GivenLabels::default(), needed + spare);
-                one(cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent))
+                cluster_within(&graph, &options, given, memory, scratch(), limits, &Silent).unwrap()
             });
             prop_assert_eq!((found.history.sweeps.count, found.history.arcs), (expected.1, expected.2));
             prop_assert_eq!(found.labels(), &expected.0);
@@ -313,7 +307,7 @@ fn a_community_in_two_pieces_becomes_two() {
     let mut source = BlockSource::new(&graph, 0);
     let outcome = SweptLabels::new(labels, History::default());
     let saves = &mut Saves::new(&graph, &options, &GivenLabels::default(), scratch());
-    let found = one(job.finish_all(&mut source, vec![outcome], None, saves));
+    let found = job.finish(&mut source, outcome, None, saves).unwrap();
     assert_eq!(found.split_count, 1);
     assert_eq!(found.labels(), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert_eq!(
@@ -335,7 +329,7 @@ fn a_hub_with_more_labels_than_the_table_is_summed_in_shares() {
         let limits = ScratchLimits { large_degree: 16, max_labels, ..ScratchLimits::default() };
         let given = GivenLabels::default();
         let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
-        let found = one(found);
+        let found = found.unwrap();
         assert_eq!(found.labels(), expected, "{max_labels}");
     }
 }

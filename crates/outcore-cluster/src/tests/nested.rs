@@ -5,7 +5,7 @@ use crate::flow::rates::Teleportation;
 use crate::flow::tests::{DenseFlow, directed_edges};
 use crate::score::{QualityRules, quality_of_levels};
 use crate::tests::walk::Walk;
-use crate::tests::{Edges, PLENTY, POOLS, cliques, one, scratch, some_edges};
+use crate::tests::{Edges, PLENTY, POOLS, cliques, scratch, some_edges};
 use outcore_io::Files;
 use outcore_io::progress::Silent;
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ proptest! {
             let found = POOLS[pool].install(|| {
                 let needed = options.memory(&graph, 0, rayon::current_num_threads()).total_bytes();
                 let given = GivenLabels::default();
-                one(cluster_within(&graph, &options, given, needed + spare, scratch(), limits(part_size), &Silent))
+                cluster_within(&graph, &options, given, needed + spare, scratch(), limits(part_size), &Silent).unwrap()
             });
             let levels = levels(graph.files(), &found);
             let found = found.with_scans(0);
@@ -118,7 +118,7 @@ proptest! {
             let plain = ClusterOptions { levels: false, ..options };
             let flat = POOLS[1].install(|| {
                 let given = GivenLabels::default();
-                one(cluster_within(&graph, &plain, given, PLENTY, scratch(), limits(part_size), &Silent))
+                cluster_within(&graph, &plain, given, PLENTY, scratch(), limits(part_size), &Silent).unwrap()
             });
             // The search sees flows that are rounded to 24 bits.
             let rounding = if edges.directed { 1e-7 } else { 1e-12 };
@@ -135,7 +135,7 @@ fn found_within(graph: &Graph, limits: ScratchLimits, spare: u64) -> Communities
         let options = options(1);
         let needed = options.memory(graph, 0, rayon::current_num_threads()).total_bytes();
         let given = GivenLabels::default();
-        one(cluster_within(graph, &options, given, needed + spare, scratch(), limits, &Silent))
+        cluster_within(graph, &options, given, needed + spare, scratch(), limits, &Silent).unwrap()
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use super::warm::disturbed;
+use crate::drive::run::cluster_kept;
 use crate::store::saves::SAVED;
 use crate::tests::{Edges, PLENTY, POOLS, as_size, plain, scratch, size_classes, some_edges};
 use outcore_io::checkpoint::CHECKPOINT;
@@ -63,11 +64,10 @@ fn with_labels_on_disk(graph: &Graph) -> Graph {
 fn forms() -> Vec<ClusterOptions> {
     let of = |method| ClusterOptions { method, trials: Some(1), ..ClusterOptions::default() };
     let bound = |text: &str| Some(text.parse().unwrap());
-    let several = ClusterOptions { resolution: vec![0.5, 2.0, 1.0], ..of(Method::Modularity) };
+    let coarse = ClusterOptions { resolution: vec![0.5], ..of(Method::Modularity) };
     let cpm = ClusterOptions { resolution: vec![0.1], max_sweeps: Some(4), ..of(Method::Cpm) };
-    let several_resolutions = several.clone();
     let mut attenuated = plain();
-    attenuated.propagation.attenuation = vec![0.05, 0.2];
+    attenuated.propagation.attenuation = vec![0.05];
     let mut visits = plain();
     visits.propagation.max_visits = Visits::Most(3);
     visits.propagation.label_cutoff = 0.5;
@@ -77,8 +77,8 @@ fn forms() -> Vec<ClusterOptions> {
         ClusterOptions { levels: true, trials: Some(3), ..of(Method::MapEquation) },
         ClusterOptions { levels: true, well_connected: bound("1"), ..of(Method::MapEquation) },
         of(Method::Modularity),
-        ClusterOptions { levels: true, ..several.clone() },
-        several,
+        ClusterOptions { levels: true, ..coarse.clone() },
+        coarse.clone(),
         cpm,
         plain(),
         ClusterOptions { max_size: Some(9), tolerance: 0.0, ..plain() },
@@ -95,28 +95,25 @@ fn forms() -> Vec<ClusterOptions> {
             ..of(Method::Modularity)
         },
         ClusterOptions { well_connected: bound("log2"), tolerance: 0.0, ..plain() },
-        ClusterOptions { well_connected: bound("0.3n"), ..several_resolutions },
+        ClusterOptions { well_connected: bound("0.3n"), ..coarse },
     ]
 }
 
-/// Returns the relevant fields of the results, and the content of the files of groupings.
-fn reported(graph: &Graph, found: Result<Vec<Communities>>) -> Vec<(Communities, Vec<Vec<u8>>)> {
-    let of = |found: Communities| {
-        let labels = Column::Memory(found.labels.into_memory(graph.files()).unwrap());
-        let read = |grouping: &Grouping| {
-            let bytes = graph.files().read(&grouping.groups.path).unwrap();
-            bytes[..grouping.groups.bytes() as usize].to_vec()
-        };
-        let mut groups: Vec<_> = found.groupings.iter().map(read).collect();
-        if let Some(Shares { parts, .. }) = &found.stability {
-            let counts = parts.clone().into_memory(graph.files()).unwrap();
-            groups.push(counts.into_iter().flat_map(u32::to_le_bytes).collect());
-        }
-        // The number of scans depends on memory.
-        let history = History { resumed_sweeps: 0, ..found.history.clone() };
-        (Communities { labels, history, ..found }.with_scans(0), groups)
+/// Returns the relevant fields of a result, and the content of the files of groupings.
+fn reported(graph: &Graph, found: Communities) -> (Communities, Vec<Vec<u8>>) {
+    let labels = Column::Memory(found.labels.into_memory(graph.files()).unwrap());
+    let read = |grouping: &Grouping| {
+        let bytes = graph.files().read(&grouping.groups.path).unwrap();
+        bytes[..grouping.groups.bytes() as usize].to_vec()
     };
-    found.unwrap().into_iter().map(of).collect()
+    let mut groups: Vec<_> = found.groupings.iter().map(read).collect();
+    if let Some(Shares { parts, .. }) = &found.stability {
+        let counts = parts.clone().into_memory(graph.files()).unwrap();
+        groups.push(counts.into_iter().flat_map(u32::to_le_bytes).collect());
+    }
+    // The number of scans depends on memory.
+    let history = History { resumed_sweeps: 0, ..found.history.clone() };
+    (Communities { labels, history, ..found }.with_scans(0), groups)
 }
 
 proptest! {
@@ -140,7 +137,6 @@ proptest! {
         // Several starts on the graph, or on a level.
         let limits = as_size(size);
         let takes = options.method.is_multilevel()
-            && options.resolution.len() == 1
             && !options.levels
             && !options.stability;
         let given = if from_given && takes { disturbed(&edges, &options) } else { GivenLabels::default() };
@@ -148,7 +144,8 @@ proptest! {
             let given = given.clone();
             cluster_within(graph, &options, given, memory, scratch(), limits, observer)
         };
-        let expected = reported(&graph, POOLS[1].install(|| find(&graph, PLENTY, &Silent)));
+        let expected = POOLS[1].install(|| find(&graph, PLENTY, &Silent));
+        let expected = reported(&graph, expected.unwrap());
         let graph = saving(&graph);
         let run = |at: usize, observer: &dyn Observer| {
             let graph = if on_disk[at] { &with_labels_on_disk(&graph) } else { &graph };
@@ -174,8 +171,8 @@ proptest! {
             saved += u32::from(is_saved);
         }
         let found = run(5, &Silent).unwrap();
-        prop_assert_eq!(saved > 0, found.iter().any(|found| found.history.resumed_sweeps > 0));
-        prop_assert_eq!(reported(&graph, Ok(found)), expected);
+        prop_assert_eq!(saved > 0, found.history.resumed_sweeps > 0);
+        prop_assert_eq!(reported(&graph, found), expected);
     }
 }
 
@@ -209,12 +206,9 @@ fn resume(graph: &Graph, options: &ClusterOptions) -> Result<(u32, Vec<String>)>
     let observer = StopAt::new(u64::MAX);
     let given = GivenLabels::default();
     let found = cluster_from(graph, options, given, PLENTY, scratch(), &observer)?;
-    let whole = reported(
-        graph,
-        cluster_from(&edges().graph(), options, GivenLabels::default(), PLENTY, scratch(), &Silent),
-    );
-    let resumed = found[0].history.resumed_sweeps;
-    assert_eq!(reported(graph, Ok(found)), whole);
+    let whole = cluster(&edges().graph(), options, PLENTY, scratch(), &Silent)?;
+    let resumed = found.history.resumed_sweeps;
+    assert_eq!(reported(graph, found), reported(graph, whole));
     Ok((resumed, observer.warnings()))
 }
 
@@ -299,4 +293,42 @@ fn a_short_clustering_saves_nothing() {
     cluster(&graph, &options, PLENTY, scratch(), &Silent).unwrap();
     assert!(graph.files().is_regular(&scratch().join("labels")));
     assert_eq!(graph.files().counters().write_bytes(), before);
+}
+
+/// A result that is kept is found again, unless its files or the options are others.
+#[test]
+fn a_kept_result_is_not_found_twice() {
+    let options = ClusterOptions { levels: true, trials: Some(1), ..ClusterOptions::default() };
+    let directory = &scratch().join("first");
+    let find = |graph: &Graph, options: &ClusterOptions| {
+        let observer = StopAt::new(u64::MAX);
+        let given = GivenLabels::default();
+        let found = cluster_kept(graph, options, given, PLENTY, directory, &observer);
+        (found, observer.left.into_inner(), observer.warnings.into_inner().unwrap())
+    };
+    let graph = edges().graph();
+    let (first, events, _) = find(&graph, &options);
+    let first = first.unwrap();
+    let sweeps = first.history.sweeps.count;
+    // Files have other paths.
+    let content = |found: Communities| {
+        let (found, groups) = reported(&graph, found);
+        (Communities { groupings: Vec::new(), ..found }, groups)
+    };
+    let expected = content(cluster(&graph, &options, PLENTY, scratch(), &Silent).unwrap());
+    assert!(content(first) == expected);
+    let (again, fewer, warnings) = find(&graph, &options);
+    let again = again.unwrap();
+    assert_eq!((again.history.resumed_sweeps, warnings.len()), (sweeps, 0));
+    assert!(u64::MAX - fewer < 4 && u64::MAX - events > 10, "only the beginning and the end");
+    assert!(content(again.clone()) == expected);
+    let other = ClusterOptions { seed: 2, ..options.clone() };
+    let (other, _, warnings) = find(&graph, &other);
+    assert!(other.is_ok() && warnings[0].contains("to other options"), "{warnings:?}");
+    find(&graph, &options).0.unwrap();
+    let Column::Disk(labels) = &again.labels else { panic!("labels are kept in a file") };
+    let mut bytes = graph.files().read(&labels.path).unwrap();
+    bytes[0] ^= 1;
+    graph.files().write(&labels.path, &bytes).unwrap();
+    assert_eq!(find(&graph, &options).0.unwrap_err().kind(), ErrorKind::CorruptFile);
 }

@@ -356,16 +356,15 @@ impl<T: Number> Column<T> {
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `CorruptFile` with the path of the file.
-    pub fn into_disk(self, files: &Files, path: &Path) -> Result<Self> {
-        let array = match self {
-            Self::Memory(numbers) => Array::write(files, path, numbers.into_iter())?,
+    pub fn into_array(self, files: &Files, path: &Path) -> Result<Array<T>> {
+        match self {
+            Self::Memory(numbers) => Array::write(files, path, numbers.into_iter()),
             Self::Disk(array) => {
                 let moved = array.copy_to(files, path)?;
                 files.discard(&array.path);
-                moved
+                Ok(moved)
             }
-        };
-        Ok(Self::Disk(array))
+        }
     }
 
     /// Reads all numbers into memory.

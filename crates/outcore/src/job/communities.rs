@@ -8,8 +8,8 @@ use super::report::{CommunitiesReport, ResultReport, SizesReport};
 use crate::budget::Limits;
 use crate::cluster::{
     self, ClusterOptions, Communities, Dendrogram, Forest, ForestPlace, GivenLabels, MethodSpec,
+    SAVED, SeveralValues, cluster_from, cluster_kept,
 };
-use crate::error::opt::{ATTENUATION, MIN_WEIGHT, RESOLUTION};
 use crate::error::{Error, Result, Text};
 use crate::graph::Graph;
 use crate::io::Column;
@@ -18,6 +18,7 @@ use crate::plan::{self, limits::note_less_memory};
 use crate::present::reading_bytes;
 use crate::progress::Stage;
 use crate::units::format_counted;
+use std::path::Path;
 
 /// Clusters the graph, or takes the components of a forest, and writes each result to its file. The graph of a forest
 /// has no arcs.
@@ -37,14 +38,13 @@ pub(super) fn find_and_write(
     };
     let mut presenting = Presenting::read(context, graph, targets, found.is_none())?;
     let given = given::read(context, graph, options, &targets.options.communities)?;
-    let of_each = options.of_each_threshold();
+    let of_each = options.of_each_result();
     let (all, dendrogram) = match found {
         Some(found) => found,
         None if options.forest_ladder().is_some() => {
             find_components(context, graph, None, options)?
         }
-        None if of_each.is_empty() => (find(context, graph, options, given)?, None),
-        None => (find_each(context, graph, &of_each)?, None),
+        None => (find_each(context, graph, &of_each, given)?, None),
     };
     if let Some(dendrogram) = dendrogram {
         presenting.write_dendrogram(context, &dendrogram)?;
@@ -52,14 +52,10 @@ pub(super) fn find_and_write(
     presenting.find_flow(context, options.recorded_teleportation)?;
     let resumed = all.iter().any(|found| found.history.resumed_sweeps > 0);
     let (mut results, mut columns, mut together) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, mut found) in all.into_iter().enumerate() {
-        let (own, value) = of_each.get(at).map_or((options, at), |own| (own, 0));
-        let mut communities = CommunitiesReport::new(graph, own, value, &found);
+    for (at, (found, own)) in all.into_iter().zip(&of_each).enumerate() {
+        let mut communities = CommunitiesReport::new(graph, own, &found);
         for doubt in doubts(own, &found, giant(own.method.spec(), &communities.sizes)) {
             context.warn(format_args!("{doubt}{}", of_value(options, at)))?;
-        }
-        if own.levels && !of_each.is_empty() {
-            found.labels = Column::Memory(found.labels.into_memory(context.files)?);
         }
         if !targets.columns.is_empty() {
             columns.push(present::column(&found, targets.options));
@@ -121,54 +117,58 @@ fn giant(spec: &MethodSpec, sizes: &SizesReport) -> Option<Text> {
 
 /// Returns the option whose value the result has, as the end of a warning, if there are several results.
 fn of_value(options: &ClusterOptions, at: usize) -> Text {
-    let lists = [
-        (&options.thresholds, MIN_WEIGHT),
-        (&options.resolution, RESOLUTION),
-        (&options.propagation.attenuation, ATTENUATION),
-    ];
-    let list = lists.into_iter().find(|(values, _)| values.len() > 1);
-    list.map_or_else(Text::default, |(values, option)| {
+    options.several().map_or_else(Text::default, |SeveralValues { option, values, .. }| {
         format_args!(" (at {})", option.of(values[at])).into()
     })
 }
 
+/// Clusters the graph with the options of each result. Several results wait on disk until all are found, where a job that
+/// is stopped meanwhile finds them, and so do the given labels.
+fn find_each(
+    context: &mut Context<'_>,
+    graph: &Graph,
+    of_each: &[ClusterOptions],
+    given: GivenLabels,
+) -> Result<Vec<Communities>> {
+    if let [options] = of_each {
+        return Ok(vec![find(context, graph, options, given, None)?]);
+    }
+    let (files, scratch) = (context.files, context.work.path().to_path_buf());
+    let initial =
+        Column::Memory(given.initial).into_array(files, &scratch.join("initial-labels"))?;
+    let fixed = Column::Memory(given.fixed).into_array(files, &scratch.join("fixed-labels"))?;
+    let kept = scratch.join(SAVED);
+    files.create_directory(&kept)?;
+    let mut all = Vec::new();
+    for (at, options) in of_each.iter().enumerate() {
+        let given =
+            GivenLabels { initial: initial.read_all(files)?, fixed: fixed.read_all(files)? };
+        let directory = kept.join(at.to_string());
+        all.push(find(context, graph, options, given, Some(&directory))?);
+    }
+    Ok(all)
+}
+
+/// Clusters the graph; the result is kept in a directory if others follow.
 fn find(
     context: &mut Context<'_>,
     graph: &Graph,
     options: &ClusterOptions,
     given: GivenLabels,
-) -> Result<Vec<Communities>> {
+    kept: Option<&Path>,
+) -> Result<Communities> {
     context.stage(Stage::Cluster, |context| {
         let least = options.min_memory(graph, given.count(), context.limits.threads);
         let memory = context.memory_for(least.total_bytes());
         let (scratch, observer) = (context.work.path(), context.observer);
-        let all = cluster::cluster_from(graph, options, given, memory, scratch, observer)?;
-        let modularity = all.iter().map(|found| format!("{:.4}", found.measures.modularity));
-        let modularity = modularity.collect::<Vec<_>>().join(", ");
-        let summary = format!("{}, modularity {modularity}", cluster::summary(&all));
-        Ok((all, summary))
+        let found = match kept {
+            Some(to) => cluster_kept(graph, options, given, memory, to, observer)?,
+            None => cluster_from(graph, options, given, memory, scratch, observer)?,
+        };
+        let summary = cluster::summary(std::slice::from_ref(&found));
+        let summary = format!("{summary}, modularity {:.4}", found.measures.modularity);
+        Ok((found, summary))
     })
-}
-
-/// Clusters the graph at each threshold. Labels and groupings found so far are on disk, in files of their own.
-fn find_each(
-    context: &mut Context<'_>,
-    graph: &Graph,
-    of_each: &[ClusterOptions],
-) -> Result<Vec<Communities>> {
-    let mut all = Vec::new();
-    for (at, options) in of_each.iter().enumerate() {
-        for mut found in find(context, graph, options, GivenLabels::default())? {
-            let path = |name: &str| context.work.path().join(format!("{name}-{at}"));
-            for (level, grouping) in found.groupings.iter_mut().enumerate() {
-                let path = path(&format!("level-{level}"));
-                grouping.groups = grouping.groups.copy_to(context.files, &path)?;
-            }
-            let labels = found.labels.into_disk(context.files, &path("labels"))?;
-            all.push(Communities { labels, ..found });
-        }
-    }
-    Ok(all)
 }
 
 /// Refuses a graph that needs more memory than the limit, before anything is read for it. The suggested limit is enough

@@ -134,7 +134,10 @@ impl<'a> Context<'a> {
         let Clustered { resumed, graph, results } = clustered;
         let mut stages = self.stages;
         if let Some(plan) = &built.plan {
-            stages.iter_mut().for_each(|row| row.predict(plan));
+            for at in 0..stages.len() {
+                let times = stages.iter().filter(|row| row.stage == stages[at].stage).count();
+                stages[at].predict(plan, times as u64);
+            }
         }
         Report {
             schema: 1,

@@ -98,9 +98,10 @@ fn differ(counts: &[u64]) -> bool {
 
 /// Says that there was one start, if another number was asked for or none.
 fn alone(options: &ClusterOptions) -> Option<Text> {
-    // Of several resolutions, only one has several starts.
-    let is_one = options.result_count() > 1 || options.initial.is_some();
-    if is_one || !options.method.takes(MethodOption::Trials) || options.trials == Some(1) {
+    if options.initial.is_some()
+        || !options.method.takes(MethodOption::Trials)
+        || options.trials == Some(1)
+    {
         return None;
     }
     Some(match (options.trials, options.stability) {

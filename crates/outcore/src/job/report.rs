@@ -48,12 +48,12 @@ pub struct StageReport {
 }
 
 impl StageReport {
-    /// Sets what the plan predicts for the stage.
-    pub(super) fn predict(&mut self, plan: &Plan) {
+    /// Sets what the plan predicts for the stage, which the job runs this number of times: once for each result.
+    pub(super) fn predict(&mut self, plan: &Plan, times: u64) {
         let row = plan.stages.iter().find(|row| row.stage == self.stage);
-        self.predicted_seconds = row.map(|row| row.seconds);
-        self.predicted_read_bytes = row.map(|row| row.read_bytes);
-        self.predicted_write_bytes = row.map(|row| row.write_bytes);
+        self.predicted_seconds = row.map(|row| row.seconds / times as f64);
+        self.predicted_read_bytes = row.map(|row| row.read_bytes / times);
+        self.predicted_write_bytes = row.map(|row| row.write_bytes / times);
         self.predicted_memory_bytes = row.map(|row| row.memory_bytes + plan.program_bytes);
     }
 }
@@ -239,16 +239,11 @@ pub struct LevelsReport {
 }
 
 impl CommunitiesReport {
-    /// Creates the report of result number `at`.
-    pub(super) fn new(
-        graph: &Graph,
-        options: &ClusterOptions,
-        at: usize,
-        found: &Communities,
-    ) -> Self {
+    /// Creates the report of a result with these options.
+    pub(super) fn new(graph: &Graph, options: &ClusterOptions, found: &Communities) -> Self {
         let history = found.history.clone();
         Self {
-            options: ResultOptions::new(options, at, found.separated),
+            options: ResultOptions::new(options, found.separated),
             sizes: SizesReport::new(found, graph.node_count()),
             described: DescriptionReport::default(),
             split_count: found.split_count,
@@ -269,18 +264,15 @@ impl CommunitiesReport {
 }
 
 impl ResultOptions {
-    fn new(options: &ClusterOptions, at: usize, separated: Option<Separated>) -> Self {
-        let mut propagation = options.propagation.clone();
-        let all = &options.propagation.attenuation;
-        // All resolutions share one attenuation.
-        propagation.attenuation = all.get(at).or(all.first()).copied().into_iter().collect();
+    fn new(options: &ClusterOptions, separated: Option<Separated>) -> Self {
+        let propagation = options.propagation.clone();
         let is_plain = propagation == PropagationOptions::default();
         let separation = options.well_connected.zip(separated);
         Self {
             method: options.method,
             seed: options.seed,
-            resolution: options.has_resolution().then(|| options.resolution[at]),
-            min_weight: options.thresholds.get(at).copied().unwrap_or(options.min_weight),
+            resolution: options.has_resolution().then(|| options.resolution[0]),
+            min_weight: options.thresholds.first().copied().unwrap_or(options.min_weight),
             max_size: options.max_size,
             well_connected: separation.map(|(bound, counts)| WellConnectedReport { bound, counts }),
             initial: options.initial.clone(),

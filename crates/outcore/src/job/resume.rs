@@ -415,9 +415,17 @@ fn is_named(files: &Files, result: &Path) -> bool {
     !is_there || files.is_regular(result)
 }
 
-/// Returns whether a clustering has saved sweeps.
+/// Returns whether a clustering has saved sweeps, or one of several values a result.
 pub(crate) fn has_sweeps(files: &Files, directory: &Path) -> bool {
-    files.is_regular(&directory.join(SAVED).join(CHECKPOINT))
+    has_checkpoint(files, &directory.join(SAVED))
+}
+
+fn has_checkpoint(files: &Files, directory: &Path) -> bool {
+    let entries = files.list(directory).unwrap_or_default();
+    entries.iter().any(|entry| match entry.is_directory {
+        true => has_checkpoint(files, &entry.path),
+        false => entry.path.ends_with(CHECKPOINT),
+    })
 }
 
 /// Returns the length of a file, or of all files in a directory.

@@ -323,19 +323,19 @@ impl<'a> Forecast<'a> {
     pub(super) fn write(&self, options: &ClusterOptions) -> StagePlan {
         let (nodes, results) = (self.input.node_count, options.result_count());
         let number_bytes = (nodes.max(10) as f64).log10() - 0.3;
-        // Results of several thresholds are files, or columns of one.
-        let has_thresholds = options.thresholds.len() > 1;
-        let (results, levels) = match (options.levels, has_thresholds) {
-            (true, true) if options.forest_ladder().is_some() => (1, results.saturating_sub(1)),
-            (true, _) => (results, LEVELS_WRITTEN),
+        let are_several = results > 1;
+        let has_groups = options.levels && options.forest_ladder().is_none();
+        let of_result = 4 * nodes * if has_groups { 1 + LEVELS_WRITTEN } else { 1 };
+        // Several results wait on disk, and are written on all threads.
+        let on_disk = if are_several { of_result * results } else { 0 };
+        let held = if are_several { 0 } else { 4 * nodes };
+        // Thresholds of components are files, or columns of one.
+        let (results, levels) = match (options.levels, has_groups) {
+            (true, true) => (results, LEVELS_WRITTEN),
+            (true, false) => (1, results.saturating_sub(1)),
             (false, _) => (results, 0),
         };
-        let held = if has_thresholds { 0 } else { 4 * nodes * results };
-        let has_groups = options.levels && options.forest_ladder().is_none();
-        let of_threshold = 4 * nodes * if has_groups { 1 + levels } else { 1 };
-        let on_disk = of_threshold * options.thresholds.len() as u64;
-        // Labels on disk are written on all threads.
-        let at_once = if has_thresholds { results.min(self.limits.threads as u64) } else { 1 };
+        let at_once = if are_several { results.min(self.limits.threads as u64) } else { 1 };
         let line =
             self.input.name_bytes + 2.0 + number_bytes + levels as f64 * (1.0 + number_bytes);
         let groups = 4 * levels * nodes;
@@ -385,18 +385,25 @@ impl<'a> Forecast<'a> {
             }
         };
         let saved = self.saved(options, part.nanoseconds);
+        let passes = options.scans()
+            + options.flow_scans(graph.is_directed)
+            + u64::from(options.well_connected.is_some());
+        // Each of several results takes a clustering, and the labels of those before it are on disk; but components at
+        // several thresholds come from one scan.
+        let results = options.result_count();
+        let clusterings = if options.forest_ladder().is_some() { 1 } else { results };
+        let kept = if results > 1 { 4 * graph.node_count * results } else { 0 };
         let row = StagePlan {
             stage: Stage::Cluster,
-            pass_count: options.scans()
-                + options.flow_scans(graph.is_directed)
-                + u64::from(options.well_connected.is_some()),
-            read_bytes: part.read_bytes as u64,
-            write_bytes: (part.write_bytes + saved.write_bytes) as u64,
+            pass_count: passes * clusterings,
+            read_bytes: part.read_bytes as u64 * clusterings,
+            write_bytes: (part.write_bytes + saved.write_bytes) as u64 * clusterings + kept,
             memory_bytes: part.memory_bytes,
-            disk_bytes: self.graph_bytes() + (part.disk_bytes + saved.disk_bytes) as u64,
+            disk_bytes: self.graph_bytes() + (part.disk_bytes + saved.disk_bytes) as u64 + kept,
             seconds: 0.0,
         };
-        ClusterForecast { row: self.row(row, part.nanoseconds), nodes, trial_count }
+        let row = self.row(row, part.nanoseconds * results as f64);
+        ClusterForecast { row, nodes, trial_count }
     }
 
     /// Returns the cost with labels in `memory`, of which `needed` is required, and the number of starts. The rest keeps
@@ -437,9 +444,6 @@ impl<'a> Forecast<'a> {
             nanoseconds: graph.arc_count as f64 * cost.arc[usize::from(!cache.is_decoded)],
             ..Part::default()
         };
-        if !is_multilevel {
-            part.nanoseconds *= options.result_count() as f64;
-        }
         let scratch = needed.scratch_bytes.min(threads * MIB).min(32 * graph.arc_count);
         part.memory_bytes = needed.node_bytes + needed.block_bytes + scratch;
         if are_on_graph {
@@ -528,8 +532,7 @@ impl<'a> Forecast<'a> {
         let others = if options.method.is_multilevel() { 5 } else { 2 };
         let sweeps = options.scans().saturating_sub(others) as f64;
         let times = (self.seconds(nanoseconds) / SAVE_SECONDS).floor().min(sweeps);
-        let results = if options.method.is_multilevel() { 1 } else { options.result_count() };
-        let saved = cost(options.method).saved * (results * self.graph.node_count) as f64;
+        let saved = cost(options.method).saved * self.graph.node_count as f64;
         Part { write_bytes: times * saved, disk_bytes: times.min(2.0) * saved, ..Part::default() }
     }
 

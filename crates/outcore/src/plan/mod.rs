@@ -126,7 +126,6 @@ impl Clustering<'_> {
             let memory = PresentMemory {
                 options: present,
                 levels: options.levels,
-                result_count: options.result_count(),
                 nodes,
                 is_directed: input.is_directed,
                 scan,

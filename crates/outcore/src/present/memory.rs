@@ -1,6 +1,6 @@
 //! Memory of presentation, for a graph or for one that does not exist yet.
 //!
-//! All bounds include the labels of all results, which are in memory at the same time.
+//! All bounds include the labels of a result; those of several wait on disk.
 
 use super::matching::{self, Workbench};
 use super::{Inside, Look, PresentOptions, Priorities};
@@ -16,7 +16,6 @@ pub(crate) struct PresentMemory<'a> {
     pub(crate) options: &'a PresentOptions,
     /// Whether levels are written.
     pub(crate) levels: bool,
-    pub(crate) result_count: u64,
     pub(crate) nodes: u64,
     pub(crate) is_directed: bool,
     /// Memory of a scan of the graph.
@@ -67,7 +66,7 @@ impl PresentMemory<'_> {
     }
 
     fn label_bytes(&self) -> u64 {
-        self.result_count * 4 * self.nodes
+        4 * self.nodes
     }
 
     fn scan_bytes(&self) -> u64 {

@@ -190,10 +190,11 @@ fn each_of_several_resolutions_has_its_levels() {
         assert_eq!(result.communities.levels.group_counts.as_ref().unwrap()[..], counts[1..]);
         all.push(found);
     }
-    // The result of the largest resolution is the same as that of the resolution alone.
-    let one = ClusterOptions { resolution: vec![5.0], ..with_levels(Method::Modularity) };
-    run(&sim, (1, 256 * MIB), &one, &reported, &Silent).unwrap();
-    assert_eq!(text(&sim, OUTPUT), all[2]);
+    for (value, found) in several.resolution.iter().zip(all) {
+        let one = ClusterOptions { resolution: vec![*value], ..several.clone() };
+        run(&sim, (1, 256 * MIB), &one, &reported, &Silent).unwrap();
+        assert_eq!(text(&sim, OUTPUT), found);
+    }
 }
 
 #[test]

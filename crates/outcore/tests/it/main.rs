@@ -24,6 +24,7 @@ mod report;
 mod results;
 mod resume;
 mod round_trip;
+mod several;
 mod summary;
 mod tables;
 mod understood;

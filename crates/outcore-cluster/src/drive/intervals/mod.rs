@@ -23,7 +23,7 @@ mod closing;
 mod tests;
 
 use super::job::ClusterJob;
-use super::memory::{BLOCK_ARCS, BLOCK_NODES, ClusterMemory, Fit};
+use super::memory::{ClusterMemory, Fit, Shape};
 use super::propagate::Sweeping;
 use crate::base::bits::Bits;
 use crate::base::hash::LEAD;
@@ -36,7 +36,7 @@ use crate::kernel::holdings::NO_HOLDINGS;
 use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::seeding::{Stars, seed_block};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
-use crate::methods::options::{ClusterOptions, Seeding};
+use crate::methods::options::{ClusterOptions, Seeding, Visits};
 use crate::methods::table::MethodOption;
 use crate::objectives::label_propagation::Votes;
 use crate::store::by_node::NodeLabels;
@@ -45,7 +45,7 @@ use crate::store::ranked::Ranked;
 use crate::store::saves::Saves;
 use crate::store::scope::{Interval, Neighbors, Scope, ScopedLabels, Survey};
 use outcore_graph::weight::RELATIVE_TOLERANCE;
-use outcore_graph::{ArcScratch, Block, Graph};
+use outcore_graph::{ArcScratch, Block};
 use outcore_io::checkpoint::StateReader;
 use outcore_io::error::{Error, Result};
 use outcore_io::progress::{Event, notify};
@@ -62,41 +62,31 @@ const CHUNK_BYTES: u64 = 3 * 4 * CHUNK_NODES;
 
 /// Returns whether a clustering can run with labels on disk: a single plain run over undirected edges, without
 /// given labels, without a limit that needs a counter per node, and for communities of any connectedness.
-pub(crate) fn serves(options: &ClusterOptions, graph: &Graph, given_count: u64) -> bool {
-    let visits = options.propagation.max_visits.most(graph.max_degree());
-    serves_undirected(options, given_count) && !graph.is_directed() && visits.is_none()
-}
-
-/// Like [`serves`], for an undirected graph that does not exist yet.
-pub(crate) fn serves_undirected(options: &ClusterOptions, given_count: u64) -> bool {
+pub(crate) fn serves(options: &ClusterOptions, shape: &Shape, given_count: u64) -> bool {
     let propagation = &options.propagation;
-    options.method.takes(MethodOption::Propagation)
+    let limits_visits = shape.is_known && propagation.max_visits != Visits::Any;
+    !shape.is_directed
+        && !limits_visits
+        && options.method.takes(MethodOption::Propagation)
         && given_count == 0
         && options.max_size.is_none()
         && options.well_connected.is_none()
-        && propagation.attenuation.len() == 1
         && !propagation.attenuates()
 }
 
 /// Returns the minimum memory with labels on disk.
-pub(crate) fn memory(graph: &Graph, threads: usize, fit: Fit) -> ClusterMemory {
-    let base = ClusterMemory::fitted(graph, None, threads, fit);
-    let nodes = graph.node_count();
-    let places = graph.blocks().iter().map(|block| {
-        let own = u64::from(block.node_count);
-        own + block.arc_count.min(nodes - own)
-    });
+pub(crate) fn memory(shape: &Shape, threads: usize, fit: Fit) -> ClusterMemory {
+    let base = ClusterMemory::new(shape, None, threads, fit);
     ClusterMemory {
-        node_bytes: set_bytes(nodes) + places.max().unwrap_or(0) * CLOSING_BYTES,
+        node_bytes: node_bytes(shape),
         scratch_bytes: base.scratch_bytes + (threads as u64 + 2) * CHUNK_BYTES,
         block_bytes: base.block_bytes,
     }
 }
 
-/// Returns the memory that grows with the number of nodes, if no node has more arcs than a block or `hub_arcs`.
-pub(crate) fn node_bytes(node_count: u64, hub_arcs: u64) -> u64 {
-    let places = node_count.min(BLOCK_NODES + BLOCK_ARCS.max(hub_arcs));
-    set_bytes(node_count) + places * CLOSING_BYTES
+/// Returns the memory that grows with the number of nodes, and that of the places of one block.
+pub(crate) fn node_bytes(shape: &Shape) -> u64 {
+    set_bytes(shape.nodes) + shape.block_places * CLOSING_BYTES
 }
 
 /// Returns the bytes of two sets with ranks: the nodes outside an interval, and the pieces met.
@@ -119,7 +109,7 @@ impl ClusterJob<'_> {
     /// Propagates labels on disk.
     pub(crate) fn propagate_on_disk(&self, saves: &mut Saves) -> Result<Communities> {
         let nodes = self.graph.node_count();
-        let least = memory(self.graph, rayon::current_num_threads(), self.fit);
+        let least = memory(&Shape::of(self.graph), rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
         // Memory beyond a place for every node caches blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
@@ -230,7 +220,8 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         sweeping: Sweeping,
         mut from: StateReader,
     ) -> Result<(History, Bits)> {
-        self.job.report_resumed(sweeping.number)?;
+        let Sweeping { mut history, scans } = sweeping;
+        self.job.report_resumed(history.sweeps.count)?;
         let nodes = self.job.graph.node_count();
         let mut bytes = Vec::new();
         let count = from.parts(|first, values: &[u32]| {
@@ -246,15 +237,12 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         for _ in 0..4 {
             others += from.parts(|_, _: &[u8]| Ok(()))?;
         }
-        let Ok([mut history]) = <[History; 1]>::try_from(sweeping.histories) else {
-            return Err(from.damaged());
-        };
         history.resume();
         if count != nodes || others > 0 {
             return Err(from.damaged());
         }
         from.finish()?;
-        self.scans = sweeping.scans;
+        self.scans = scans;
         Ok((history, active))
     }
 
@@ -266,8 +254,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         active: &Bits,
         saves: &mut Saves,
     ) -> Result<()> {
-        let (number, scans) = (history.sweeps.count, self.scans);
-        let sweeping = Sweeping { number, histories: vec![history.clone()], scans };
+        let sweeping = Sweeping { history: history.clone(), scans: self.scans };
         let nodes = self.job.graph.node_count();
         saves.save(&sweeping, self.job.observer, |to| {
             to.begin_array(nodes)?;

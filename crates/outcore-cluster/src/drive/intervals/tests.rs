@@ -9,7 +9,7 @@ use crate::methods::table::Method;
 use crate::store::given::GivenLabels;
 use crate::tests::{PLENTY, POOLS, some_edges};
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcRecord, Duplicates, GraphOptions, GraphWriter};
+use outcore_graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore_io::Column;
 use outcore_io::error::ErrorKind;
 use outcore_io::progress::Silent;
@@ -36,7 +36,7 @@ fn on_disk(
 ) -> Result<Communities> {
     let threads = rayon::current_num_threads();
     let least = options.memory(graph, 0, threads).total_bytes();
-    let on_disk = memory(graph, threads, Fit::LEAST).total_bytes() + spare;
+    let on_disk = memory(&Shape::of(graph), threads, Fit::LEAST).total_bytes() + spare;
     // The graphs are so small that labels in memory may need less than the fixed memory.
     let job = ClusterJob {
         graph: &graph.seen_as(&options.view()),
@@ -76,11 +76,11 @@ proptest! {
         let mut options = ClusterOptions { seed, tolerance, min_weight, ..plain() };
         options.propagation.label_cutoff = cutoff;
         options.seeding = if own { Seeding::Own } else { Seeding::Star };
-        prop_assert!(serves(&options, &graph, 0));
+        prop_assert!(serves(&options, &Shape::of(&graph), 0));
         let expected = POOLS[1].install(|| {
             let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
             cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent)
-        }).unwrap().remove(0);
+        }).unwrap();
         let expected = expected.with_scans(0);
         let tiny = ScratchLimits { large_degree: 3, max_labels: 2, ..ScratchLimits::default() };
         for (pool, spare, limits) in [
@@ -130,7 +130,7 @@ fn many_intervals_and_windows_give_the_same_result() {
     let options = plain();
     let (given, limits) = (GivenLabels::default(), ScratchLimits::default());
     let expected = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent);
-    let expected = expected.unwrap().remove(0).with_scans(0);
+    let expected = expected.unwrap().with_scans(0);
     for spare in [0, 1 << 20] {
         let found = POOLS[1].install(|| on_disk(&graph, &options, limits, spare)).unwrap();
         assert_eq!(in_memory(&graph, found), expected, "{spare}");

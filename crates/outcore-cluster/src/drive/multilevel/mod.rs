@@ -11,9 +11,6 @@
 //! fraction of the one below. A cycle leads from the input to the last level and back; another one follows
 //! if the first sweep after it still changes many labels.
 //!
-//! With several rules (resolutions), the first is solved as if alone, and the others on its level 1, without
-//! another scan of the edges. The first should be the one with the smallest communities.
-//!
 //! Memory: a label and a group per node, a class per group, and the objective's sums per group or community:
 //! at most 36 bytes per node for the map equation (modularity and the constant Potts model: 20), if every
 //! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
@@ -32,7 +29,7 @@ pub(crate) use starts::Starts;
 
 use super::groups::{FirstGroups, Groups, first_groups};
 use super::job::{ClusterJob, SizeClass};
-use super::memory::{ClusterMemory, Fit, roomy};
+use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use crate::base::bits::Bits;
 use crate::base::hash::{LEAD, LEVEL, mix};
 use crate::finish::closing::SweptLabels;
@@ -169,14 +166,13 @@ struct Multilevel<'a, 'j, O: Sums> {
     place: SearchPlace,
     /// Number of scans of the base before the levels above were solved.
     scans: u64,
-    others: OtherRules<O>,
     /// Other starts to try.
     starts: Starts,
     /// Labels on the graph from each start, if requested.
     divisions: Option<Hierarchy>,
     limits: SearchLimits,
     warm: FromGiven,
-    /// Checkpoints of the sweeps; sweeps of other rules are not saved.
+    /// Checkpoints of the sweeps; those of searches among them are not saved.
     saves: Option<&'a mut Saves>,
 }
 
@@ -200,14 +196,6 @@ struct SearchLimits {
     size: Option<u32>,
 }
 
-/// Rules besides the first.
-struct OtherRules<O: Sums> {
-    /// Those that wait for level 1.
-    waiting: Vec<O::Rule>,
-    /// Results of those that have been solved.
-    found: Vec<SweptLabels>,
-}
-
 /// State of a clustering from given communities.
 #[derive(Default)]
 struct FromGiven {
@@ -217,32 +205,24 @@ struct FromGiven {
     given: Option<Hierarchy>,
 }
 
-/// Returns the additional bytes per node for other rules: at most a label, sums and a count that the first rule
-/// holds while they are solved, and for each of them a label and, at the closing, a piece.
-pub(crate) const fn held_bytes<O: Sums>(others: u64) -> u64 {
-    if others == 0 { 0 } else { O::COMMUNITY_BYTES + 2 * LABEL_BYTES * (1 + others) }
-}
-
-/// Finds the communities of the job's graph, whose nodes hold `holdings`, by the objective of each rule; returns them
-/// with the groupings of the last cycle, if requested.
+/// Finds the communities of the job's graph, whose nodes hold `holdings`, by the objective of a rule; returns them with
+/// the groupings of the last cycle, if requested.
 pub(crate) fn find<O: Sums>(
     job: &ClusterJob<'_>,
-    rules: &[O::Rule],
+    rule: O::Rule,
     starts: Starts,
     given: GivenLabels,
     holdings: Arc<Holdings>,
     source: &mut BlockSource<'_>,
     saves: &mut Saves,
-) -> Result<Vec<SweptLabels>> {
-    let (&rule, others) = rules.split_first().expect("at least one rule");
-    let held = job.graph.node_count() * held_bytes::<O>(others.len() as u64);
+) -> Result<SweptLabels> {
     let mut level = Level {
         source,
         holdings,
         number: 0,
         seed: job.options.seed,
-        memory: job.memory - held,
-        needed: job.needed - held,
+        memory: job.memory,
+        needed: job.needed,
         max_labels: job.limits.max_labels,
         is_on_disk: true,
         class_count: 0,
@@ -253,7 +233,6 @@ pub(crate) fn find<O: Sums>(
     first.saves = Some(saves);
     let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
     first.divisions = job.options.stability.then_some(divisions);
-    first.others.waiting = others.to_vec();
     let has_given = !given.initial.is_empty();
     let mut state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
@@ -267,11 +246,7 @@ pub(crate) fn find<O: Sums>(
     let labels = first.at_least_given(&mut level, state.labels)?;
     let labels = first.divided_otherwise(&mut level, labels)?;
     level.source.release();
-    // There may be no level 1.
-    first.find_waiting(&mut level)?;
-    let mut found = std::mem::take(&mut first.others.found);
-    found.insert(0, first.outcome(labels));
-    Ok(found)
+    Ok(first.outcome(labels))
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
@@ -283,30 +258,12 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             hierarchy,
             place: SearchPlace::default(),
             scans: 0,
-            others: OtherRules { waiting: Vec::new(), found: Vec::new() },
             starts,
             divisions: None,
             limits: SearchLimits { cycles: job.options.cycles, size: job.most() },
             warm: FromGiven::default(),
             saves: None,
         }
-    }
-
-    /// Solves the waiting rules on this level.
-    fn find_waiting(&mut self, level: &mut Level<'_, '_>) -> Result<()> {
-        for rule in std::mem::take(&mut self.others.waiting) {
-            let prefix = self.job.scratch.join(format!("groups-{}", self.others.found.len() + 1));
-            let hierarchy = self.hierarchy.shared(prefix);
-            let starts = Starts::one(self.starts.usual);
-            let mut other = Self::new(self.job, rule, starts, hierarchy);
-            other.place.base = level.number;
-            let mut labels = other.begin(level)?.into_labels();
-            for below in (0..level.number).rev() {
-                labels = self.hierarchy.project(below, &labels)?;
-            }
-            self.others.found.push(other.outcome(labels));
-        }
-        Ok(())
     }
 
     fn outcome(mut self, labels: Vec<u32>) -> SweptLabels {
@@ -531,12 +488,11 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let Upper { graph, is_on_disk, holdings, number, mut state, class_count, mut progress } =
             upper;
         self.history.levels = self.history.levels.max(number);
-        let (method, threads) = (self.job.options.method, rayon::current_num_threads());
+        let (method, threads) = (Some(self.job.options.method), rayon::current_num_threads());
         let sizes = self.job.beside_bytes() * graph.node_count();
-        let rest = memory.saturating_sub(sizes);
-        let (Fit { max_labels, ahead }, needed) = Fit::within(rest, |fit| {
-            ClusterMemory::fitted(&graph, Some(method), threads, fit).total_bytes()
-        });
+        let (rest, shape) = (memory.saturating_sub(sizes), &Shape::of(&graph));
+        let (Fit { max_labels, ahead }, needed) =
+            Fit::within(rest, |fit| ClusterMemory::new(shape, method, threads, fit).total_bytes());
         let needed = needed + sizes;
         if memory < needed {
             return Err(self.job.too_little_memory(self.job.memory + needed - memory));
@@ -555,7 +511,6 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             is_on_disk,
             class_count,
         };
-        self.find_waiting(&mut level)?;
         self.expect(&level)?;
         if let Some(starts) = self.starts_on(&level) {
             state = self.best_start(&mut level, state, progress, &starts)?;

@@ -6,7 +6,7 @@
 
 use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
-use crate::drive::swept::{SavedHierarchy, SavedResult, name_of};
+use crate::drive::swept::{SavedHierarchy, name_of};
 use crate::kernel::history::History;
 use crate::kernel::holdings::{Carries, Holdings};
 use crate::store::given::GivenLabels;
@@ -36,8 +36,6 @@ pub(super) struct SavedCounters {
     hierarchy: SavedHierarchy,
     /// Labels of each start, if requested.
     divisions: Option<SavedHierarchy>,
-    /// Results of other rules that have been solved.
-    found: Vec<SavedResult>,
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
@@ -71,7 +69,6 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             step: self.warm.step,
             hierarchy: SavedHierarchy::new(&self.hierarchy),
             divisions: self.divisions.as_ref().map(SavedHierarchy::new),
-            found: self.others.found.iter().map(SavedResult::new).collect(),
         };
         saves.save(&counters, self.job.observer, |to| {
             let files = groupings.iter().chain(divisions).map(|kept| &kept.groups);
@@ -84,8 +81,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 to.array(level.holdings.drifts.iter().copied())?;
                 to.array(level.holdings.teleports.iter().copied())?;
             }
-            state.sums.save(to)?;
-            self.others.found.iter().try_for_each(|found| SavedResult::save(found, to))
+            state.sums.save(to)
         })
     }
 
@@ -131,7 +127,6 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let nodes = graph.as_ref().map_or(level.graph().node_count(), Graph::node_count) as usize;
         let is_base = graph.is_none();
         let (state, progress, holdings) = self.load_sweeps(&counters, nodes, is_base, &mut from)?;
-        self.load_found(counters.found, level.graph().node_count(), &mut from)?;
         from.finish()?;
         let Some(graph) = graph else {
             return self.continue_from(level, state, progress, warm);
@@ -172,30 +167,5 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             return Err(from.damaged());
         }
         Ok((state, progress, holdings))
-    }
-
-    /// Loads the results of other rules on the graph, if they have been solved.
-    fn load_found(
-        &mut self,
-        all: Vec<SavedResult>,
-        nodes: u64,
-        from: &mut StateReader,
-    ) -> Result<()> {
-        if all.is_empty() {
-            return Ok(());
-        }
-        if all.len() != self.others.waiting.len() {
-            return Err(from.damaged());
-        }
-        self.others.waiting.clear();
-        for saved in all {
-            self.others.found.push(saved.load(
-                nodes,
-                self.job.graph.files(),
-                self.job.scratch,
-                from,
-            )?);
-        }
-        Ok(())
     }
 }

@@ -49,9 +49,6 @@ pub(crate) struct OracleLevels {
     pub(crate) method: Method,
     pub(crate) resolution: f64,
     pub(crate) seeding: Seeding,
-    /// Resolutions that wait for the first contraction, and the labels and groupings found for them.
-    pub(crate) waiting: Vec<f64>,
-    pub(crate) found: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
     pub(crate) cycles: u32,
     /// Number of starts, the usual one included, and the class of the size that divides them.
     pub(crate) trials: u32,
@@ -117,14 +114,11 @@ impl OracleLevel {
 impl OracleLevels {
     pub(crate) fn new((method, resolution): (Method, f64), cycles: u32, seed: u64) -> Self {
         let (free, groupings) = (Vec::new(), Vec::new());
-        let (waiting, found) = (Vec::new(), Vec::new());
         let (sweeps, searches, max_size, closest) = (0, 0, None, Cell::new(f64::INFINITY));
         Self {
             method,
             resolution,
             seeding: Seeding::Star,
-            waiting,
-            found,
             cycles,
             trials: 1,
             size: OracleSize::Small,
@@ -149,14 +143,10 @@ impl OracleLevels {
         self.mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
         if self.method == Method::Cpm {
             self.resolution *= self.mean;
-            let mean = self.mean;
-            self.waiting.iter_mut().for_each(|resolution| *resolution *= mean);
         }
         self.share_starts(level);
         let mut labels = self.begin(level, 0, self.seed);
         self.dissolve(level, &mut labels);
-        let input: Vec<u32> = (0..labels.len() as u32).collect();
-        self.find_waiting(level, 0, self.seed, &input);
         labels
     }
 
@@ -170,18 +160,6 @@ impl OracleLevels {
         (other.node_count, other.mean) = (self.node_count, self.mean);
         let labels: BTreeSet<u32> = other.begin(level, 0, self.seed).into_iter().collect();
         (labels.len() as u64, other.sweeps - self.sweeps)
-    }
-
-    fn find_waiting(&mut self, level: &OracleLevel, number: u64, seed: u64, groups: &[u32]) {
-        for resolution in std::mem::take(&mut self.waiting) {
-            let mut other = Self::new((self.method, resolution), self.cycles, self.seed);
-            (other.max_size, other.seeding) = (self.max_size, self.seeding);
-            (other.size, other.mean) = (self.size, self.mean);
-            other.groupings.clone_from(&self.groupings);
-            let labels = other.begin(level, number, seed);
-            let labels = groups.iter().map(|&group| labels[group as usize]).collect();
-            self.found.push((labels, other.groupings));
-        }
     }
 
     /// Solves a level from its first communities, or from the best of several starts; returns the labels.
@@ -524,7 +502,6 @@ impl OracleLevels {
         let class_count = renumber(&mut above);
         let next = contract(level, &groups, count);
         let seed = mix(self.seed ^ LEVEL ^ (number + 1));
-        self.find_waiting(&next, number + 1, seed, &groups);
         self.fill_free(&above);
         let arcs = next.arcs.iter().map(Vec::len).sum::<usize>();
         let is_small = arcs <= self.small_level.0 && count <= self.small_level.1;

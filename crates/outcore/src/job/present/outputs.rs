@@ -1,6 +1,6 @@
 //! Output paths: the given file or, for several results, one file each, with a name derived from it.
 
-use crate::cluster::ClusterOptions;
+use crate::cluster::{ClusterOptions, SeveralValues};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,9 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// `Usage` if several results would go to one stream.
 pub fn outputs(files: &Files, output: &Path, options: &ClusterOptions) -> Result<Vec<PathBuf>> {
-    let values = match options.thresholds.len() > 1 {
-        true => &options.thresholds,
-        false if options.has_resolution() => &options.resolution,
-        false => &options.propagation.attenuation,
-    };
-    if values.len() <= 1 {
+    let Some(SeveralValues { values, .. }) = options.several() else {
         return Ok(vec![output.to_path_buf()]);
-    }
+    };
     let is_stream = output == Path::new("-") || files.entry(output).is_ok_and(|e| !e.is_directory);
     if is_stream && !files.is_regular(output) {
         let message = format!("{} results cannot go to one stream", values.len());

@@ -147,7 +147,6 @@ impl<'a> Targets<'a> {
         PresentMemory {
             options: self.options,
             levels: self.levels,
-            result_count: self.outputs.len() as u64,
             nodes: graph.node_count(),
             is_directed: graph.is_directed(),
             scan: ClusterMemory::of_scans(graph, threads),

@@ -10,7 +10,7 @@
 use super::Starts;
 use crate::base::hash::mix;
 use crate::drive::job::SizeClass;
-use crate::drive::memory::{ClusterMemory, Fit};
+use crate::drive::memory::{ClusterMemory, Fit, Shape};
 use crate::drive::multilevel::{Level, Multilevel};
 use crate::kernel::history::History;
 use crate::kernel::objective::Sums;
@@ -122,7 +122,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
 fn needed_alone<O: Sums>(level: &Level<'_, '_>, search: &Multilevel<'_, '_, O>) -> u64 {
     let (graph, options) = (level.graph(), search.job.options);
     let fit = Fit { max_labels: level.max_labels, ..Fit::ROOMY };
-    ClusterMemory::fitted(graph, Some(options.method), 1, fit).total_bytes()
+    ClusterMemory::new(&Shape::of(graph), Some(options.method), 1, fit).total_bytes()
         + search.job.beside_bytes() * graph.node_count()
 }
 
