@@ -236,11 +236,7 @@ impl<'a> Voters<'a> {
 
 impl ClusterJob<'_> {
     /// Propagates labels.
-    pub(crate) fn propagate(
-        &self,
-        given: GivenLabels,
-        saves: &mut Saves,
-    ) -> Result<Communities> {
+    pub(crate) fn propagate(&self, given: GivenLabels, saves: &mut Saves) -> Result<Communities> {
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let mut source = self.blocks(self.cache_bytes());
         let (outcome, held) = self.advance(&mut source, start, saves)?;
