@@ -242,7 +242,7 @@ impl EdgeChunk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcore_sort::Record;
+    use outcore_sort::{Record, Row};
     use proptest::prelude::*;
 
     #[test]
