@@ -6,7 +6,7 @@ use crate::cut::LineCutter;
 use crate::decompress::Input;
 use crate::fault::bad_input;
 use crate::options::{InputOptions, Rows};
-use crate::pieces::{first_pieces, spread_pieces};
+use crate::sample::pieces::{first_pieces, spread_pieces};
 use crate::sink::{Progress, ROW_BYTES, Sink};
 use crate::source::{
     ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask, SourceFacts,
