@@ -54,7 +54,6 @@ mod lists;
 mod memory;
 mod open;
 mod options;
-mod pieces;
 mod reader;
 mod sample;
 mod sink;

@@ -6,7 +6,7 @@ use crate::cut::LineCutter;
 use crate::decompress::Input;
 use crate::fault::bad_input;
 use crate::options::{InputOptions, Rows};
-use crate::pieces::{first_pieces, spread_pieces};
+use crate::sample::pieces::{first_pieces, spread_pieces};
 use crate::sink::{Progress, ROW_BYTES, Sink};
 use crate::source::{
     ColumnUse, EdgeSource, FileSample, NumberedNodes, ReadTask, SampleTask, SourceFacts,
@@ -74,7 +74,7 @@ pub(crate) fn no_lines(path: &Path) -> Error {
 }
 
 impl InputFormat {
-    /// Parses the lines of a chunk; its text ends with a line end and [`PADDING`].
+    /// Parses the lines of a chunk; its text ends with a line end and [`PADDING`](crate::chunk::PADDING).
     pub(crate) fn parse_lines(&self, chunk: &mut ParsedChunk, stop: bool) {
         let skipped = self.preamble_bytes.saturating_sub(chunk.origin.byte);
         let from = skipped.min(chunk.used as u64) as usize;

@@ -33,7 +33,7 @@ use super::fault::bad_input;
 use super::format::source::FIRST_BLOCK_LIMIT;
 use super::format::understood::AS_UNDIRECTED;
 use super::options::{EdgeFormat, InputOptions, Rows};
-use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
+use super::sample::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
 use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use edges::{EntryTally, KINDS_OF_NUMBERS, ListEdges, MetisHeader};

@@ -9,6 +9,7 @@
 //! pieces (Chao2; extrapolated as in Colwell et al., 2012), so that names whose edges are close together in the file,
 //! and thus in the same piece, are not taken for frequent ones.
 
+pub(crate) mod pieces;
 mod tally;
 
 use crate::chunk::ParsedChunk;
@@ -16,13 +17,13 @@ use crate::decompress::Input;
 use crate::open::{
     common_kinds, common_weights, detect_next, kinds_bytes, total_bytes, unweighted,
 };
-use crate::pieces::PIECES;
 use crate::sink::DecodeRoom;
 use crate::source::{FileSample, SampleTask};
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
 use outcore_io::Files;
 use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};
+use pieces::PIECES;
 use std::path::{Path, PathBuf};
 use tally::SampleTally;
 

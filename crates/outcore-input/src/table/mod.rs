@@ -34,7 +34,7 @@ use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, Roles};
 use super::format::{check_distinct, kinds_of, twice};
 use super::options::{Column, EdgeFormat, InputOptions, Rows};
-use super::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
+use super::sample::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES, place};
 use super::sink::{Progress, ROW_BYTES, STREAM_NAME, SampleSink, Sink, is_whole};
 use super::source::{ColumnUse, EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use super::stream::TableStream;

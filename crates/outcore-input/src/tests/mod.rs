@@ -4,13 +4,11 @@ mod doubts;
 mod meaning;
 mod nodes;
 
-use super::chunk::ParsedChunk;
 use super::decompress::samples::{bgzf, bzip2, gzip, xz, zstd};
 use super::*;
 use outcore_graph::weight::Weight;
-use outcore_io::Files;
-use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::{Files, budget::Limits};
 use outcore_testkit::sim::{Fault as Failure, Sim};
 use proptest::prelude::*;
 use std::io::Write;
@@ -592,7 +590,7 @@ fn parse_with(
     weight: Option<usize>,
     tight: bool,
 ) -> (Vec<NamedEdge>, Vec<u64>) {
-    let mut chunk = ParsedChunk::default();
+    let mut chunk = chunk::ParsedChunk::default();
     chunk.edges.text = text.to_vec();
     if !text.ends_with(b"\n") {
         chunk.edges.text.push(b'\n');
