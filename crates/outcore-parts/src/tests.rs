@@ -236,7 +236,7 @@ fn whole(edges: &Edges) -> Graph {
 fn engine(graph: &Graph, options: &ClusterOptions) -> Communities {
     let given = GivenLabels::default();
     let scratch = Path::new("scratch");
-    here(|| cluster_from(graph, options, given, 1 << 30, scratch, &Silent)).unwrap().remove(0)
+    here(|| cluster_from(graph, options, given, 1 << 30, scratch, &Silent)).unwrap()
 }
 
 impl Divided {
