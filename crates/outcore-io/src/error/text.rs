@@ -241,12 +241,12 @@ mod tests {
 
     #[test]
     fn user_text_is_never_an_option() {
-        let name = String::from("`--memory 4GiB`");
+        let (name, spelled) = (String::from("`--memory 4GiB`"), MEMORY.to_string());
         for text in [
             Text::from(&name),
             format_args!("{name}").into(),
             format_args!("{}", "`--").into(),
-            format_args!("{}", format!("{MEMORY}")).into(),
+            format_args!("{spelled}").into(),
         ] {
             assert_eq!(text.parts(), [words(&text)]);
         }
