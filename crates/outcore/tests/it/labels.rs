@@ -157,15 +157,28 @@ fn a_file_that_does_not_fit_the_graph_is_refused() {
 #[test]
 fn options_that_need_too_much_memory_are_refused_before_any_work() {
     let sim = Sim::new();
+    let count = 1_500_000u32;
     let mut text = String::new();
-    (0..400_000u32).for_each(|i| text += &format!("{i} {}\n", i * 7 % 400_000));
+    (1..count).for_each(|i| text += &format!("{} {i}\n", i - 1));
     sim.put("/in/edges.tsv", text.as_bytes());
-    let attenuation = (0..1000).map(|value| f64::from(value) / 1000.0).collect();
-    let options = with(PropagationOptions { attenuation, ..PropagationOptions::default() });
-    let error = cluster_edges(&sim, &options, "/out/x.tsv").unwrap_err();
+    // Labels of several levels are in memory, unlike those of label propagation.
+    let options = ClusterOptions { max_size: Some(10), ..ClusterOptions::default() };
+    let error = cluster_graph(&sim, &options, "/out/x.tsv", 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MemoryTooSmall);
+    assert!(error.message().contains("for this clustering"), "{error}");
     assert!(error.hint_text().unwrap().contains("--memory "), "{:?}", error.hint_text());
-    assert_eq!(sim.paths().len(), 1);
+    let outside = |path: &&PathBuf| !path.starts_with("/in") && !path.starts_with("/out/graph");
+    assert_eq!(sim.paths().iter().find(outside), None);
+}
+
+#[test]
+fn many_values_take_the_memory_of_one() {
+    let sim = storage();
+    let attenuation: Vec<f64> = (0..100).map(|value| f64::from(value) / 1000.0).collect();
+    let one = cluster_edges(&sim, &attenuated(&attenuation[99..]), "/out/one.tsv");
+    let all = cluster_edges(&sim, &attenuated(&attenuation), "/out/all.tsv");
+    assert!(one.is_ok() && all.is_ok());
+    assert_eq!(sim.get("/out/one.tsv"), sim.get("/out/all.0.099.tsv"));
 }
 
 #[test]
