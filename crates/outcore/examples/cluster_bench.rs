@@ -4,7 +4,7 @@
 //! seconds per phase, arc visits, nanoseconds per visit, and the NMI with the ground truth.
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
-use outcore::cluster::{ClusterMemory, ClusterOptions, Method, cluster};
+use outcore::cluster::{ClusterOptions, cluster};
 use outcore::graph::Weight;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter};
 use outcore::io::Files;
