@@ -66,22 +66,15 @@ impl RowsAhead {
                 continue;
             }
             arcs += degree;
-            let begin = self.targets.len();
-            self.decode(block, local)?;
-            fetch(local, &self.targets[begin..]);
+            let Self { arcs: scratch, targets, codes, rows } = self;
+            block.for_each_segment_inline(local, scratch, |others, weights| {
+                fetch(local, others);
+                targets.extend_from_slice(others);
+                codes.extend_from_slice(weights);
+            })?;
+            rows.push((local, targets.len()));
         }
         self.pass_on(&mut visit)
-    }
-
-    /// Decodes the row of a node.
-    fn decode(&mut self, block: &Block, local: usize) -> Result<()> {
-        let Self { arcs, targets, codes, rows } = self;
-        block.for_each_segment_inline(local, arcs, |others, weights| {
-            targets.extend_from_slice(others);
-            codes.extend_from_slice(weights);
-        })?;
-        rows.push((local, targets.len()));
-        Ok(())
     }
 
     /// Passes the decoded rows on.
@@ -113,7 +106,7 @@ impl RowsAhead {
         visit: &mut impl FnMut(RowPart<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut result = Ok(());
-        block.for_each_segment(local, &mut self.arcs, |targets, codes| {
+        block.for_each_segment_inline(local, &mut self.arcs, |targets, codes| {
             if result.is_ok() {
                 fetch(local, targets);
                 result = visit(RowPart { local, targets, codes, ends: false });

@@ -372,7 +372,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             let mut fits = true;
             sums.reset(room);
             (own, arcs) = (S::default(), S::default());
-            self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+            self.block.for_each_segment_inline(local as usize, scratch, |targets, codes| {
                 contested |= targets.iter().any(|&target| self.is_rival(target));
                 let (targets, codes) = self.nodes.votes(targets, codes, ballot);
                 S::for_each(targets, codes, |target, weight| {
@@ -429,7 +429,7 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
         ballot: &mut Ballot,
     ) -> Result<u8> {
         let mut nearest = u8::MAX;
-        self.block.for_each_segment(local as usize, scratch, |targets, codes| {
+        self.block.for_each_segment_inline(local as usize, scratch, |targets, codes| {
             let (targets, _) = self.nodes.votes(targets, codes, ballot);
             let with_label = targets
                 .iter()

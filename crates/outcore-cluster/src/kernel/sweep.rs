@@ -374,7 +374,7 @@ fn weigh_again<S: Sum, O: Objective, L: NodeLabels + ?Sized>(
     let labels = nodes.labels;
     let present = labels.at(block.first_node() + local).load(Relaxed);
     let (mut own, mut other, mut nearest) = (S::default(), S::default(), u8::MAX);
-    block.for_each_segment(local as usize, arcs, |targets, codes| {
+    block.for_each_segment_inline(local as usize, arcs, |targets, codes| {
         let (targets, codes) = nodes.votes(targets, codes, ballot);
         S::for_each(targets, codes, |target, weight| {
             let label = labels.at(target).load(Relaxed);
