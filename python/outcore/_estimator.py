@@ -103,10 +103,6 @@ restart, progress
     communities_: Communities
     n_features_in_: int
 
-    if TYPE_CHECKING:
-        # The parameters.
-        def __getattr__(self, name: str) -> Any: ...
-
     def __init__(
         self,
         *,
@@ -153,7 +149,48 @@ restart, progress
         restart: bool = False,
         progress: ProgressOption = "auto",
     ) -> None:
-        vars(self).update((name, value) for name, value in locals().items() if name != "self")
+        self.method = method
+        self.seed = seed
+        self.resolution = resolution
+        self.max_size = max_size
+        self.well_connected = well_connected
+        self.initial = initial
+        self.seeding = seeding
+        self.cycles = cycles
+        self.trials = trials
+        self.stability = stability
+        self.levels = levels
+        self.recorded_teleportation = recorded_teleportation
+        self.max_sweeps = max_sweeps
+        self.tolerance = tolerance
+        self.converge = converge
+        self.duplicates = duplicates
+        self.self_loops = self_loops
+        self.directed = directed
+        self.ignore_weights = ignore_weights
+        self.weight_transform = weight_transform
+        self.min_weight = min_weight
+        self.max_weight = max_weight
+        self.normalize = normalize
+        self.attenuation = attenuation
+        self.attenuation_rule = attenuation_rule
+        self.label_cutoff = label_cutoff
+        self.max_visits = max_visits
+        self.fixed = fixed
+        self.like = like
+        self.min_size = min_size
+        self.small = small
+        self.match = match
+        self.summary = summary
+        self.community_columns = community_columns
+        self.community_format = community_format
+        self.flow = flow
+        self.memory = memory
+        self.threads = threads
+        self.work_dir = work_dir
+        self.profile = profile
+        self.restart = restart
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn has to know: the input is a matrix of similarities, which are not negative."""
