@@ -1,7 +1,7 @@
 //! Rows: records that are declared by their fields, and sorted as words.
 //!
 //! A sort is compiled anew for each type of record, so there are few: [`records!`](crate::records) converts a declared row to
-//! [`Words`] and back, and all rows of as many words share one sort. The first two words are the sort key. In a run, a
+//! [`Words`] and back, and all rows with the same number of words share one sort. The first two words are the sort key. In a run, a
 //! word is its difference from that of the row before, in as few bytes as that needs, after half a byte for their
 //! number: nothing else for a word that stays the same. Encoding and decoding cost a few nanoseconds per word.
 
@@ -263,8 +263,8 @@ impl<T: Row> RowSorter<T> {
         self.sorter.add(row.words())
     }
 
-    /// Returns the sorter of the words of the rows.
-    pub fn words(&mut self) -> &mut Sorter<T::Words> {
+    /// Returns the sorter of rows as words, to add them from several threads.
+    pub fn as_words(&mut self) -> &mut Sorter<T::Words> {
         &mut self.sorter
     }
 

@@ -234,7 +234,7 @@ fn scan(
         }
     };
     BlockSource::new(graph, 0).for_all(|block| {
-        push_arcs(block, 1, sorter.words(), &arcs, fetch, |node, others, codes, out| {
+        push_arcs(block, 1, sorter.as_words(), &arcs, fetch, |node, others, codes, out| {
             rows.put(node, others, codes, out)
         })?;
         done += block.arc_count();

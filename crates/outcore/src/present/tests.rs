@@ -311,7 +311,7 @@ proptest! {
             NamePiece::at(*number, *order, *value).add(name, &mut sorter).unwrap();
         }
         // A run holds pieces as they are encoded.
-        sorter.words().set_aside().unwrap();
+        sorter.as_words().set_aside().unwrap();
         let mut sorted = SortedNames::new(sorter).unwrap();
         let mut expected = names;
         expected.sort_by_key(|&(number, order, ..)| (number, order));
