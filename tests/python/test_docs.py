@@ -159,7 +159,8 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            # Only a command that hangs takes so long: a busy machine decides no test.
+            timeout=1200,
         )
         return done.returncode, done.stdout
 

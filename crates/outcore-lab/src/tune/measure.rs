@@ -30,7 +30,7 @@ pub(super) struct Amount {
     pub(super) seconds: f64,
     /// Size of the file that is read.
     pub(super) read_bytes: u64,
-    /// Size of a file that is written in one run.
+    /// Maximum size of a file that is written in one run.
     pub(super) write_bytes: u64,
 }
 
@@ -165,11 +165,11 @@ impl<'a> Bench<'a> {
 
     /// Returns the number of requests of a run of the usual duration at this rate.
     fn count(&self, kind: MeasureKind, setting: Setting, rate: f64) -> u64 {
-        let bytes = if kind == MeasureKind::Write {
-            self.amount.write_bytes as f64
-        } else {
-            (rate * self.amount.seconds).min(self.amount.read_bytes as f64)
+        let most = match kind {
+            MeasureKind::Write => self.amount.write_bytes,
+            _ => self.amount.read_bytes,
         };
+        let bytes = (rate * self.amount.seconds).min(most as f64);
         ((bytes / setting.block as f64) as u64).max(2 * setting.depth as u64)
     }
 

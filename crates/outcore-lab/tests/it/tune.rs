@@ -32,13 +32,18 @@ impl Clock for Virtual {
 }
 
 fn tuned(speed: Speed, noise: f64, seed: u64) -> Tuned {
+    tuned_with_time(speed, noise, seed).0
+}
+
+/// Tunes a simulated disk; returns the seconds that it was busy as well.
+fn tuned_with_time(speed: Speed, noise: f64, seed: u64) -> (Tuned, f64) {
     let sim = Sim::new();
     sim.set_speed(speed);
     let files = Files::new(Arc::new(sim.clone()));
     let clock = Virtual { sim: sim.clone(), noise, last: Mutex::new((0.0, 0.0, Random(seed))) };
     let found = tune(&files, Path::new("/disk"), Effort::Quick, &clock, &Silent).unwrap();
     assert!(sim.paths().is_empty(), "nothing is left: {:?}", sim.paths());
-    found
+    (found, sim.seconds())
 }
 
 fn curve(latency_seconds: f64, rate: fn(usize) -> f64, depth: usize, most: f64) -> Curve {
@@ -115,6 +120,14 @@ fn check_all(speed: Speed, noise: f64, is_line: bool) {
 fn the_speed_of_a_hard_disk_is_recovered() {
     check_all(hard_disk(), 0.0, true);
     check_all(hard_disk(), 0.01, true);
+}
+
+/// Runs take as long on a slow disk as on a fast one, as long as they have two requests a thread.
+#[test]
+fn a_slow_disk_is_tuned_in_bounded_time() {
+    let curve = curve(5e-4, |_| 5e7, 4, 1e8);
+    let (_, seconds) = tuned_with_time(Speed { read: curve, write: curve }, 0.0, 3);
+    assert!(seconds < 70.0, "{seconds}");
 }
 
 #[test]
