@@ -13,7 +13,7 @@
 use crate::pack::{
     PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
 };
-use outcore_sort::{Record, U96, move_sorted};
+use outcore_sort::{Placed, Record, U96, move_sorted};
 
 /// Number of arcs in a group of a run.
 const GROUP_ARCS: usize = 128;
@@ -96,6 +96,28 @@ impl Record for InputOrder {
 
     fn sort(from: &mut [Self], to: &mut [Self]) {
         sort_rows(from, to, |row| row.sort_by_key(|arc| arc >> 32));
+    }
+}
+
+impl Placed for ArcRecord {
+    #[inline]
+    fn place(&self) -> u32 {
+        self.source
+    }
+
+    fn first_key(place: u32) -> U96 {
+        U96::new(u64::from(place) << 32, 0)
+    }
+}
+
+impl Placed for InputOrder {
+    #[inline]
+    fn place(&self) -> u32 {
+        self.0.source
+    }
+
+    fn first_key(place: u32) -> u64 {
+        u64::from(place) << 32
     }
 }
 

@@ -95,7 +95,7 @@ pub use size::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize, merge_bytes, merge_byte
 pub use view::{LoopWeight, View};
 pub use weight::Weight;
 pub use writer::GraphWriter;
-pub use writer::extend;
+pub use writer::{Combiner, extend};
 
 use std::path::{Path, PathBuf};
 

@@ -137,7 +137,7 @@ pub fn extend<'a>(
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let summary = old.summary();
-    writer.combined_count += summary.combined_count;
+    writer.count_combined(summary.combined_count);
     writer.dropped_loop_count += summary.dropped_loop_count;
     let by_weight = writer.options.duplicates != Duplicates::First;
     let mut blocks = match reads_ahead {
@@ -273,13 +273,13 @@ impl GraphWriter {
         let one = Weight::ONE.code();
         let first =
             ArcRecord { source, target: targets[0], weight: codes.first().copied().unwrap_or(one) };
-        if self.pending.is_some_and(|pending| pending.pair() == first.pair()) {
+        if self.combiner.pending().is_some_and(|pending| pending.pair() == first.pair()) {
             self.push(&[first])?;
             (targets, codes) = (&targets[1..], codes.get(1..).unwrap_or_default());
         }
         let Some(&last) = targets.last() else { return Ok(()) };
         assert!(u64::from(last) < self.options.node_count, "a target is a node of the graph");
-        if let Some(before) = self.pending.take() {
+        if let Some(before) = self.combiner.take() {
             self.emit(before)?;
         }
         while self.node < u64::from(source) {

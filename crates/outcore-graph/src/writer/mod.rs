@@ -10,6 +10,7 @@
 //! takes about 5 ns per arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
 //! outgrows a block is handed over in parts and becomes a hub block.
 
+mod combine;
 mod encoder;
 mod extend;
 
@@ -20,7 +21,6 @@ use super::manifest::{
     BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, too_heavy,
 };
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
-use crate::weight::Weight;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use outcore_io::Files;
 use outcore_io::error::{Error, Result};
@@ -28,6 +28,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+pub use combine::Combiner;
 use encoder::{BlockEncoder, EncodeWork, RawBlock};
 pub use extend::extend;
 
@@ -42,9 +43,7 @@ pub struct GraphWriter {
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
-    /// Pending record, whose duplicates may follow, and the sum of its weights so far.
-    pending: Option<ArcRecord>,
-    pending_sum: f64,
+    combiner: Combiner,
     raw: RawBlock,
     /// Current node, the beginning of its arcs in `raw`, and whether it is a hub, some of whose arcs have
     /// been handed over already.
@@ -52,6 +51,7 @@ pub struct GraphWriter {
     node_start: usize,
     is_hub: bool,
     dropped_loop_count: u64,
+    /// Number of arcs that had been combined before they came here.
     combined_count: u64,
     to_encoder: Option<Sender<EncodeWork>>,
     empty: Receiver<RawBlock>,
@@ -134,8 +134,7 @@ impl GraphWriter {
             names: None,
             kinds: None,
             limits,
-            pending: None,
-            pending_sum: 0.0,
+            combiner: Combiner::new(options.duplicates),
             raw: RawBlock::default(),
             node: first_node,
             nodes,
@@ -173,47 +172,31 @@ impl GraphWriter {
     /// # Panics
     /// Panics if arcs are out of order or an index is not below the node count.
     pub fn push(&mut self, arcs: &[ArcRecord]) -> Result<()> {
+        let count = self.options.node_count;
         for &arc in arcs {
-            let Some(pending) = self.pending else {
-                self.begin(arc);
-                continue;
-            };
-            if arc.pair() == pending.pair() {
-                self.combine(pending, arc);
-                continue;
-            }
             assert!(
-                arc.pair() > pending.pair(),
+                u64::from(arc.source.max(arc.target)) < count,
+                "arc ({}, {}) in a graph of {count} nodes",
+                arc.source,
+                arc.target
+            );
+            let Some(before) = self.combiner.add(arc) else { continue };
+            assert!(
+                arc.pair() > before.pair(),
                 "arc ({}, {}) comes after ({}, {})",
                 arc.source,
                 arc.target,
-                pending.source,
-                pending.target
+                before.source,
+                before.target
             );
-            self.emit(pending)?;
-            self.begin(arc);
+            self.emit(before)?;
         }
         Ok(())
     }
 
-    #[inline]
-    fn begin(&mut self, arc: ArcRecord) {
-        let count = self.options.node_count;
-        assert!(
-            u64::from(arc.source.max(arc.target)) < count,
-            "arc ({}, {}) in a graph of {count} nodes",
-            arc.source,
-            arc.target
-        );
-        self.pending = Some(arc);
-        self.pending_sum = Weight::from_code(arc.weight).value();
-    }
-
-    fn combine(&mut self, mut pending: ArcRecord, arc: ArcRecord) {
-        self.combined_count += 1;
-        let (rule, sum) = (self.options.duplicates, &mut self.pending_sum);
-        pending.weight = rule.combine(pending.weight, sum, arc.weight);
-        self.pending = Some(pending);
+    /// Counts arcs that were combined with others before these were appended.
+    pub fn count_combined(&mut self, count: u64) {
+        self.combined_count += count;
     }
 
     /// Adds an arc that no later record changes.
@@ -322,8 +305,8 @@ impl GraphWriter {
     /// # Errors
     /// `BadInput` if the sum of all weights is too large for `f64`; `Io`, `DiskFull`.
     pub fn finish(mut self) -> Result<GraphSummary> {
-        if let Some(pending) = self.pending.take() {
-            self.emit(pending)?;
+        if let Some(last) = self.combiner.take() {
+            self.emit(last)?;
         }
         while self.node < self.nodes.end {
             self.end_node()?;
@@ -346,7 +329,7 @@ impl GraphWriter {
             &self.options,
             &self.limits,
             &totals,
-            self.combined_count,
+            self.combined_count + self.combiner.combined_counts().0,
             self.dropped_loop_count,
         );
         let manifest = manifest.of(self.rules, self.names, self.kinds.take());

@@ -623,10 +623,10 @@ fn interval_share(places: f64, degree: f64) -> f64 {
     of_few.max(places - 1.0).clamp(1e-9, 1.0)
 }
 
-/// Returns the number of arc records that a batch of text passes to the sort at a time.
+/// Returns the number of records that a batch of text passes to the sort at a time.
 fn batch_records(input: &InputSize, limits: &Limits) -> u64 {
     let line = (input.text_bytes / input.edge_count.max(1)).max(4);
-    2 * input::batch_chunks(limits) as u64 * CHUNK_BYTES / line
+    input::batch_chunks(limits) as u64 * CHUNK_BYTES / line
 }
 
 /// Returns the memory of a batch of text while its names are numbered.

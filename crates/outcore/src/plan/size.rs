@@ -136,9 +136,9 @@ impl InputSize {
         }
     }
 
-    /// Returns the number of arc records in the sort.
+    /// Returns the number of records in the sort.
     pub(super) fn record_count(&self) -> u64 {
-        self.arcs_of(self.edge_count)
+        self.edge_count
     }
 
     /// Returns the bytes of `run_count` runs: source steps, full targets, and weights, in groups.

@@ -3,6 +3,7 @@
 mod append;
 mod halfway;
 mod joined;
+mod mirror;
 mod reading;
 mod rules;
 mod runs;
@@ -28,12 +29,13 @@ use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
 use crate::input::Batch;
 use crate::plan::{self, Clustering, Plan};
 use crate::progress::{Event, Stage, notify};
-use crate::sort::Record;
+use crate::sort::{Placed, Record};
 use crate::units::format_bytes;
 use halfway::ReadState;
 use joined::Joined;
+use mirror::Arcs;
 use reading::{Read, Reading};
-use runs::{ReadResult, SortedArcs, graph_writer, hold_runs, merge, resume_runs};
+use runs::{ReadResult, graph_writer, hold_runs, merge, resume_runs};
 use saved::GraphState;
 use sink::Sink;
 use std::path::Path;
@@ -87,7 +89,7 @@ fn resume_graph(context: &mut Context<'_>, state: GraphState) -> Result<Built> {
 }
 
 /// Reads the input, or resumes from `found`, and merges it into the graph.
-fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
+fn read_and_merge<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     context: &mut Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
@@ -113,7 +115,7 @@ fn read_and_merge<R: Record + From<ArcRecord> + Into<ArcRecord>>(
 }
 
 /// Merges what was read into the graph.
-fn merge_all<R: Record + Into<ArcRecord>>(
+fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     context: &mut Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
@@ -124,14 +126,22 @@ fn merge_all<R: Record + Into<ArcRecord>>(
     remove_spilled(context);
     let built = context.stage(Stage::Merge, |context| {
         let (merge_bytes, reads_ahead) = read.merge_room(context, edges.old)?;
-        read.sorter.set_budget(merge_bytes)?;
+        let is_mirrored = !edges.options.input.directed;
+        let (queue_bytes, sort_bytes) = mirror::divided_bytes(merge_bytes);
+        read.sorter.set_budget(if is_mirrored { sort_bytes } else { merge_bytes })?;
         let room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
         let Read { node_count, scores, kinds, input, warnings, .. } = read.read;
         let writer = graph_writer(context, edges, node_count, kinds)?;
-        let arcs = SortedArcs { sorted, scores, reads_ahead, room };
-        let graph = merge(context, journal, edges, writer, arcs)?;
+        let arcs = if is_mirrored {
+            let rule = edges.old.is_none().then_some(edges.options.duplicates);
+            let queue = (files, context.work.path(), queue_bytes);
+            Arcs::undirected(sorted, scores, node_count, rule, queue)
+        } else {
+            Arcs::directed(sorted, scores)
+        };
+        let graph = merge(context, journal, edges, writer, arcs, (reads_ahead, room))?;
         let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
         let state = GraphState { checksum, input: input.clone(), warnings };
         journal.save(|to| {

@@ -437,8 +437,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     /// Returns whether the disk has room to keep spilled names until they and their edges are numbered and sorted.
     fn has_room_for_spilled(&self, edge_count: u64) -> bool {
         let (files, directory) = (self.context.files, &self.context.work.path().join(SPILLED));
-        // Numbers and new names take no more than the names; the record of an arc takes at most 12 bytes.
-        let needed = bytes_in(files, directory) + 2 * 12 * edge_count;
+        // Numbers and new names take no more than the names; the record of an edge takes at most 12 bytes.
+        let needed = bytes_in(files, directory) + 12 * edge_count;
         files.free_bytes(directory).is_some_and(|free| free >= needed)
     }
 

@@ -2,6 +2,7 @@
 
 use super::Edges;
 use super::append::Old;
+use super::mirror::Arcs;
 use super::reading::Read;
 use super::summaries::report_again;
 use super::weights::SelfScores;
@@ -19,7 +20,7 @@ use crate::job::place::RUNS;
 use crate::job::resume::JobJournal;
 use crate::plan;
 use crate::progress::{Event, Stage, notify};
-use crate::sort::{Record, SortState, Sorted, Sorter};
+use crate::sort::{Placed, Record, SortState, Sorter};
 use crate::units::size_to_type;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -143,9 +144,14 @@ pub(crate) fn hold_runs<R: Record>(
     }
     let (run_bytes, pass_bytes) = (read.sorter.run_bytes(), read.sorter.pass_bytes());
     let old_bytes = edges.old.map_or(0, |old| old.graph.bytes_on_disk());
-    // An arc takes no more in a graph than in a run; a graph has up to three further bytes per node.
+    // An arc takes no more in a graph than in a run, where an undirected edge is one; a graph has up to three further bytes
+    // per node. Half of the edges wait for their second row at a time.
     let node_bytes = 3 * read.read.node_count;
-    let graph_bytes = run_bytes + node_bytes + old_bytes;
+    let (arc_bytes, waiting_bytes) = match edges.options.input.directed {
+        true => (run_bytes, 0),
+        false => (2 * run_bytes, run_bytes / 2),
+    };
+    let graph_bytes = arc_bytes + node_bytes + old_bytes;
     let edge_count = read.read.input.edge_count;
     let most = RUNS_AND_GRAPH_BYTES * edge_count + old_bytes + node_bytes;
     // The runs of several merge passes cannot be removed in part.
@@ -153,7 +159,7 @@ pub(crate) fn hold_runs<R: Record>(
     let has_room =
         |path: &Path, bytes| context.files.free_bytes(path).is_some_and(|free| free >= bytes);
     if is_too_much
-        || !has_room(context.work.path(), pass_bytes + graph_bytes)
+        || !has_room(context.work.path(), pass_bytes + waiting_bytes + graph_bytes)
         || !has_room(edges.directory, graph_bytes)
     {
         journal.withdraw()?;
@@ -184,41 +190,19 @@ pub(super) fn graph_writer(
     Ok(writer.recording(options.rules(), names).of_kinds(kinds))
 }
 
-/// Fills `arcs` with the next sorted arcs; returns `false` if there are none left.
-fn fetch<R: Record + Into<ArcRecord>>(
-    sorted: &mut Sorted<R>,
-    arcs: &mut Vec<ArcRecord>,
-) -> Result<bool> {
-    let Some(block) = sorted.next_block()? else { return Ok(false) };
-    arcs.clear();
-    arcs.extend(block.iter().map(|&record| -> ArcRecord { record.into() }));
-    Ok(true)
-}
-
-/// Arcs of all edges, in order.
-pub(super) struct SortedArcs<R: Record> {
-    pub(super) sorted: Sorted<R>,
-    pub(super) scores: Option<SelfScores>,
-    /// Whether the old graph is read ahead.
-    pub(super) reads_ahead: bool,
-    /// Bytes of the graph from which on the saved runs are removed as they are consumed.
-    pub(super) room: Option<u64>,
-}
-
-/// Merges the arcs, and those of the old graph if there is one, into the graph. Once it has outgrown its room, the saved
-/// runs are withdrawn.
-pub(crate) fn merge<R: Record + Into<ArcRecord>>(
+/// Merges the arcs, and those of the old graph if there is one, into the graph. Blocks of the old graph are read ahead if
+/// `reads_ahead`. Once the graph has outgrown its `room`, the saved runs are withdrawn.
+pub(crate) fn merge<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     context: &Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
     mut writer: GraphWriter,
-    arcs: SortedArcs<R>,
+    mut arcs: Arcs<R>,
+    (reads_ahead, mut room): (bool, Option<u64>),
 ) -> Result<GraphSummary> {
     let Context { files, observer, .. } = *context;
-    let SortedArcs { mut sorted, scores, reads_ahead, mut room } = arcs;
     let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
-    let total = Some(sorted.summary().record_count + old_count);
-    context.begin(Stage::Merge, total, "arcs")?;
+    context.begin(Stage::Merge, Some(arcs.total() + old_count), "arcs")?;
     let before = files.counters().write_bytes();
     let mut advance = |done| {
         notify(observer, Event::Advance { done })?;
@@ -226,19 +210,16 @@ pub(crate) fn merge<R: Record + Into<ArcRecord>>(
         room.take_if(|room| written > *room).map_or(Ok(()), |_| journal.withdraw())
     };
     if let Some(old) = edges.old {
-        let mut next = |arcs: &mut Vec<ArcRecord>| fetch(&mut sorted, arcs);
+        let mut next = |found: &mut Vec<ArcRecord>| arcs.fetch(found);
         extend(&mut writer, &old.graph, reads_ahead, &mut next, advance)?;
         old.files.check_unchanged(files)?;
         return writer.finish();
     }
-    let (mut arcs, mut done) = (Vec::new(), 0);
-    while fetch(&mut sorted, &mut arcs)? {
-        if let Some(scores) = &scores {
-            scores.divide(&mut arcs);
-        }
-        writer.push(&arcs)?;
-        done += arcs.len() as u64;
-        advance(done)?;
+    let mut found = Vec::new();
+    while arcs.fetch(&mut found)? {
+        writer.push(&found)?;
+        advance(arcs.taken())?;
     }
+    writer.count_combined(arcs.combined_count());
     writer.finish()
 }

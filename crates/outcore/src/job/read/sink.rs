@@ -165,16 +165,15 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         match self {
             Self::Sort(sorter) => {
                 let pieces = pieces(indexes, PIECE_EDGES);
-                let arcs_an_edge = if options.input.directed { 1 } else { 2 };
                 // The smallest sort has no room for all short lines of a batch at the same time.
-                let at_once = (sorter.max_at_once() / (PIECE_EDGES * arcs_an_edge)).max(1);
+                let at_once = (sorter.max_at_once() / PIECE_EDGES).max(1);
                 for pieces in pieces.chunks(at_once) {
-                    let lens = pieces.iter().map(|piece| piece.edges.len() * arcs_an_edge);
-                    let lens: Vec<usize> = lens.collect();
+                    let lens: Vec<usize> = pieces.iter().map(|piece| piece.edges.len()).collect();
                     let each = sorter.push_parts(&lens, |part, out| {
                         let mut filled = 0;
                         let counts = edges.read(&pieces[part], |edge| {
-                            filled += put_arcs(edge, options, &mut out[filled..]);
+                            out[filled] = sorted_arc(edge, options.input.directed).into();
+                            filled += 1;
                         });
                         Ok((filled, counts))
                     })?;
@@ -254,15 +253,14 @@ impl Numbered<'_> {
     }
 }
 
-/// Writes the arcs of an edge to `out`, and returns their number. A directed edge becomes an arc of the node that it
-/// points to, since labels flow along edges.
+/// Returns the arc as which an edge is sorted. A directed edge becomes an arc of the node that it points to, since labels
+/// flow along edges; an undirected one an arc of the node that was numbered first.
 #[inline]
-fn put_arcs<R: From<ArcRecord>>(edge: ArcRecord, options: &JobOptions, out: &mut [R]) -> usize {
+fn sorted_arc(edge: ArcRecord, is_directed: bool) -> ArcRecord {
     let ArcRecord { source, target, weight } = edge;
-    out[0] = ArcRecord { source: target, target: source, weight }.into();
-    if options.input.directed || source == target {
-        return 1;
-    }
-    out[1] = ArcRecord { source, target, weight }.into();
-    2
+    let (source, target) = match is_directed {
+        true => (target, source),
+        false => (source.min(target), source.max(target)),
+    };
+    ArcRecord { source, target, weight }
 }
