@@ -1,7 +1,7 @@
 //! Monotone priority queue larger than memory: what is added comes after all that has been taken.
 //!
 //! ```text
-//!  level 0   [    |    |    |    ]      all places, in lists of a few thousand ranges
+//!  level 0   [    |    |    |    ]      all places, in lists of a few hundred ranges
 //!  level 1   [ | | | ]                  the range of one list of level 0, once it is the next
 //!  level 2   [|||]                      a list for every place in one of its ranges: the first of these is taken next
 //! ```
@@ -31,7 +31,7 @@ pub trait Placed: Record {
 }
 
 /// Maximum number of bits of a place that a level divides by.
-const LEVEL_BITS: u32 = 11;
+const LEVEL_BITS: u32 = 8;
 /// Number of records that are taken at a time.
 const TAKEN_RECORDS: usize = 16 << 10;
 /// Records of a list for which there is room at first, and of a list that keeps its room.

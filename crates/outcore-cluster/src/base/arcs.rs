@@ -16,7 +16,10 @@ pub fn add_weights(sum: &mut f64, targets: &[u32], codes: &[u32]) {
 
 /// Adds the weight of each arc of a segment to those of the sums that `counts` names for its target, without a branch.
 #[inline]
-#[expect(clippy::needless_range_loop, reason = "in loops over zipped arrays, calls remain that take half of the time")]
+#[expect(
+    clippy::needless_range_loop,
+    reason = "in loops over zipped arrays, calls remain that take half of the time"
+)]
 pub fn add_weights_where<const N: usize>(
     sums: &mut [f64; N],
     targets: &[u32],

@@ -29,13 +29,13 @@ use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
 use crate::input::Batch;
 use crate::plan::{self, Clustering, Plan};
 use crate::progress::{Event, Stage, notify};
-use crate::sort::{Placed, Record};
+use crate::sort::{MonotoneQueue, Placed, Record};
 use crate::units::format_bytes;
 use halfway::ReadState;
 use joined::Joined;
-use mirror::Arcs;
+use mirror::{Arcs, Mirrored};
 use reading::{Read, Reading};
-use runs::{ReadResult, graph_writer, hold_runs, merge, resume_runs};
+use runs::{ReadResult, SortedArcs, graph_writer, hold_runs, merge, resume_runs};
 use saved::GraphState;
 use sink::Sink;
 use std::path::Path;
@@ -136,12 +136,14 @@ fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
         let writer = graph_writer(context, edges, node_count, kinds)?;
         let arcs = if is_mirrored {
             let rule = edges.old.is_none().then_some(edges.options.duplicates);
-            let queue = (files, context.work.path(), queue_bytes);
-            Arcs::undirected(sorted, scores, node_count, rule, queue)
+            let queue = MonotoneQueue::new(files, context.work.path(), node_count, queue_bytes);
+            Arcs::Mirrored(Mirrored::new(sorted, scores, node_count, rule, queue))
         } else {
-            Arcs::directed(sorted, scores)
+            Arcs::Sorted(sorted, scores)
         };
-        let graph = merge(context, journal, edges, writer, arcs, (reads_ahead, room))?;
+        let record_count = sort.record_count;
+        let arcs = SortedArcs { arcs, record_count, reads_ahead, room };
+        let graph = merge(context, journal, edges, writer, arcs)?;
         let checksum = Graph::open(files, edges.directory)?.checksum().to_owned();
         let state = GraphState { checksum, input: input.clone(), warnings };
         journal.save(|to| {

@@ -2,7 +2,7 @@
 
 use super::Edges;
 use super::append::Old;
-use super::mirror::Arcs;
+use super::mirror::{Arcs, Portion};
 use super::reading::Read;
 use super::summaries::report_again;
 use super::weights::SelfScores;
@@ -190,19 +190,31 @@ pub(super) fn graph_writer(
     Ok(writer.recording(options.rules(), names).of_kinds(kinds))
 }
 
-/// Merges the arcs, and those of the old graph if there is one, into the graph. Blocks of the old graph are read ahead if
-/// `reads_ahead`. Once the graph has outgrown its `room`, the saved runs are withdrawn.
+/// Arcs of all edges, in order.
+pub(super) struct SortedArcs<R: Placed> {
+    pub(super) arcs: Arcs<R>,
+    /// Number of records that were sorted.
+    pub(super) record_count: u64,
+    /// Whether the old graph is read ahead.
+    pub(super) reads_ahead: bool,
+    /// Bytes of the graph from which on the saved runs are removed as they are consumed.
+    pub(super) room: Option<u64>,
+}
+
+/// Merges the arcs, and those of the old graph if there is one, into the graph. Once it has outgrown its room, the saved
+/// runs are withdrawn.
 pub(crate) fn merge<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     context: &Context<'_>,
     journal: &mut JobJournal,
     edges: Edges<'_>,
     mut writer: GraphWriter,
-    mut arcs: Arcs<R>,
-    (reads_ahead, mut room): (bool, Option<u64>),
+    sorted: SortedArcs<R>,
 ) -> Result<GraphSummary> {
     let Context { files, observer, .. } = *context;
+    let SortedArcs { mut arcs, record_count, reads_ahead, mut room } = sorted;
+    let (each, mut portion) = (arcs.arcs_a_record(), Portion::default());
     let old_count = edges.old.map_or(0, |old| old.graph.arc_count());
-    context.begin(Stage::Merge, Some(arcs.total() + old_count), "arcs")?;
+    context.begin(Stage::Merge, Some(each * record_count + old_count), "arcs")?;
     let before = files.counters().write_bytes();
     let mut advance = |done| {
         notify(observer, Event::Advance { done })?;
@@ -210,16 +222,20 @@ pub(crate) fn merge<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
         room.take_if(|room| written > *room).map_or(Ok(()), |_| journal.withdraw())
     };
     if let Some(old) = edges.old {
-        let mut next = |found: &mut Vec<ArcRecord>| arcs.fetch(found);
+        let mut next = |arcs_after: &mut Vec<ArcRecord>| {
+            std::mem::swap(arcs_after, &mut portion.arcs);
+            let is_more = arcs.fetch(&mut portion)?;
+            std::mem::swap(arcs_after, &mut portion.arcs);
+            Ok(is_more)
+        };
         extend(&mut writer, &old.graph, reads_ahead, &mut next, advance)?;
         old.files.check_unchanged(files)?;
         return writer.finish();
     }
-    let mut found = Vec::new();
-    while arcs.fetch(&mut found)? {
-        writer.push(&found)?;
-        advance(arcs.taken())?;
+    while arcs.fetch(&mut portion)? {
+        writer.push(&portion.arcs)?;
+        advance(each * portion.taken)?;
     }
-    writer.count_combined(arcs.combined_count());
+    writer.count_combined(portion.combined);
     writer.finish()
 }
