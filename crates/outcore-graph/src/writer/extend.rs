@@ -137,8 +137,8 @@ pub fn extend<'a>(
     mut tick: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let summary = old.summary();
-    writer.combined_count += summary.combined_count;
-    writer.dropped_loop_count += summary.dropped_loop_count;
+    writer.recorded.combined_count += summary.combined_count;
+    writer.recorded.dropped_loop_count += summary.dropped_loop_count;
     let by_weight = writer.options.duplicates != Duplicates::First;
     let mut blocks = match reads_ahead {
         true => OldBlocks::Ahead(old.scan(0..old.blocks().len(), AHEAD as usize)),
@@ -282,7 +282,7 @@ impl GraphWriter {
         if let Some(before) = self.pending.take() {
             self.emit(before)?;
         }
-        while self.node < u64::from(source) {
+        while self.current.number < u64::from(source) {
             self.end_node()?;
         }
         while !targets.is_empty() {
