@@ -155,9 +155,8 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         chunks: &[EdgeChunk],
         indexes: &[Vec<u32>],
         options: &JobOptions,
-        thresholds: Thresholds,
     ) -> Result<EdgeCounts> {
-        let indexes = &indexes[..chunks.len()];
+        let (indexes, thresholds) = (&indexes[..chunks.len()], Thresholds::new(options));
         let edges = Numbered { chunks, indexes, options, thresholds };
         let mut counts = EdgeCounts::default();
         match self {
