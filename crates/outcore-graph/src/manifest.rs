@@ -225,6 +225,16 @@ struct ManifestHead {
     version: u32,
 }
 
+/// What is recorded of the edges that became arcs, and of the nodes.
+#[derive(Default)]
+pub(super) struct Recorded {
+    pub(super) rules: Option<EdgeRules>,
+    pub(super) names: Option<NodeNames>,
+    pub(super) kinds: Option<KindsSummary>,
+    pub(super) dropped_loop_count: u64,
+    pub(super) combined_count: u64,
+}
+
 /// Contents of `graph.json`; `checksum` is the xxh3-64 of the compact JSON with an empty `checksum`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -273,24 +283,22 @@ pub(super) struct GraphManifest {
 }
 
 impl GraphManifest {
-    /// Creates a manifest that is not sealed yet.
     pub(super) fn new(
         options: &GraphOptions,
         limits: &BlockLimits,
         totals: &BlockTotals,
-        combined_count: u64,
-        dropped_loop_count: u64,
+        recorded: Recorded,
     ) -> Self {
         let arc_count = totals.arc_count;
-        Self {
+        let mut manifest = Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             node_count: totals.node_count,
             arc_count,
             edge_count: if options.directed { arc_count } else { arc_count / 2 },
             loop_count: totals.loop_count,
-            dropped_loop_count,
-            combined_count,
+            dropped_loop_count: recorded.dropped_loop_count,
+            combined_count: recorded.combined_count,
             max_degree: totals.max_degree,
             // JSON has no infinity.
             weight_total: totals.weight_total.min(f64::MAX),
@@ -299,9 +307,9 @@ impl GraphManifest {
             directed: options.directed,
             duplicates: options.duplicates,
             loops_kept: options.keep_loops,
-            rules: None,
-            names: None,
-            kinds: None,
+            rules: recorded.rules,
+            names: recorded.names,
+            kinds: recorded.kinds,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
             segment_arcs: limits.segment_arcs as u64,
@@ -312,17 +320,7 @@ impl GraphManifest {
             degrees: totals.histograms.degrees(),
             weight_powers: totals.histograms.weights(),
             checksum: String::new(),
-        }
-    }
-
-    /// Adds what is known of the edges that were read, and of the nodes, and seals the manifest.
-    pub(super) fn of(
-        self,
-        rules: Option<EdgeRules>,
-        names: Option<NodeNames>,
-        kinds: Option<KindsSummary>,
-    ) -> Self {
-        let mut manifest = Self { rules, names, kinds, ..self };
+        };
         manifest.checksum = manifest.own_checksum();
         manifest
     }

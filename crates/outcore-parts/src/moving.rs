@@ -34,7 +34,7 @@ use outcore_cluster::kernel::holdings::{Holding, NO_HOLDINGS, NoFlow, NodeFlow};
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::objective::Revert;
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
-use outcore_cluster::objectives::map_equation::CodeLength;
+use outcore_cluster::objectives::map_equation::{CodeLength, NoRule};
 use outcore_cluster::objectives::modularity::{Density, Null};
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_io::Result;
@@ -216,7 +216,7 @@ impl Part {
             return Err(damaged("sums of communities are missing"));
         }
         let (own, did) = match shift.aim {
-            Aim::MapEquation => self.moved::<CodeLength>(shift, &labels, &seen, &sums, ()),
+            Aim::MapEquation => self.moved::<CodeLength>(shift, &labels, &seen, &sums, NoRule),
             Aim::Modularity(resolution) => {
                 let null = Null::Strength(resolution);
                 self.moved::<Density>(shift, &labels, &seen, &sums, null)

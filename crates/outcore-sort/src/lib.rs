@@ -50,8 +50,7 @@ mod sorted;
 mod tests;
 mod varint;
 
-pub use cost::merge_disk_bytes;
-pub use cost::{Records, Sorting};
+pub use cost::{Records, Sorting, merge_disk_bytes};
 use directory::RunDirectory;
 use form::Former;
 pub use key::{RadixKey, U96};
@@ -104,19 +103,12 @@ pub struct Sorter<R: Record> {
     parent: PathBuf,
     /// Set when the first run is written.
     directory: Option<Arc<RunDirectory>>,
+    budget_bytes: u64,
     shape: Shape,
     /// Maximum number of records in a block of runs that another process has left.
     saved_block_records: usize,
     threads: usize,
-    records: Vec<R>,
-    filled: usize,
-    /// End of the room made for single records.
-    room: usize,
-    /// Ordered pieces of the records; some of the last ones are not in any yet.
-    pieces: Vec<Piece>,
-    in_pieces: usize,
-    /// Space where pieces are filled.
-    spaces: Spaces<R>,
+    collected: Collected<R>,
     /// Set when the first run is formed.
     former: Option<Former<R>>,
     runs: Vec<Run<R>>,
@@ -136,26 +128,19 @@ impl<R: Record> Sorter<R> {
     /// `MemoryTooSmall` below [`Sorter::BUDGET_MIN`].
     pub fn new(files: &Files, parent: &Path, budget_bytes: u64, threads: usize) -> Result<Self> {
         if budget_bytes < Self::BUDGET_MIN {
-            let least = size_to_type(Self::BUDGET_MIN);
-            return Err(Error::new(
-                ErrorKind::MemoryTooSmall,
-                format!("{} is too little to sort", size_to_type(budget_bytes)),
-            )
-            .hint(format!("give the sort {least} or more")));
+            let message = format!("{} is too little to sort", size_to_type(budget_bytes));
+            let hint = format!("give the sort {} or more", size_to_type(Self::BUDGET_MIN));
+            return Err(Error::new(ErrorKind::MemoryTooSmall, message).hint(hint));
         }
         Ok(Self {
             files: files.clone(),
             parent: parent.to_path_buf(),
             directory: None,
+            budget_bytes,
             shape: Shape::new::<R>(budget_bytes, threads, files, 0),
             saved_block_records: 0,
             threads,
-            records: Vec::new(),
-            filled: 0,
-            room: 0,
-            pieces: Vec::new(),
-            in_pieces: 0,
-            spaces: Spaces(Mutex::default()),
+            collected: Collected::default(),
             former: None,
             runs: Vec::new(),
             next_name: 0,
@@ -184,16 +169,18 @@ impl<R: Record> Sorter<R> {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
         let saved = self.saved_block_records;
+        self.budget_bytes = budget_bytes;
         self.shape = Shape::new::<R>(budget_bytes, self.threads, &self.files, saved);
         let capacity = self.shape.capacity;
-        self.room = 0;
-        if self.filled > capacity {
+        self.collected.room = 0;
+        if self.collected.filled > capacity {
             self.write_run()?;
         }
         self.end_formation()?;
-        if self.records.capacity() > capacity {
-            self.records.truncate(capacity);
-            self.records.shrink_to_fit();
+        let records = &mut self.collected.records;
+        if records.capacity() > capacity {
+            records.truncate(capacity);
+            records.shrink_to_fit();
         }
         Ok(())
     }
@@ -205,7 +192,7 @@ impl<R: Record> Sorter<R> {
     pub fn set_aside(&mut self) -> Result<()> {
         self.write_run()?;
         self.end_formation()?;
-        self.records = Vec::new();
+        self.collected.records = Vec::new();
         Ok(())
     }
 
@@ -217,10 +204,10 @@ impl<R: Record> Sorter<R> {
 
     /// Returns an upper bound of the memory currently held.
     pub fn memory_bytes(&self) -> u64 {
-        let records = match self.former {
-            Some(_) => RUN_BUFFERS as usize * self.records.len().max(self.run_capacity()),
-            None => self.records.len(),
-        };
+        let mut records = self.collected.records.len();
+        if self.former.is_some() {
+            records = RUN_BUFFERS as usize * records.max(self.run_capacity());
+        }
         (records * size_of::<R>()) as u64 + FIXED_BYTES
     }
 
@@ -230,46 +217,26 @@ impl<R: Record> Sorter<R> {
     /// # Errors
     /// `MemoryTooSmall` if `count` records never fit; errors of writing the run.
     pub fn space(&mut self, count: usize) -> Result<&mut [R]> {
-        if self.filled + count > self.run_capacity() {
+        if self.collected.filled + count > self.run_capacity() {
             self.write_run()?;
         }
-        let needed = self.filled + count;
-        if needed > self.shape.capacity {
+        if self.collected.filled + count > self.shape.capacity {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to sort"));
         }
-        if needed > self.records.capacity() {
-            let old = std::mem::take(&mut self.records);
-            let room = if 2 * needed <= FEW_RECORDS { FEW_RECORDS } else { self.run_capacity() };
-            self.records = reserve_large_pages(room.max(needed));
-            self.records.extend_from_slice(&old[..self.filled]);
-        }
-        if needed > self.records.len() {
-            // Memory is touched only when needed: a small job stays small.
-            self.records.resize(needed, R::default());
-        }
-        Ok(&mut self.records[self.filled..needed])
+        let run_capacity = self.run_capacity();
+        Ok(self.collected.space(count, run_capacity))
     }
 
     /// Adds the first `count` records of the space last returned by [`Sorter::space`].
     pub fn commit(&mut self, count: usize) {
-        assert!(self.filled + count <= self.records.len(), "no more than there was space for");
-        self.filled += count;
+        let collected = &mut self.collected;
+        let filled = collected.filled + count;
+        assert!(filled <= collected.records.len(), "no more than there was space for");
+        collected.filled = filled;
         self.summary.record_count += count as u64;
-        if self.filled - self.in_pieces >= PIECE_RECORDS {
-            self.end_piece();
+        if filled - collected.in_pieces >= PIECE_RECORDS {
+            collected.end_piece();
         }
-    }
-
-    /// Orders the records after the last piece as another one.
-    fn end_piece(&mut self) {
-        let records = &mut self.records[self.in_pieces..self.filled];
-        if !records.is_empty() {
-            let mut space = self.spaces.take(0);
-            space.extend_from_slice(records);
-            self.pieces.extend(Piece::order(&space, records));
-            self.spaces.give_back(space);
-        }
-        self.in_pieces = self.filled;
     }
 
     /// Returns the number of records that fit in the run being formed.
@@ -289,11 +256,12 @@ impl<R: Record> Sorter<R> {
     /// Errors of writing a run.
     #[inline]
     pub fn add(&mut self, record: R) -> Result<()> {
-        if self.filled >= self.room {
+        if self.collected.filled >= self.collected.room {
             self.make_room()?;
         }
-        self.records[self.filled] = record;
-        self.filled += 1;
+        let collected = &mut self.collected;
+        collected.records[collected.filled] = record;
+        collected.filled += 1;
         self.summary.record_count += 1;
         Ok(())
     }
@@ -303,7 +271,7 @@ impl<R: Record> Sorter<R> {
     fn make_room(&mut self) -> Result<()> {
         self.commit(0);
         let count = self.space(ADDED_RECORDS.min(self.shape.capacity))?.len();
-        self.room = self.filled + count;
+        self.collected.room = self.collected.filled + count;
         Ok(())
     }
 
@@ -331,15 +299,16 @@ impl<R: Record> Sorter<R> {
     ) -> Result<Vec<T>> {
         let total = lens.iter().sum();
         self.space(total)?;
-        self.end_piece();
+        let collected = &mut self.collected;
+        collected.end_piece();
         let mut parts = Vec::with_capacity(lens.len());
-        let mut rest = &mut self.records[self.filled..self.filled + total];
+        let mut rest = &mut collected.records[collected.filled..collected.filled + total];
         for &len in lens {
             let (part, tail) = rest.split_at_mut(len);
             parts.push(part);
             rest = tail;
         }
-        let spaces = &self.spaces;
+        let spaces = &collected.spaces;
         let fill = |(part, out): (usize, &mut [R])| {
             // It stays in the cache until it is in order.
             let mut space = spaces.take(out.len());
@@ -353,31 +322,27 @@ impl<R: Record> Sorter<R> {
         let (pieces, found): (Vec<Option<Piece>>, Vec<T>) = filled.into_iter().unzip();
         let count = |piece: &Option<Piece>| piece.as_ref().map_or(0, Piece::count);
         let counts: Vec<usize> = pieces.iter().map(count).collect();
-        let filled = close_gaps(&mut self.records[self.filled..], lens, &counts);
-        self.pieces.extend(pieces.into_iter().flatten());
-        self.filled += filled;
-        self.in_pieces = self.filled;
+        let filled = close_gaps(&mut collected.records[collected.filled..], lens, &counts);
+        collected.pieces.extend(pieces.into_iter().flatten());
+        collected.filled += filled;
+        collected.in_pieces = collected.filled;
         self.summary.record_count += filled as u64;
         Ok(found)
     }
 
     /// Starts forming the collected records into a run, once there is room for it.
     fn write_run(&mut self) -> Result<()> {
-        self.room = 0;
-        if self.filled == 0 {
+        self.collected.room = 0;
+        if self.collected.filled == 0 {
             return Ok(());
         }
-        self.end_piece();
-        self.records.truncate(self.filled);
-        (self.filled, self.in_pieces) = (0, 0);
+        let (records, pieces) = self.collected.take();
         let writer = self.run_writer()?;
-        let (records, pieces) =
-            (std::mem::take(&mut self.records), std::mem::take(&mut self.pieces));
         let mut former = match self.former.take() {
             Some(former) => former,
             None => Former::new(self.threads, self.shape.block_records)?,
         };
-        self.records = former.start(records, pieces, writer);
+        self.collected.records = former.start(records, pieces, writer);
         self.former = Some(former);
         self.take_formed(false)
     }
@@ -422,8 +387,8 @@ impl<R: Record> Sorter<R> {
     /// Errors of reading and writing runs.
     pub fn finish(mut self) -> Result<Sorted<R>> {
         if self.next_name == 0 {
-            let mut records = std::mem::take(&mut self.records);
-            records.truncate(self.filled);
+            let Collected { mut records, filled, .. } = self.collected;
+            records.truncate(filled);
             let mut scratch = reserve_large_pages(records.len());
             scratch.resize(records.len(), R::default());
             radix::sort(&mut records, &mut scratch);
@@ -431,7 +396,7 @@ impl<R: Record> Sorter<R> {
         }
         self.write_run()?;
         self.end_formation()?;
-        self.records = Vec::new();
+        self.collected.records = Vec::new();
         self.summary.pass_count = 1;
         let fan_in = self.shape.fan_in(self.runs.len());
         while self.runs.len() > fan_in {
@@ -465,12 +430,8 @@ impl<R: Record> Sorter<R> {
         let mut merged = Vec::new();
         let mut runs = std::mem::take(&mut self.runs).into_iter();
         for take in merges_of_pass(runs.len(), fan_in) {
-            let group: Vec<Run<R>> = runs.by_ref().take(take).collect();
-            merged.push(if take == 1 {
-                group.into_iter().next().expect("one run")
-            } else {
-                self.merge_runs(group)?
-            });
+            let mut group: Vec<Run<R>> = runs.by_ref().take(take).collect();
+            merged.push(if take == 1 { group.remove(0) } else { self.merge_runs(group)? });
         }
         self.runs = merged;
         Ok(())
@@ -494,7 +455,60 @@ impl<R: Record> Sorter<R> {
     }
 }
 
+/// Records in memory, which no run has yet.
+#[derive(Default)]
+struct Collected<R> {
+    records: Vec<R>,
+    filled: usize,
+    /// End of the room made for single records.
+    room: usize,
+    /// Ordered pieces of the records; some of the last ones are not in any yet.
+    pieces: Vec<Piece>,
+    in_pieces: usize,
+    /// Space where pieces are filled.
+    spaces: Spaces<R>,
+}
+
+impl<R: Record> Collected<R> {
+    /// Returns space for `count` more records of a run of `run_capacity`, which they fit in.
+    fn space(&mut self, count: usize, run_capacity: usize) -> &mut [R] {
+        let needed = self.filled + count;
+        if needed > self.records.capacity() {
+            let old = std::mem::take(&mut self.records);
+            let room = if 2 * needed <= FEW_RECORDS { FEW_RECORDS } else { run_capacity };
+            self.records = reserve_large_pages(room.max(needed));
+            self.records.extend_from_slice(&old[..self.filled]);
+        }
+        if needed > self.records.len() {
+            // Memory is touched only when needed: a small job stays small.
+            self.records.resize(needed, R::default());
+        }
+        &mut self.records[self.filled..needed]
+    }
+
+    /// Orders the records after the last piece as another one.
+    fn end_piece(&mut self) {
+        let records = &mut self.records[self.in_pieces..self.filled];
+        if !records.is_empty() {
+            let mut space = self.spaces.take(0);
+            space.extend_from_slice(records);
+            self.pieces.extend(Piece::order(&space, records));
+            self.spaces.give_back(space);
+        }
+        self.in_pieces = self.filled;
+    }
+
+    /// Takes all records, and the pieces that they are ordered in.
+    fn take(&mut self) -> (Vec<R>, Vec<Piece>) {
+        self.end_piece();
+        self.records.truncate(self.filled);
+        (self.filled, self.in_pieces) = (0, 0);
+        (std::mem::take(&mut self.records), std::mem::take(&mut self.pieces))
+    }
+}
+
 /// Buffers of threads.
+#[derive(Default)]
 struct Spaces<R>(Mutex<Vec<Vec<R>>>);
 
 impl<R: Record> Spaces<R> {

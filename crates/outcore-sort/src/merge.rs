@@ -320,7 +320,7 @@ fn gather<R: Record>(
 /// Divides the keys of `runs` into windows with at most `most` records, so that few blocks are in several windows.
 fn windows<R: Record>(runs: &[Run<R>], most: usize, block_records: usize) -> Vec<Window<R::Key>> {
     let mut blocks: Vec<(R::Key, u32)> =
-        runs.iter().flat_map(Run::outlines).map(|(_, count, first)| (first, count)).collect();
+        runs.iter().flat_map(Run::blocks).map(|block| (block.first, block.count)).collect();
     blocks.sort_unstable();
     // All blocks with one first key: the key, the number of their records, and how many records that window may have from
     // earlier blocks which begins there.

@@ -4,12 +4,10 @@
 //! written after it. Blocks have checksums of their own.
 
 use super::run::Run;
-use super::{Record, Shape, SortSummary, Sorter};
-use outcore_io::Files;
+use super::{Record, SortSummary, Sorter};
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// State of a sort: its runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,12 +43,11 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// Collected records are written as a run first, if there is a run already. The place holds the budget in
-/// bytes and the number of threads; runs whose blocks are too large to be merged within the budget are
-/// `MemoryTooSmall`.
+/// Collected records are written as a run first, if there is a run already. The place is a sort without records, made by
+/// [`Sorter::with_directory`]; runs whose blocks are too large to be merged within its budget are `MemoryTooSmall`.
 impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
-    type Place<'a> = (&'a Files, &'a Path, u64, usize);
+    type Place<'a> = Self;
 
     fn save(&mut self, to: &mut StateWriter) -> Result<SortState> {
         if self.has_runs() {
@@ -58,9 +55,9 @@ impl<R: Record> Checkpoint for Sorter<R> {
         }
         let mut runs = Vec::with_capacity(self.runs.len());
         for run in &self.runs {
-            to.array(run.outlines().map(|(bytes, ..)| bytes))?;
-            to.array(run.outlines().map(|(_, count, _)| count))?;
-            to.array(run.outlines().map(|(_, _, first)| -> u128 { first.into() }))?;
+            to.array(run.blocks().iter().map(|block| block.bytes))?;
+            to.array(run.blocks().iter().map(|block| block.count))?;
+            to.array(run.blocks().iter().map(|block| -> u128 { block.first.into() }))?;
             run.segments().for_each(|(path, _, bytes)| to.need(path, bytes));
             let segments = run.segments().map(|(_, end, _)| end).collect();
             runs.push(RunState { number: run.number, segments });
@@ -73,12 +70,7 @@ impl<R: Record> Checkpoint for Sorter<R> {
         })
     }
 
-    fn resume(
-        state: &SortState,
-        from: &mut StateReader,
-        (files, directory, budget_bytes, threads): Self::Place<'_>,
-    ) -> Result<Self> {
-        let mut sorter = Self::with_directory(files, directory, budget_bytes, threads)?;
+    fn resume(state: &SortState, from: &mut StateReader, mut sorter: Self) -> Result<Self> {
         if state.runs.is_empty() {
             return Ok(sorter);
         }
@@ -90,7 +82,7 @@ impl<R: Record> Checkpoint for Sorter<R> {
             let mut ends = segments.iter().copied().peekable();
             for (at, ((bytes, count), key)) in (1..).zip(outlines) {
                 let first = key.try_into().map_err(|_| from.damaged())?;
-                run.add_block((bytes, count, first));
+                run.add_block(bytes, count, first);
                 if ends.next_if_eq(&at).is_some() {
                     run.end_segment();
                 }
@@ -104,8 +96,8 @@ impl<R: Record> Checkpoint for Sorter<R> {
         sorter.saved_block_records = state.block_records;
         let (record_count, run_count) = (state.record_count, state.runs.len() as u64);
         sorter.summary = SortSummary { record_count, run_count, ..SortSummary::default() };
-        sorter.set_budget(budget_bytes)?;
-        let own = Shape::new::<R>(budget_bytes, sorter.threads, files, 0);
+        let own = sorter.shape;
+        sorter.set_budget(sorter.budget_bytes)?;
         if sorter.shape.block_records > own.block_records && !sorter.shape.has_room_for_two {
             return Err(Error::new(ErrorKind::MemoryTooSmall, "too little memory to merge runs"));
         }

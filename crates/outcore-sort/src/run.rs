@@ -36,15 +36,12 @@ struct RunSegment {
 }
 
 /// Position of a block in its segment, the number of its records, and a key that none of them is less than.
-struct RunBlock<R: Record> {
+pub(crate) struct RunBlock<R: Record> {
     begin: u64,
-    bytes: u32,
-    count: u32,
-    first: R::Key,
+    pub(crate) bytes: u32,
+    pub(crate) count: u32,
+    pub(crate) first: R::Key,
 }
-
-/// Lengths in bytes and records of a block, and its first key.
-pub(crate) type BlockOutline<K> = (u32, u32, K);
 
 impl<R: Record> Run<R> {
     /// Returns the blocks that may hold keys from `from` on and below `below`.
@@ -76,7 +73,7 @@ impl<R: Record> Run<R> {
     }
 
     /// Appends a block to the last segment that has not ended.
-    pub(crate) fn add_block(&mut self, (bytes, count, first): BlockOutline<R::Key>) {
+    pub(crate) fn add_block(&mut self, bytes: u32, count: u32, first: R::Key) {
         let is_first = self.segments.last().map_or(0, |segment| segment.end) == self.blocks.len();
         let last = self.blocks.last().filter(|_| !is_first);
         let begin = last.map_or(0, |last| last.begin + u64::from(last.bytes));
@@ -85,8 +82,12 @@ impl<R: Record> Run<R> {
 
     /// Ends the segment after the last block.
     pub(crate) fn end_segment(&mut self) {
-        let path = self.directory.segment(self.number, self.segments.len());
+        let path = self.path_of(self.segments.len());
         self.segments.push(RunSegment { path, end: self.blocks.len() });
+    }
+
+    fn path_of(&self, segment: usize) -> PathBuf {
+        self.directory.segment(self.number, segment)
     }
 
     /// Returns, for each segment, its file, the index after its last block, and its length.
@@ -99,9 +100,9 @@ impl<R: Record> Run<R> {
         })
     }
 
-    /// Returns the outline of every block.
-    pub(crate) fn outlines(&self) -> impl ExactSizeIterator<Item = BlockOutline<R::Key>> {
-        self.blocks.iter().map(|block| (block.bytes, block.count, block.first))
+    /// Returns all blocks.
+    pub(crate) fn blocks(&self) -> &[RunBlock<R>] {
+        &self.blocks
     }
 
     /// Returns the total length of all blocks.
@@ -126,8 +127,8 @@ impl<R: Record> Drop for Run<R> {
 /// Writer of one run.
 pub(crate) struct RunWriter<R: Record> {
     segment_bytes: u64,
-    /// Writer and path of the current segment.
-    open: Option<(Writer, PathBuf)>,
+    /// Writer of the current segment.
+    open: Option<Writer>,
     done: Run<R>,
 }
 
@@ -139,40 +140,33 @@ impl<R: Record> RunWriter<R> {
 
     /// Appends one encoded block of `count` records, whose first key is `first`.
     pub(crate) fn push(&mut self, block: &[u8], first: R::Key, count: usize) -> Result<()> {
-        let writer = self.writer()?;
-        let begin = writer.position();
-        writer.write(block)?;
-        let (bytes, count) = (block.len() as u32, count as u32);
-        self.done.blocks.push(RunBlock { begin, bytes, count, first });
+        self.writer()?.write(block)?;
+        self.done.add_block(block.len() as u32, count as u32, first);
         Ok(())
     }
 
     /// Returns the writer; starts a new segment if the current one is long enough.
     fn writer(&mut self) -> Result<&mut Writer> {
-        let path_of = |segment| self.done.directory.segment(self.done.number, segment);
-        let next = path_of(self.done.segments.len() + 1);
         match &mut self.open {
-            Some((writer, path)) if writer.position() >= self.segment_bytes => {
-                writer.next_scratch(&next)?;
-                let path = std::mem::replace(path, next);
-                self.done.segments.push(RunSegment { path, end: self.done.blocks.len() });
+            Some(writer) if writer.position() >= self.segment_bytes => {
+                writer.next_scratch(&self.done.path_of(self.done.segments.len() + 1))?;
+                self.done.end_segment();
             }
             Some(_) => {}
             none => {
-                let (files, path) = (self.done.directory.files(), path_of(0));
+                let (files, path) = (self.done.directory.files(), self.done.path_of(0));
                 let write = files.tuning().write;
                 let (block_bytes, buffers) = (write.block_bytes, write.buffers());
-                let writer = Writer::create_scratch(files, &path, block_bytes, buffers)?;
-                *none = Some((writer, path));
+                *none = Some(Writer::create_scratch(files, &path, block_bytes, buffers)?);
             }
         }
-        Ok(&mut self.open.as_mut().expect("opened above").0)
+        Ok(self.open.as_mut().expect("opened above"))
     }
 
     pub(crate) fn finish(mut self) -> Result<Run<R>> {
-        if let Some((writer, path)) = self.open.take() {
+        if let Some(writer) = self.open.take() {
             writer.finish()?;
-            self.done.segments.push(RunSegment { path, end: self.done.blocks.len() });
+            self.done.end_segment();
         }
         Ok(self.done)
     }

@@ -372,7 +372,8 @@ fn resume(sim: &Sim) -> Result<(Sorter<Pair>, Journal<()>)> {
     let files = Files::new(Arc::new(sim.clone()));
     let mut journal = journal(&files);
     let (state, mut from) = journal.open(&Silent, "from scratch")?.unwrap();
-    let sorter = Sorter::resume(&state, &mut from, (&files, Path::new(RUNS), 64 * MIB, 1))?;
+    let empty = Sorter::with_directory(&files, Path::new(RUNS), 64 * MIB, 1)?;
+    let sorter = Sorter::resume(&state, &mut from, empty)?;
     from.finish()?;
     Ok((sorter, journal))
 }

@@ -25,6 +25,7 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Drift, Holdings, NodeFlow};
 use crate::kernel::objective::Sums;
 use crate::methods::table::{LevelObjective, LevelSpec};
+use crate::objectives::map_equation::NoRule;
 use crate::objectives::map_equation::directed::DirectedCodeLength;
 use crate::objectives::modularity::{Density, DriftDensity, Null};
 use crate::store::given::GivenLabels;
@@ -93,10 +94,10 @@ impl ClusterJob<'_> {
                 let starts = Starts::new(self, self.usual_start(), None);
                 if self.options.recorded_teleportation {
                     type O = DirectedCodeLength<NodeFlow>;
-                    multilevel::find::<O>(self, (), starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, NoRule, starts, given, held, blocks, saves)
                 } else {
                     type O = DirectedCodeLength<Drift>;
-                    multilevel::find::<O>(self, (), starts, given, held, blocks, saves)
+                    multilevel::find::<O>(self, NoRule, starts, given, held, blocks, saves)
                 }
             }
             LevelObjective::Density { null, .. } => {

@@ -13,7 +13,7 @@ use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS};
 use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::{LevelObjective, MethodOption, Procedure};
-use crate::objectives::map_equation::CodeLength;
+use crate::objectives::map_equation::{CodeLength, NoRule};
 use crate::objectives::modularity::{Density, DriftDensity};
 use crate::store::given::GivenLabels;
 use crate::store::hierarchy::Grouping;
@@ -282,7 +282,7 @@ impl ClusterJob<'_> {
         let mut outcome = match objective {
             LevelObjective::CodeLength => {
                 let starts = Starts::new(sweeps, start, None);
-                multilevel::find::<CodeLength>(sweeps, (), starts, given, none, source, saves)?
+                multilevel::find::<CodeLength>(sweeps, NoRule, starts, given, none, source, saves)?
             }
             LevelObjective::Density { null, by_mean_weight } => {
                 let unit = if by_mean_weight { self.mean_weight(source)? } else { 1.0 };

@@ -251,15 +251,14 @@ impl Checkpoint for Forest {
 
     fn resume(state: &ForestState, from: &mut StateReader, place: JoinPlace<'_>) -> Result<Self> {
         let ForestState { ladder, node_count, linked_count, beyond } = state;
-        let JoinPlace { files, runs, node_bytes, sort_bytes, threads } = place;
-        let node_bytes = node_bytes.max(state.memory_bytes());
+        let node_bytes = place.node_bytes.max(state.memory_bytes());
         let mut forest = Self::create(ladder.clone(), JoinPlace { node_bytes, ..place })?;
         forest.most = if beyond.is_some() { *linked_count } else { forest.most.max(*linked_count) };
         forest.grow(*node_count);
         for_links!(&mut forest.links, links => links.load(from))?;
-        if let Some(beyond) = beyond {
-            let place = (files, runs, sort_bytes, threads);
-            forest.beyond = Some(Box::new(Sorter::resume(beyond, from, place)?));
+        if let Some(state) = beyond {
+            let resume = |empty: Box<_>| Sorter::resume(state, from, *empty).map(Box::new);
+            forest.beyond = forest.beyond.take().map(resume).transpose()?;
         }
         Ok(forest)
     }

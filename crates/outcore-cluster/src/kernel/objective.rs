@@ -120,7 +120,9 @@ pub trait Sums: Objective + Sized + Send {
     const COUNTS_CUTS: bool;
 
     /// Returns whether it needs the number of input nodes in each node.
-    fn asks_for_counts(rule: Self::Rule) -> bool;
+    fn asks_for_counts(_rule: Self::Rule) -> bool {
+        false
+    }
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
     /// Adds to a community a node that changes the weight of the arcs that leave communities by `cut`.

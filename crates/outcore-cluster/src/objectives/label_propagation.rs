@@ -16,9 +16,9 @@ const HOPS: usize = 256;
 /// Weight inside communities, by votes of neighbors; needs no data about communities.
 pub struct Votes<const ATTENUATES: bool> {
     /// Minimum sum of votes for a label.
-    pub cutoff: f64,
+    cutoff: f64,
     /// Factor of a vote by its hops; empty without attenuation.
-    pub factors: Vec<f64>,
+    factors: Vec<f64>,
 }
 
 impl<const ATTENUATES: bool> Votes<ATTENUATES> {
@@ -54,7 +54,7 @@ impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     #[inline]
     fn leaving(&self, _visit: &Visit) {}
     #[inline]
-    fn rate(&self, _visit: &Visit, (): &(), _label: u32, weight: f64) -> f64 {
+    fn rate(&self, _visit: &Visit, _leaving: &(), _label: u32, weight: f64) -> f64 {
         if weight >= self.cutoff { weight } else { f64::NEG_INFINITY }
     }
     #[inline]

@@ -7,7 +7,7 @@ use crate::drive::multilevel::dissolve::{Member, dissolve, small_communities};
 use crate::kernel::admission::Admission;
 use crate::kernel::holdings::Holding;
 use crate::kernel::objective::Sums;
-use crate::objectives::map_equation::CodeLength;
+use crate::objectives::map_equation::{CodeLength, NoRule};
 use crate::objectives::modularity::{Density, Null};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -34,7 +34,7 @@ pub(crate) fn merged(nodes: &[Node]) -> Option<Vec<u32>> {
         .map(|(count, strength, arcs)| (Holding::of_count(*count), *strength, degree(arcs)))
         .collect();
     let arcs = nodes.iter().map(|(.., arcs)| arcs.iter().copied().collect()).collect();
-    coarser::<CodeLength>((), None, &parts, arcs).0
+    coarser::<CodeLength>(NoRule, None, &parts, arcs).0
 }
 
 /// Returns whether communities of a level may merge, by a survey of all nodes; `None` where rounding decides. `mean` is the
@@ -43,7 +43,7 @@ pub(crate) fn may_merge(of: Objective, nodes: &[Node], labels: &[u32], mean: f64
     let Objective { method, resolution, .. } = of;
     let (by_strength, by_count) = (Null::Strength(resolution), Null::Count(resolution));
     let with = |rounding: f64| match method {
-        Method::MapEquation => surveyed::<CodeLength>((), nodes, labels, mean * rounding),
+        Method::MapEquation => surveyed::<CodeLength>(NoRule, nodes, labels, mean * rounding),
         Method::Cpm => surveyed::<Density>(by_count, nodes, labels, mean * rounding),
         _ => surveyed::<Density>(by_strength, nodes, labels, mean * rounding),
     };
@@ -99,7 +99,7 @@ pub(crate) fn dissolved(of: Objective, nodes: &[Node], labels: &mut [u32]) -> bo
     let mut admission = Admission::limited(most, &own, |v| nodes[v].0);
     let null = match method {
         Method::MapEquation => {
-            let mut sums = summed::<CodeLength>((), nodes, labels);
+            let mut sums = summed::<CodeLength>(NoRule, nodes, labels);
             return dissolve(&mut sums, &mut admission, labels, &communities) > 0;
         }
         Method::Cpm => Null::Count(resolution),

@@ -65,7 +65,8 @@ impl QueueWriter {
         files: &Files,
         path: &Path,
         block_bytes: usize,
-        (saved, count): (Sealed, u64),
+        saved: Sealed,
+        count: u64,
     ) -> Result<Self> {
         let records = ArrayWriter::resume(files, path, block_bytes, saved)?;
         Ok(Self { records, count })

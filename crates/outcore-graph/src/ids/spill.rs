@@ -159,8 +159,9 @@ impl Shares {
 
     fn resume(setup: SpillContext<'_>, directory: &Path, state: &SpillState) -> Result<Self> {
         let block_bytes = setup.room.block_bytes(state.queues.len());
-        let queue = |(share, &saved)| {
-            QueueWriter::resume(setup.files, &share_path(directory, share), block_bytes, saved)
+        let queue = |(share, &(saved, count))| {
+            let path = share_path(directory, share);
+            QueueWriter::resume(setup.files, &path, block_bytes, saved, count)
         };
         let refs = directory.join(REFS);
         let refs = ArrayWriter::resume(setup.files, &refs, ARRAY_BLOCK_BYTES, state.refs)?;

@@ -7,7 +7,10 @@ use crate::index::{IndexedWriter, Sealed};
 use crate::manifest::BlockTotals;
 use crate::pack::{WeightScheme, put_varint};
 use crate::weight::Weight;
-use outcore_io::error::Result;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use outcore_io::error::{Error, Result};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Arcs of consecutive nodes, not yet encoded.
@@ -31,6 +34,73 @@ impl RawBlock {
     }
 }
 
+/// Thread that encodes raw blocks, and the blocks that it gives back.
+pub(super) struct EncoderThread {
+    path: PathBuf,
+    work: Option<Sender<EncodeWork>>,
+    empty: Receiver<RawBlock>,
+    handle: Option<JoinHandle<Result<BlockTotals>>>,
+}
+
+impl EncoderThread {
+    pub(super) fn start(file: IndexedWriter, limits: BlockLimits, first_node: u64) -> Self {
+        let path = file.path().to_path_buf();
+        let (work, taken) = bounded(1);
+        let (give_back, empty) = bounded(2);
+        give_back.send(RawBlock::default()).expect("the channel has room");
+        let handle = std::thread::spawn(move || {
+            let mut encoder = BlockEncoder::new(file, limits, first_node);
+            for work in taken {
+                let mut raw = match work {
+                    EncodeWork::Block(raw) => encoder.block(raw)?,
+                    EncodeWork::Hub { raw, is_last } => encoder.hub(raw, is_last)?,
+                    EncodeWork::Finish => return encoder.finish(),
+                };
+                raw.clear();
+                // The writer may have been dropped already; then the block is not needed.
+                let _ = give_back.send(raw);
+            }
+            Err(Error::interrupted())
+        });
+        Self { path, work: Some(work), empty, handle: Some(handle) }
+    }
+
+    /// Returns an empty block.
+    pub(super) fn next_raw(&mut self) -> Result<RawBlock> {
+        self.empty.recv().map_err(|_| self.failure())
+    }
+
+    pub(super) fn send(&mut self, work: EncodeWork) -> Result<()> {
+        let sent = self.work.as_ref().is_some_and(|thread| thread.send(work).is_ok());
+        if sent { Ok(()) } else { Err(self.failure()) }
+    }
+
+    pub(super) fn finish(mut self) -> Result<BlockTotals> {
+        self.send(EncodeWork::Finish)?;
+        match self.handle.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            _ => Err(self.failure()),
+        }
+    }
+
+    /// Returns the error that ended the thread.
+    fn failure(&mut self) -> Error {
+        self.work = None;
+        match self.handle.take().map(JoinHandle::join) {
+            Some(Ok(Err(error))) => error,
+            _ => Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Drop for EncoderThread {
+    fn drop(&mut self) {
+        self.work = None;
+        // Not finished: the caller already has an error or a stop.
+        let _ = self.handle.take().map(JoinHandle::join);
+    }
+}
+
 /// Work for the encoder thread.
 pub(super) enum EncodeWork {
     /// Complete nodes.
@@ -50,7 +120,7 @@ struct Hub {
     segments: Vec<u8>,
 }
 
-pub(super) struct BlockEncoder {
+struct BlockEncoder {
     file: IndexedWriter,
     limits: BlockLimits,
     totals: BlockTotals,
@@ -61,7 +131,7 @@ pub(super) struct BlockEncoder {
 }
 
 impl BlockEncoder {
-    pub(super) fn new(file: IndexedWriter, limits: BlockLimits, first_node: u64) -> Self {
+    fn new(file: IndexedWriter, limits: BlockLimits, first_node: u64) -> Self {
         let totals = BlockTotals {
             first_node,
             node_count: 0,
@@ -87,7 +157,7 @@ impl BlockEncoder {
     }
 
     /// Writes a plain block and returns the raw one for reuse.
-    pub(super) fn block(&mut self, raw: RawBlock) -> Result<RawBlock> {
+    fn block(&mut self, raw: RawBlock) -> Result<RawBlock> {
         self.count(&raw, raw.degrees.len() as u64);
         let scale = Scale::choose(&raw.weights);
         let mut arcs = ArcEncoder::new(scale);
@@ -124,7 +194,7 @@ impl BlockEncoder {
     }
 
     /// Writes segments of a hub and returns the raw block for reuse.
-    pub(super) fn hub(&mut self, raw: RawBlock, is_last: bool) -> Result<RawBlock> {
+    fn hub(&mut self, raw: RawBlock, is_last: bool) -> Result<RawBlock> {
         self.count(&raw, u64::from(is_last));
         let node = self.next_node().wrapping_sub(is_last.into());
         let mut hub = self.hub.take().unwrap_or_default();
@@ -183,7 +253,7 @@ impl BlockEncoder {
     }
 
     /// Finishes the file.
-    pub(super) fn finish(mut self) -> Result<BlockTotals> {
+    fn finish(mut self) -> Result<BlockTotals> {
         self.totals.sealed = self.file.finish()?;
         Ok(self.totals)
     }

@@ -138,7 +138,7 @@ pub fn extend<'a>(
 ) -> Result<()> {
     let summary = old.summary();
     writer.count_combined(summary.combined_count);
-    writer.dropped_loop_count += summary.dropped_loop_count;
+    writer.recorded.dropped_loop_count += summary.dropped_loop_count;
     let by_weight = writer.options.duplicates != Duplicates::First;
     let mut blocks = match reads_ahead {
         true => OldBlocks::Ahead(old.scan(0..old.blocks().len(), AHEAD as usize)),
@@ -282,7 +282,7 @@ impl GraphWriter {
         if let Some(before) = self.combiner.take() {
             self.emit(before)?;
         }
-        while self.node < u64::from(source) {
+        while self.current.number < u64::from(source) {
             self.end_node()?;
         }
         while !targets.is_empty() {

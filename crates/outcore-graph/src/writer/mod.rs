@@ -18,18 +18,16 @@ use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
 use super::kinds::KindsSummary;
 use super::manifest::{
-    BlockTotals, EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, too_heavy,
+    EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, Recorded, too_heavy,
 };
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
-use crossbeam_channel::{Receiver, Sender, bounded};
 use outcore_io::Files;
-use outcore_io::error::{Error, Result};
+use outcore_io::error::Result;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
 
 pub use combine::Combiner;
-use encoder::{BlockEncoder, EncodeWork, RawBlock};
+use encoder::{EncodeWork, EncoderThread, RawBlock};
 pub use extend::extend;
 
 /// Writer of the arcs of a graph; if dropped before [`GraphWriter::finish`], nothing remains.
@@ -37,25 +35,23 @@ pub struct GraphWriter {
     files: Files,
     directory: PathBuf,
     options: GraphOptions,
-    rules: Option<EdgeRules>,
-    names: Option<NodeNames>,
-    kinds: Option<KindsSummary>,
+    recorded: Recorded,
     limits: BlockLimits,
     /// Nodes whose arcs are written: all, or some of a larger graph.
     nodes: Range<u64>,
     combiner: Combiner,
     raw: RawBlock,
-    /// Current node, the beginning of its arcs in `raw`, and whether it is a hub, some of whose arcs have
-    /// been handed over already.
-    node: u64,
-    node_start: usize,
+    current: CurrentNode,
+    encoder: EncoderThread,
+}
+
+/// Node whose arcs are being added.
+struct CurrentNode {
+    number: u64,
+    /// Beginning of its arcs in the raw block.
+    start: usize,
+    /// Whether some of its arcs have been handed over already.
     is_hub: bool,
-    dropped_loop_count: u64,
-    /// Number of arcs that had been combined before they came here.
-    combined_count: u64,
-    to_encoder: Option<Sender<EncodeWork>>,
-    empty: Receiver<RawBlock>,
-    encoder: Option<JoinHandle<Result<BlockTotals>>>,
 }
 
 impl GraphWriter {
@@ -108,57 +104,31 @@ impl GraphWriter {
         }
         files.create_directory(directory)?;
         let file = IndexedWriter::create(files, &arcs_path(directory), ARCS_MAGIC)?;
-        let (to_encoder, work) = bounded(1);
-        let (give_back, empty) = bounded(2);
-        give_back.send(RawBlock::default()).expect("the channel has room");
-        let first_node = nodes.start;
-        let encoder = std::thread::spawn(move || {
-            let mut encoder = BlockEncoder::new(file, limits, first_node);
-            for work in work {
-                let mut raw = match work {
-                    EncodeWork::Block(raw) => encoder.block(raw)?,
-                    EncodeWork::Hub { raw, is_last } => encoder.hub(raw, is_last)?,
-                    EncodeWork::Finish => return encoder.finish(),
-                };
-                raw.clear();
-                // The writer may have been dropped already; then the block is not needed.
-                let _ = give_back.send(raw);
-            }
-            Err(Error::interrupted())
-        });
         Ok(Self {
             files: files.clone(),
             directory: directory.to_path_buf(),
             options: options.clone(),
-            rules: None,
-            names: None,
-            kinds: None,
+            recorded: Recorded::default(),
             limits,
             combiner: Combiner::new(options.duplicates),
             raw: RawBlock::default(),
-            node: first_node,
+            current: CurrentNode { number: nodes.start, start: 0, is_hub: false },
+            encoder: EncoderThread::start(file, limits, nodes.start),
             nodes,
-            node_start: 0,
-            is_hub: false,
-            dropped_loop_count: 0,
-            combined_count: 0,
-            to_encoder: Some(to_encoder),
-            empty,
-            encoder: Some(encoder),
         })
     }
 
     /// Records how edges became arcs, and what names mean.
     #[must_use]
     pub fn recording(mut self, rules: EdgeRules, names: Option<NodeNames>) -> Self {
-        (self.rules, self.names) = (Some(rules), names);
+        (self.recorded.rules, self.recorded.names) = (Some(rules), names);
         self
     }
 
     /// Records the kinds of nodes, whose file is complete.
     #[must_use]
     pub fn of_kinds(mut self, kinds: Option<KindsSummary>) -> Self {
-        self.kinds = kinds;
+        self.recorded.kinds = kinds;
         self
     }
 
@@ -196,13 +166,13 @@ impl GraphWriter {
 
     /// Counts arcs that were combined with others before these were appended.
     pub fn count_combined(&mut self, count: u64) {
-        self.combined_count += count;
+        self.recorded.combined_count += count;
     }
 
     /// Adds an arc that no later record changes.
     #[inline]
     fn emit(&mut self, arc: ArcRecord) -> Result<()> {
-        let is_usual = u64::from(arc.source) == self.node
+        let is_usual = u64::from(arc.source) == self.current.number
             && arc.source != arc.target
             && self.raw.targets.len() < self.limits.block_arcs;
         if !is_usual {
@@ -215,14 +185,14 @@ impl GraphWriter {
 
     #[inline(never)]
     fn emit_slow(&mut self, arc: ArcRecord) -> Result<()> {
-        while self.node < u64::from(arc.source) {
+        while self.current.number < u64::from(arc.source) {
             self.end_node()?;
         }
         if arc.source == arc.target {
             if self.options.keep_loops {
                 self.raw.loops.push((self.raw.degrees.len() as u32, arc.weight));
             } else {
-                self.dropped_loop_count += 1;
+                self.recorded.dropped_loop_count += 1;
             }
             return Ok(());
         }
@@ -235,13 +205,12 @@ impl GraphWriter {
     }
 
     fn end_node(&mut self) -> Result<()> {
-        self.node += 1;
-        if self.is_hub {
-            self.is_hub = false;
+        self.current.number += 1;
+        if std::mem::take(&mut self.current.is_hub) {
             return self.hand_over(|raw| EncodeWork::Hub { raw, is_last: true });
         }
-        self.raw.degrees.push((self.raw.targets.len() - self.node_start) as u32);
-        self.node_start = self.raw.targets.len();
+        self.raw.degrees.push((self.raw.targets.len() - self.current.start) as u32);
+        self.current.start = self.raw.targets.len();
         if self.raw.degrees.len() == self.limits.block_nodes {
             self.hand_over(EncodeWork::Block)?;
         }
@@ -253,12 +222,12 @@ impl GraphWriter {
     #[cold]
     fn make_room(&mut self) -> Result<()> {
         if self.raw.degrees.is_empty() {
-            self.is_hub = true;
+            self.current.is_hub = true;
             return self.hand_over(|raw| EncodeWork::Hub { raw, is_last: false });
         }
         let local = self.raw.degrees.len() as u32;
-        let start = self.node_start;
-        let mut next = self.next_raw()?;
+        let start = self.current.start;
+        let mut next = self.encoder.next_raw()?;
         next.targets.extend_from_slice(&self.raw.targets[start..]);
         next.weights.extend_from_slice(&self.raw.weights[start..]);
         if let Some((_, code)) = self.raw.loops.pop_if(|(node, _)| *node == local) {
@@ -270,34 +239,14 @@ impl GraphWriter {
     }
 
     fn hand_over(&mut self, work: impl FnOnce(RawBlock) -> EncodeWork) -> Result<()> {
-        let next = self.next_raw()?;
+        let next = self.encoder.next_raw()?;
         self.send(next, work)
-    }
-
-    fn next_raw(&mut self) -> Result<RawBlock> {
-        match self.empty.recv() {
-            Ok(raw) => Ok(raw),
-            Err(_) => Err(self.failure()),
-        }
     }
 
     fn send(&mut self, next: RawBlock, work: impl FnOnce(RawBlock) -> EncodeWork) -> Result<()> {
         let full = std::mem::replace(&mut self.raw, next);
-        self.node_start = 0;
-        let sent = self.to_encoder.as_ref().is_some_and(|encoder| encoder.send(work(full)).is_ok());
-        if sent { Ok(()) } else { Err(self.failure()) }
-    }
-
-    /// Returns the error that ended the encoder.
-    fn failure(&mut self) -> Error {
-        self.to_encoder = None;
-        match self.encoder.take().map(JoinHandle::join) {
-            Some(Ok(Err(error))) => error,
-            _ => {
-                let path = arcs_path(&self.directory);
-                Error::io("write", &path, std::io::ErrorKind::BrokenPipe.into())
-            }
-        }
+        self.current.start = 0;
+        self.encoder.send(work(full))
     }
 
     /// Finishes `arcs`, then writes `graph.json`.
@@ -308,43 +257,22 @@ impl GraphWriter {
         if let Some(last) = self.combiner.take() {
             self.emit(last)?;
         }
-        while self.node < self.nodes.end {
+        while self.current.number < self.nodes.end {
             self.end_node()?;
         }
         if !self.raw.degrees.is_empty() {
             self.hand_over(EncodeWork::Block)?;
         }
-        let sent =
-            self.to_encoder.take().is_some_and(|encoder| encoder.send(EncodeWork::Finish).is_ok());
-        let totals = match self.encoder.take().map(JoinHandle::join) {
-            Some(Ok(result)) if sent || result.is_err() => result?,
-            _ => return Err(self.failure()),
-        };
+        self.count_combined(self.combiner.combined_counts().0);
+        let totals = self.encoder.finish()?;
         if totals.are_too_heavy() {
             return Err(too_heavy());
         }
         let announced = self.nodes.end - self.nodes.start;
         assert_eq!(totals.node_count, announced, "nodes written and announced");
-        let manifest = GraphManifest::new(
-            &self.options,
-            &self.limits,
-            &totals,
-            self.combined_count + self.combiner.combined_counts().0,
-            self.dropped_loop_count,
-        );
-        let manifest = manifest.of(self.rules, self.names, self.kinds.take());
+        let manifest = GraphManifest::new(&self.options, &self.limits, &totals, self.recorded);
         let bytes = manifest.to_bytes();
         self.files.write_own(&manifest_path(&self.directory), &bytes)?;
         Ok(manifest.summary(totals.sealed.bytes + bytes.len() as u64))
-    }
-}
-
-impl Drop for GraphWriter {
-    fn drop(&mut self) {
-        self.to_encoder = None;
-        if let Some(encoder) = self.encoder.take() {
-            // Not finished: the caller already has an error or a stop.
-            let _ = encoder.join();
-        }
     }
 }

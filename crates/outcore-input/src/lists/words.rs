@@ -189,14 +189,9 @@ impl Words {
 
     /// Moves to the end of the line.
     pub(crate) fn skip_line(&mut self) -> Result<()> {
-        while self.peek()?.is_some() {
-            match memchr::memchr(b'\n', &self.buffer[self.at..self.filled]) {
-                None => self.at = self.filled,
-                Some(len) => {
-                    self.at += len;
-                    return Ok(());
-                }
-            }
+        while self.peek()?.is_some_and(|byte| byte != b'\n') {
+            let rest = self.window();
+            self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         }
         Ok(())
     }

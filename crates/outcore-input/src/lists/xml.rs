@@ -46,9 +46,7 @@ struct XmlSource<'w> {
 
 impl Read for XmlSource<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let found = self.fill_buf()?;
-        let count = found.len().min(into.len());
-        into[..count].copy_from_slice(&found[..count]);
+        let count = self.fill_buf()?.read(into)?;
         self.consume(count);
         Ok(count)
     }
@@ -80,21 +78,26 @@ struct XmlGraph {
     has_begun: bool,
     /// Whether edges have no direction unless they say so.
     undirected: bool,
-    /// Keys of GraphML that are weights, and the default of the first one that has one.
-    keys: Vec<String>,
-    default: Option<String>,
-    /// Elements around the current one.
-    is_in_key: bool,
+    keys: WeightKeys,
     is_in_graph: bool,
     is_in_node: bool,
-    is_in_edge: bool,
+    /// Target of the edge whose element has begun, and its weight.
+    target: Option<String>,
+    weight: Option<String>,
     /// Whether the current data are a weight.
     is_weight: bool,
     /// Text since the last element began.
     text: String,
-    /// Current edge.
-    target: String,
-    weight: Option<String>,
+}
+
+/// Keys of GraphML that are weights.
+#[derive(Default)]
+struct WeightKeys {
+    ids: Vec<String>,
+    /// Default of the first one that has one.
+    default: Option<String>,
+    /// Whether the element of one has begun.
+    is_open: bool,
 }
 
 pub(super) fn read_graphml(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
@@ -195,12 +198,13 @@ impl XmlGraph {
                 return edges.push_alone(words);
             }
             "edge" if self.is_in_graph => self.begin_edge(start, words, edges)?,
-            "data" if self.is_in_edge => {
+            "data" if self.target.is_some() => {
                 let key = get(start, "key", words)?;
-                self.is_weight = key.is_some_and(|key| self.keys.contains(&key));
+                self.is_weight = key.is_some_and(|key| self.keys.ids.contains(&key));
             }
             "attvalue"
-                if self.is_in_edge && get(start, "for", words)?.as_deref() == Some("weight") =>
+                if self.target.is_some()
+                    && get(start, "for", words)?.as_deref() == Some("weight") =>
             {
                 let expected = "expected an attribute `weight` of the edge";
                 return words.fail("weight changes over time", expected);
@@ -232,11 +236,11 @@ impl XmlGraph {
     fn begin_key(&mut self, start: &BytesStart<'_>, words: &Words) -> Result<()> {
         let is_of_edges = get(start, "for", words)?.is_none_or(|of| of == "edge" || of == "all");
         let name = get(start, "attr.name", words)?.unwrap_or_default();
-        self.is_in_key = is_of_edges && name.eq_ignore_ascii_case("weight");
-        if self.is_in_key && self.keys.len() == KEYS_LIMIT {
+        self.keys.is_open = is_of_edges && name.eq_ignore_ascii_case("weight");
+        if self.keys.is_open && self.keys.ids.len() == KEYS_LIMIT {
             return words.fail("too many keys are weights", "expected one");
-        } else if self.is_in_key {
-            self.keys.push(require(start, "id", words)?);
+        } else if self.keys.is_open {
+            self.keys.ids.push(require(start, "id", words)?);
         }
         Ok(())
     }
@@ -248,8 +252,7 @@ impl XmlGraph {
         edges: &mut ListEdges<'_>,
     ) -> Result<()> {
         edges.begin(require(start, "source", words)?.as_bytes());
-        self.target = require(start, "target", words)?;
-        self.is_in_edge = true;
+        self.target = Some(require(start, "target", words)?);
         self.weight = if self.is_gexf { get(start, "weight", words)? } else { None };
         if let Some(weight) = &self.weight {
             edges.check_weight(words, WeightText { text: weight.as_bytes(), from: 0 })?;
@@ -266,9 +269,9 @@ impl XmlGraph {
     fn end(&mut self, name: QName<'_>, words: &Words, edges: &mut ListEdges<'_>) -> Progress {
         self.depth -= 1;
         match self.known(name) {
-            "key" => self.is_in_key = false,
-            "default" if self.is_in_key && self.default.is_none() => {
-                self.default = Some(self.text.trim().into());
+            "key" => self.keys.is_open = false,
+            "default" if self.keys.is_open => {
+                self.keys.default.get_or_insert_with(|| self.text.trim().into());
             }
             "data" if std::mem::take(&mut self.is_weight) => {
                 edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
@@ -276,11 +279,11 @@ impl XmlGraph {
             }
             "graph" => self.is_in_graph = false,
             "node" => self.is_in_node = false,
-            "edge" if self.is_in_edge => {
-                self.is_in_edge = false;
-                let weight = self.weight.as_ref().or(self.default.as_ref());
+            "edge" => {
+                let Some(target) = self.target.take() else { return Ok(()) };
+                let weight = self.weight.as_ref().or(self.keys.default.as_ref());
                 let weight = weight.map(|text| WeightText { text: text.as_bytes(), from: 0 });
-                return edges.push(words, self.target.as_bytes(), weight);
+                return edges.push(words, target.as_bytes(), weight);
             }
             _ => {}
         }

@@ -88,7 +88,7 @@ pub trait Identity: Serialize + DeserializeOwned {
 
 #[cfg(any(test, feature = "sim"))]
 impl Identity for () {
-    fn difference(&self, (): &Self) -> Option<String> {
+    fn difference(&self, _now: &Self) -> Option<String> {
         None
     }
 }

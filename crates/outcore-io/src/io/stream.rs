@@ -147,10 +147,15 @@ pub struct Writer {
     written: u64,
     /// Number of buffers in flight.
     depth: usize,
-    /// Orders to the threads, once there are any.
-    orders: Option<Sender<WriteOrder>>,
+    /// Set once there is more than one buffer to write.
+    threads: Option<WriteThreads>,
+}
+
+/// Threads that write, and the buffers that they give back.
+struct WriteThreads {
+    orders: Sender<WriteOrder>,
     empty: Receiver<AlignedBuffer>,
-    threads: Vec<JoinHandle<Result<()>>>,
+    handles: Vec<JoinHandle<Result<()>>>,
 }
 
 impl Writer {
@@ -308,14 +313,12 @@ impl Writer {
             filled: 0,
             written: 0,
             depth: depth.max(1),
-            orders: None,
-            empty: bounded(0).1,
-            threads: Vec::new(),
+            threads: None,
         })
     }
 
     /// Starts the threads.
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&self) -> Result<WriteThreads> {
         let depth = self.depth;
         let (orders, taken) = bounded(depth + 1);
         let (give_back, empty) = bounded(depth + 1);
@@ -330,14 +333,13 @@ impl Writer {
             std::thread::Builder::new().spawn(move || write_orders(&taken, &give_back, &failed))
         };
         let count = self.files.tuning().write.depth.min(depth);
-        let threads: std::io::Result<_> = (0..count).map(start).collect();
-        self.threads = threads.map_err(|error| {
+        let handles: std::io::Result<_> = (0..count).map(start).collect();
+        let handles = handles.map_err(|error| {
             let message = format!("cannot start threads that write: {error}");
             Error::new(ErrorKind::Io, message)
                 .hint("raise the system limits: `ulimit -u`, `ulimit -v`, or that of the container")
         })?;
-        (self.orders, self.empty) = (Some(orders), empty);
-        Ok(())
+        Ok(WriteThreads { orders, empty, handles })
     }
 
     /// Makes everything written so far durable, under its temporary name; the file remains when the writer is
@@ -395,27 +397,22 @@ impl Writer {
     }
 
     fn hand_over(&mut self, used: usize) -> Result<()> {
-        if self.orders.is_none() {
-            self.begin()?;
+        if self.threads.is_none() {
+            self.threads = Some(self.begin()?);
         }
-        let Ok(next) = self.empty.recv() else { return Err(self.failure()) };
+        let threads = self.threads.as_ref().expect("begun above");
+        let Ok(next) = threads.empty.recv() else { return Err(self.failure()) };
         let buffer = std::mem::replace(&mut self.buffer, next);
         if let Some(hash) = &mut self.hash {
             hash.update(&buffer.bytes()[..self.filled]);
         }
         let file = self.file.clone().expect("open until the writer is finished");
         let offset = self.written;
-        self.order(WriteOrder { file, buffer, used, offset })?;
-        self.written += self.filled as u64;
-        self.filled = 0;
-        Ok(())
-    }
-
-    fn order(&mut self, order: WriteOrder) -> Result<()> {
-        let orders = self.orders.as_ref().expect("finish consumes the writer");
-        if orders.send(order).is_err() {
+        if threads.orders.send(WriteOrder { file, buffer, used, offset }).is_err() {
             return Err(self.failure());
         }
+        self.written += self.filled as u64;
+        self.filled = 0;
         Ok(())
     }
 
@@ -426,7 +423,7 @@ impl Writer {
             let used = self.filled.next_multiple_of(ALIGNMENT);
             let filled = self.filled;
             self.buffer.bytes_mut()[filled..used].fill(0);
-            match self.orders {
+            match self.threads {
                 Some(_) => self.hand_over(used),
                 None => self.write_rest(used),
             }?;
@@ -463,9 +460,12 @@ impl Writer {
 
     /// Waits for the threads; returns the first error.
     fn join(&mut self) -> Result<()> {
-        self.orders = None;
+        let Some(WriteThreads { orders, handles, .. }) = self.threads.take() else {
+            return Ok(());
+        };
+        drop(orders);
         let mut result = Ok(());
-        for thread in self.threads.drain(..) {
+        for thread in handles {
             let broken = || Error::io("write", &self.path, std::io::ErrorKind::BrokenPipe.into());
             result = result.and(thread.join().unwrap_or_else(|_| Err(broken())));
         }

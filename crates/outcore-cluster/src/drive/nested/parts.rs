@@ -14,7 +14,7 @@ use crate::finish::tree::{Links, TreeLength, codebooks_of};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Holdings, NO_HOLDINGS, NodeFlow};
 use crate::kernel::objective::Sums;
-use crate::objectives::map_equation::CodeLength;
+use crate::objectives::map_equation::{CodeLength, NoRule};
 use crate::tree::{
     CutLength, DeepCuts, FlatSums, Flow, LOOP_ENDS, Members, ModuleTree, Network, Search, TreeSums,
     Walk, find,
@@ -194,7 +194,7 @@ impl ClusterJob<'_> {
         let files = self.graph.files();
         let sort_bytes = self.link_bytes(source);
         let place = LevelPlace { files, directory: &directory, sort_bytes, most_arcs };
-        let sums = &mut CodeLength::empty((), parts.count);
+        let sums = &mut CodeLength::empty(NoRule, parts.count);
         let contracted = contract(source, &division, sums, &place, &|| self.tick())?;
         drop(classes);
         let Some(Contracted { graph, is_on_disk, .. }) = contracted else {

@@ -9,7 +9,7 @@
 //! Sums are kept in the unit of the graph, doubled, so that communities without drift have those of the undirected
 //! objective. Rates are not bounded, because how a node's arcs to a community divide into directions is unknown.
 
-use super::{CHUNK_MODULES, Leaving, TOLERANCE};
+use super::{CHUNK_MODULES, Leaving, NoRule, TOLERANCE};
 use crate::base::logarithm::{log2, plogp};
 use crate::base::parallel::for_chunks;
 use crate::kernel::holdings::{Carries, Holding, NodeFlow};
@@ -214,15 +214,11 @@ impl<F: Carries> Objective for DirectedCodeLength<F> {
 }
 
 impl<F: Carries> Sums for DirectedCodeLength<F> {
-    type Rule = ();
+    type Rule = NoRule;
     const COMMUNITY_BYTES: u64 = 24 + size_of::<F>() as u64;
     const COUNTS_CUTS: bool = true;
 
-    fn asks_for_counts((): ()) -> bool {
-        false
-    }
-
-    fn empty((): (), capacity: usize) -> Self {
+    fn empty(_: NoRule, capacity: usize) -> Self {
         let modules = reserve_large_pages(capacity);
         let (entering, teleported, log_entering) = (0.0, 0.0, 0.0);
         Self { modules, entering, teleported, total_strength: 0.0, unit: 0.0, log_entering }
@@ -288,7 +284,7 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
         Ok(())
     }
 
-    fn load((): (), from: &mut StateReader) -> Result<Self> {
+    fn load(_: NoRule, from: &mut StateReader) -> Result<Self> {
         let [entering, teleported, total_strength, unit] = from.few::<f64, 4>()?;
         let masses = from.numbers::<f64>()?;
         let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
@@ -335,7 +331,7 @@ mod tests {
         teleports: &[f64; 4],
         labels: &[u32; 4],
     ) -> DirectedCodeLength<F> {
-        let mut sums = DirectedCodeLength::<F>::empty((), 4);
+        let mut sums = DirectedCodeLength::<F>::empty(NoRule, 4);
         for node in 0..4 {
             let (mut strength, mut cut) = (0.0, 0.0);
             for other in 0..4 {

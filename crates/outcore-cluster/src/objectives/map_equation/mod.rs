@@ -27,6 +27,10 @@ const TOLERANCE: f64 = 64.0 * RELATIVE_TOLERANCE;
 /// Communities whose lengths one thread computes at a time.
 const CHUNK_MODULES: usize = 1 << 14;
 
+/// Parameters of the map equation: none.
+#[derive(Clone, Copy)]
+pub struct NoRule;
+
 /// Contribution of a community to the code length.
 #[derive(Debug, Clone, Copy, Default)]
 struct Module {
@@ -180,15 +184,11 @@ impl Objective for CodeLength {
 }
 
 impl Sums for CodeLength {
-    type Rule = ();
+    type Rule = NoRule;
     const COMMUNITY_BYTES: u64 = 24;
     const COUNTS_CUTS: bool = true;
 
-    fn asks_for_counts((): ()) -> bool {
-        false
-    }
-
-    fn empty((): (), capacity: usize) -> Self {
+    fn empty(_: NoRule, capacity: usize) -> Self {
         let modules = reserve_large_pages(capacity);
         Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0, log_exits: 0.0 }
     }
@@ -242,7 +242,7 @@ impl Sums for CodeLength {
         to.array(self.modules.iter().map(|module| module.cut))
     }
 
-    fn load((): (), from: &mut StateReader) -> Result<Self> {
+    fn load(_: NoRule, from: &mut StateReader) -> Result<Self> {
         let [cut, total_strength, unit] = from.few::<f64, 3>()?;
         let masses = from.numbers::<f64>()?;
         let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
@@ -279,7 +279,7 @@ mod tests {
             let own = own * rest;
             let mass = arcs + 2.0 * loops;
             let one = NO_HOLDINGS.of::<NoFlow>(0);
-            let mut sums = CodeLength::empty((), 3);
+            let mut sums = CodeLength::empty(NoRule, 3);
             // The node's own community holds it, and has its arcs to others in its cut.
             sums.add(0, one, mass + own + home + home_cut, arcs - own + home_cut);
             sums.add(1, one, w + q + p, w + q);

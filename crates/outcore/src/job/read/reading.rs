@@ -86,19 +86,22 @@ pub(super) struct Reading<'a, R: Record> {
     plan: Option<&'a Plan>,
     pub(super) reader: EdgeReader,
     names_of: NamesOf,
-    node_count: u64,
+    nodes: NodeCounts,
     /// Indexes of the names of each chunk.
     indexes: Vec<Vec<u32>>,
     names: NamesWriter,
     scores: Option<SelfScores>,
     sink: Sink<R>,
     sort_bytes: u64,
-    thresholds: Thresholds,
     counts: EdgeCounts,
+}
+
+/// Number of nodes so far, of those that only the node list has, and of those whose names were numbered on disk.
+#[derive(Default)]
+struct NodeCounts {
+    all: u64,
     listed_only: u64,
-    names_on_disk: u64,
-    /// Detected formats of the files.
-    formats: Vec<String>,
+    named_on_disk: u64,
 }
 
 /// Starts the names, the arcs and the self scores of a graph that nothing was read of.
@@ -125,14 +128,13 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     ) -> Result<Self> {
         let Context { files, observer, limits, .. } = *context;
         let reader = open_reader(context, edges.options, found.as_mut())?;
-        let formats = reader.describe();
         // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
         // Without a sort, all of it is for the index.
         let sort_bytes = if edges.ladder.is_some() { SORT_BYTES_MIN } else { sort_bytes };
         context.begin(Stage::Read, reader.total_bytes(), "bytes")?;
-        report_formats(observer, &formats)?;
+        report_formats(observer, &reader.describe())?;
         let runs = &context.work.path().join(RUNS);
         files.create_directory(runs)?;
         let read_bytes = input::read_bytes(&limits);
@@ -157,24 +159,24 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                 (names, sink, scores)
             }
         };
-        let state = found.as_ref().map(|(state, _)| state);
+        let (mut nodes, mut counts) = (NodeCounts::default(), EdgeCounts::default());
+        if let Some((state, _)) = &found {
+            (nodes.all, nodes.listed_only) = (state.node_count, state.listed_only);
+            counts = state.counts;
+        }
         let mut reading = Self {
             context,
             edges,
             plan,
             reader,
             names_of: NamesOf::Index(index),
-            node_count: state.map_or(0, |state| state.node_count),
+            nodes,
             indexes: Vec::new(),
             names,
             scores,
             sink,
             sort_bytes,
-            thresholds: Thresholds::new(edges.options),
-            counts: state.map_or(EdgeCounts::default(), |state| state.counts),
-            listed_only: state.map_or(0, |state| state.listed_only),
-            names_on_disk: 0,
-            formats,
+            counts,
         };
         reading.make_room()?;
         reading.take_earlier(found)?;
@@ -229,8 +231,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         self.sink.write_collected()?;
         // In the order in which the parts are resumed.
         Ok(ReadState {
-            node_count: self.node_count,
-            listed_only: self.listed_only,
+            node_count: self.nodes.all,
+            listed_only: self.nodes.listed_only,
             counts: self.counts,
             scores: self.scores.save(to)?,
             sink: self.sink.save(to)?,
@@ -262,8 +264,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             chunks.push(EdgeChunk { weights: edges.weights, ..EdgeChunk::default() });
             indexes.push(edges.indexes);
         }
-        let (options, thresholds) = (self.edges.options, self.thresholds);
-        self.counts = self.counts.plus(self.sink.take(&chunks, &indexes, options, thresholds)?);
+        self.counts = self.counts.plus(self.sink.take(&chunks, &indexes, self.edges.options)?);
         Ok(())
     }
 
@@ -283,7 +284,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
                 })?,
             };
             let Some(needed) = needed else {
-                self.node_count = index.node_count();
+                self.nodes.all = index.node_count();
                 return self.make_room().map(|()| None);
             };
             let sort_bytes = |index: u64| input::sort_bytes(&limits, others.saturating_add(index));
@@ -313,10 +314,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     /// Takes edges whose names are numbered.
     fn take_numbered(&mut self, chunks: &[EdgeChunk]) -> Result<()> {
         if let Some(scores) = &self.scores {
-            scores.gather(chunks, &self.indexes, self.thresholds);
+            scores.gather(chunks, &self.indexes, Thresholds::new(self.edges.options));
         }
-        let (options, thresholds) = (self.edges.options, self.thresholds);
-        let counts = self.sink.take(chunks, &self.indexes, options, thresholds)?;
+        let counts = self.sink.take(chunks, &self.indexes, self.edges.options)?;
         self.counts = self.counts.plus(counts);
         Ok(())
     }
@@ -326,11 +326,11 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if chunks.is_empty() {
             return Ok(());
         }
-        let before = self.node_count;
+        let before = self.nodes.all;
         if let Some(spill) = self.number(chunks, None)? {
             return spill.take_names(chunks);
         }
-        self.listed_only += self.node_count - before;
+        self.nodes.listed_only += self.nodes.all - before;
         Ok(())
     }
 
@@ -403,7 +403,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         // The whole input has been read, but the stage continues for an unknown time.
         notify(observer, Event::Expect { total: None })?;
         let room = self.room();
-        let (names, listed_only) = (&mut self.names, &mut self.listed_only);
+        let (names, listed_only) = (&mut self.names, &mut self.nodes.listed_only);
         let mut edges = spill.finish(room, &tick, |of_edge, name| {
             *listed_only += u64::from(!of_edge);
             names.push(name)
@@ -411,8 +411,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if let Some(old) = self.edges.old.filter(|_| edges.repeated_earlier() > 0) {
             return Err(old.corrupt_names());
         }
-        self.names_on_disk = edges.node_count() - self.node_count;
-        self.node_count = edges.node_count();
+        self.nodes.named_on_disk = edges.node_count() - self.nodes.all;
+        self.nodes.all = edges.node_count();
         let rest = self.held_bytes() + SpilledEdges::MEMORY_BYTES;
         self.sort_bytes = input::sort_bytes(&limits, rest).ok_or_else(|| self.outgrown())?;
         self.sink.set_budget(self.sort_bytes)?;
@@ -446,9 +446,9 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     fn make_room(&mut self) -> Result<()> {
         let Context { files, limits, .. } = *self.context;
         let mut score_bytes = 0;
-        self.sink.grow(self.node_count);
+        self.sink.grow(self.nodes.all);
         if let Some(scores) = &mut self.scores {
-            scores.grow(self.node_count);
+            scores.grow(self.nodes.all);
             score_bytes = scores.memory_bytes();
         }
         // If the merge cannot fit, there is no point in reading on.
@@ -476,7 +476,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let done = self.reader.done_bytes().max(1) as f64;
         let share =
             self.reader.total_bytes().map_or(0.5, |total| (done / total.max(1) as f64).min(1.0));
-        let expected = (self.node_count as f64 / share.max(0.01)) as u64;
+        let expected = (self.nodes.all as f64 / share.max(0.01)) as u64;
         match self.edges.ladder {
             Some(ladder) => {
                 plan::too_small_for_nodes(&self.context.limits, expected, ladder.bytes_a_node())
@@ -489,7 +489,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
     pub(super) fn finish(self) -> Result<(Read, Sink<R>)> {
         let is_summed = self.edges.ladder.is_none() && self.edges.options.sums_directions();
         let is_summed_search = is_summed && self.reader.is_search();
-        let has_other_kinds = self.reader.has_other_kinds();
+        let (has_other_kinds, formats) = (self.reader.has_other_kinds(), self.reader.describe());
         let summary = self.reader.finish()?;
         let names = self.names.finish()?;
         let mut warnings = Vec::new();
@@ -514,7 +514,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         if self.edges.old.is_none() {
             check_edges(&summary, self.counts, self.edges.options)?;
         }
-        let node_count = self.node_count;
+        let node_count = self.nodes.all;
         let no_self_hit_count = self.scores.as_ref().map_or(0, SelfScores::without_self_hit);
         if no_self_hit_count > 0 {
             warn(format!(
@@ -538,10 +538,10 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             weighted_count: self.counts.weighted,
             no_self_hit_count,
             listed_count: summary.listed_nodes,
-            listed_only_count: self.listed_only,
-            names_on_disk_count: self.names_on_disk,
+            listed_only_count: self.nodes.listed_only,
+            names_on_disk_count: self.nodes.named_on_disk,
             skipped_count: summary.skipped_lines,
-            formats: self.formats,
+            formats,
         };
         let (names, kinds) = (names.sealed(), names.kinds);
         let read = Read { node_count, scores: self.scores, names, kinds, input, warnings };

@@ -116,8 +116,9 @@ pub(crate) fn resume_runs<R: Record>(
         let RunsState { node_count, names, kinds, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
         let budget = merge_bytes(context, scores.as_ref(), node_count)?;
-        let place = (context.files, directory.as_path(), budget, context.limits.threads);
-        let sorter = Sorter::resume(&state.runs, &mut from, place);
+        let empty =
+            Sorter::with_directory(context.files, &directory, budget, context.limits.threads);
+        let sorter = empty.and_then(|empty| Sorter::resume(&state.runs, &mut from, empty));
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
         report_again(context.observer, &input, &warnings)?;

@@ -70,17 +70,17 @@ impl<'a> SinkPlace<'a> {
             threads,
         }
     }
+
+    fn sorter<R: Record>(self) -> Result<Sorter<R>> {
+        Sorter::with_directory(self.files, self.runs, self.sort_bytes, self.threads)
+    }
 }
 
 impl<R: Record + From<ArcRecord>> Sink<R> {
     pub(super) fn create(ladder: Option<&Ladder>, place: SinkPlace<'_>) -> Result<Self> {
-        let SinkPlace { files, runs, sort_bytes, threads, .. } = place;
         match ladder {
             Some(ladder) => Forest::create(ladder.clone(), place.of_forest(ladder)).map(Self::Join),
-            None => {
-                let sorter = Sorter::with_directory(files, runs, sort_bytes, threads)?;
-                Ok(Self::Sort(Box::new(sorter)))
-            }
+            None => Ok(Self::Sort(Box::new(place.sorter()?))),
         }
     }
 
@@ -96,11 +96,9 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         from: &mut StateReader,
         place: SinkPlace<'_>,
     ) -> Result<Self> {
-        let SinkPlace { files, runs, sort_bytes, threads, .. } = place;
         match state {
-            SinkState::Runs(runs_state) => {
-                let place = (files, runs, sort_bytes, threads);
-                Ok(Self::Sort(Box::new(Sorter::resume(runs_state, from, place)?)))
+            SinkState::Runs(state) => {
+                Ok(Self::Sort(Box::new(Sorter::resume(state, from, place.sorter()?)?)))
             }
             SinkState::Forest(state) => {
                 Forest::resume(state, from, place.of_forest(state.ladder())).map(Self::Join)
@@ -157,9 +155,8 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         chunks: &[EdgeChunk],
         indexes: &[Vec<u32>],
         options: &JobOptions,
-        thresholds: Thresholds,
     ) -> Result<EdgeCounts> {
-        let indexes = &indexes[..chunks.len()];
+        let (indexes, thresholds) = (&indexes[..chunks.len()], Thresholds::new(options));
         let edges = Numbered { chunks, indexes, options, thresholds };
         let mut counts = EdgeCounts::default();
         match self {

@@ -5,7 +5,7 @@ use super::network::Network;
 use super::survey::gains_with_alike;
 use super::*;
 use crate::base::logarithm::plogp;
-use crate::objectives::map_equation::CodeLength;
+use crate::objectives::map_equation::{CodeLength, NoRule};
 use crate::tests::shapes::shapes;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Objective {
             (network.exits(), network.merged().0)
         }
         match self {
-            Self::CodeLength => grown::<CodeLength>((), most, net),
+            Self::CodeLength => grown::<CodeLength>(NoRule, most, net),
             Self::Density(null) => grown::<Density>(null, most, net),
         }
     }
@@ -230,7 +230,7 @@ proptest! {
     fn alike_nodes_in_cliques_may_merge(inside in 1..30u32) {
         // Cliques of eight communities, which are tied to each other by little.
         let (weight, outside) = (f64::from(inside), 0.1);
-        let mut sums = CodeLength::empty((), 64);
+        let mut sums = CodeLength::empty(NoRule, 64);
         let cut = 7.0 * weight + 56.0 * outside;
         let strength = cut + 2.0;
         (0..64).for_each(|at| sums.add(at, Holding::of_count(1), strength, cut));
@@ -238,7 +238,7 @@ proptest! {
         let mut weights = vec![weight; 7];
         weights.extend(vec![outside; 56]);
         let gains = |weights: &[f64]| {
-            gains_with_alike::<CodeLength>((), None, &sums, 1, strength, cut, weights)
+            gains_with_alike::<CodeLength>(NoRule, None, &sums, 1, strength, cut, weights)
         };
         prop_assert!(gains(&weights));
     }
@@ -246,10 +246,10 @@ proptest! {
 
 #[test]
 fn alike_nodes_with_equal_arcs_do_not_merge() {
-    let mut sums = CodeLength::empty((), 64);
+    let mut sums = CodeLength::empty(NoRule, 64);
     (0..64).for_each(|at| sums.add(at, Holding::of_count(1), 100.0, 6.3));
     sums.complete();
-    assert!(!gains_with_alike::<CodeLength>((), None, &sums, 1, 100.0, 6.3, &[0.1; 63]));
+    assert!(!gains_with_alike::<CodeLength>(NoRule, None, &sums, 1, 100.0, 6.3, &[0.1; 63]));
 }
 
 /// No shape makes merges look at each arc more often than this: thousands of times where a hub was asked for all of its
@@ -266,7 +266,7 @@ fn merges_look_at_arcs_a_bounded_number_of_times() {
         let ends: Vec<_> = edges.edges.iter().map(ends).collect();
         let net = Net::new(&vec![0; edges.node_count as usize], &ends);
         for (of, times) in [
-            ("map equation", looked::<CodeLength>((), None, &net)),
+            ("map equation", looked::<CodeLength>(NoRule, None, &net)),
             ("modularity", looked::<Density>(Null::Strength(1.0), None, &net)),
             ("limited CPM", looked::<Density>(Null::Count(0.01), Some(50), &net)),
         ] {
@@ -284,6 +284,6 @@ fn a_hub_gathers_its_leaves() {
     let one = Holding::of_count(1);
     let mut nodes = vec![(one, 1.0, 1.0); leaves as usize];
     nodes.push((one, f64::from(leaves), f64::from(leaves)));
-    let labels = coarser::<CodeLength>((), None, &nodes, arcs).0.unwrap();
+    let labels = coarser::<CodeLength>(NoRule, None, &nodes, arcs).0.unwrap();
     assert!(labels.iter().all(|&label| label == 0));
 }
