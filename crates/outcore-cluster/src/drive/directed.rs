@@ -18,8 +18,8 @@ use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
+use crate::flow::flow_graph::{self, NetworkPlace, Purpose};
 use crate::flow::length::code_lengths;
-use crate::flow::network::{self, NetworkPlace, Purpose};
 use crate::flow::rates::{Teleportation, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Drift, Holdings, NodeFlow};
@@ -146,7 +146,7 @@ impl ClusterJob<'_> {
             scratch: self.scratch,
             sort_bytes: ClusterMemory::SORT_BYTES + spare / 2,
         };
-        network::write(source, &rates, purpose, &place, tick)
+        flow_graph::write(source, &rates, purpose, &place, tick)
     }
 
     fn rates(&self, source: &mut BlockSource<'_>) -> Result<VisitRates> {

@@ -7,9 +7,9 @@
 //! A KONECT file says in its first line whether edges have directions or two kinds of nodes, and what its third column
 //! is. <http://konect.cc/files/>
 
-use super::names::{Chosen, ColumnChoice};
+use super::column_names::{Chosen, ColumnChoice};
 use super::recognize::LineReading;
-use super::recognize::lines::Sample;
+use super::recognize::sampled_lines::Sample;
 use super::understood::Roles;
 use super::{InputFormat, formats};
 use crate::decompress::unpacked_name;

@@ -8,8 +8,10 @@
 //! The columns of an own result are certain. Otherwise a column may be the community if its name holds one of the words
 //! here: tables of cells have `leiden_0.5` beside `leiden_1.0` and `louvain`. The index of a data frame is the node.
 
+use super::column_names::{
+    Chosen, ColumnChoice, ColumnKind, NamedColumns, has_part, is_index, is_one_of,
+};
 use super::formats::plain_word;
-use super::names::{Chosen, ColumnChoice, ColumnKind, NamedColumns, has_part, is_index, is_one_of};
 use crate::Rows;
 
 /// Names of columns of nodes.

@@ -10,12 +10,12 @@
 //! count. Nothing else depends on which lines were sampled.
 
 pub(crate) mod checks;
+pub(crate) mod column_names;
 mod faults;
 pub(crate) mod foreign;
 pub(crate) mod formats;
 pub(crate) mod matrix_market;
 pub(crate) mod members;
-pub(crate) mod names;
 mod nodes;
 pub(crate) mod recognize;
 pub(crate) mod source;
@@ -25,11 +25,11 @@ use super::fault::{bad_input, escaped};
 use super::layout::Layout;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use crate::source::ColumnUse;
-use names::{Chosen, ColumnChoice};
+use column_names::{Chosen, ColumnChoice};
 use outcore_graph::ids::Fingerprint;
 use outcore_io::error::opt::{COLUMNS, DELIMITER};
 use outcore_io::error::{Error, Result, Text};
-use recognize::lines::Sample;
+use recognize::sampled_lines::Sample;
 use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
 use understood::Roles;
@@ -167,8 +167,8 @@ fn read<'a>(sample: &Sample<'a>) -> Result<(LineReading<'a>, Chosen)> {
         konect.apply(&mut reading);
     }
     let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
-    if is_asked && options.rows.are_memberships() && names::are_of_edges(&reading.names) {
-        return Err(names::edges_as_communities(sample.path));
+    if is_asked && options.rows.are_memberships() && column_names::are_of_edges(&reading.names) {
+        return Err(column_names::edges_as_communities(sample.path));
     }
     let chosen = choose(sample, &reading)?;
     Ok((reading, chosen))
@@ -185,7 +185,7 @@ fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
         return Ok(Chosen { by_name, two_mode, ..Chosen::by_place(at[0], at[1], weight) });
     }
     let has_numbers =
-        reading.kinds.get(2) == Some(&names::ColumnKind::Number) && !options.ignore_weights;
+        reading.kinds.get(2) == Some(&column_names::ColumnKind::Number) && !options.ignore_weights;
     let first = Chosen { two_mode, ..Chosen::by_place(0, 1, has_numbers.then_some(2)) };
     if options.format == EdgeFormat::Lines || reading.column_count() < 2 {
         // A single column is an error about its first line.
@@ -245,7 +245,7 @@ fn format_of(
     };
     let is_first = reading.header == HeaderAt::First;
     let mut first_comment = None;
-    let is_doubtful = |(at, comment): &(usize, &recognize::lines::Comment<'_>)| {
+    let is_doubtful = |(at, comment): &(usize, &recognize::sampled_lines::Comment<'_>)| {
         Some(*at) != header_comment && is_edge(&layout, comment.line)
     };
     if let Some((_, comment)) = sample.comments.iter().enumerate().find(is_doubtful) {
@@ -280,7 +280,7 @@ fn format_of(
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
         is_search: has_scores(reading, chosen),
         whole: is_asked(options).then(|| {
-            let is_number = |at| reading.kinds.get(at) == Some(&names::ColumnKind::Number);
+            let is_number = |at| reading.kinds.get(at) == Some(&column_names::ColumnKind::Number);
             [source, target].map(|at| chosen.format.is_none() && is_number(at))
         }),
         ..format

@@ -4,7 +4,7 @@
 //! without one are names as they are, with their spaces and commas. Lines that split into columns without a header are
 //! refused, since nothing says which column holds the names.
 
-use super::recognize::lines::Sample;
+use super::recognize::sampled_lines::Sample;
 use super::{InputFormat, foreign, names};
 use crate::layout::Layout;
 use crate::text::number::{is_whole_number, is_word};
@@ -81,19 +81,19 @@ fn named_column(
         if header.len() < 2 || !fits {
             continue;
         }
-        match names::node_columns(&header)[..] {
+        match column_names::node_columns(&header)[..] {
             [] => {}
             [column, ..] if !may_name(header[column]) => {}
             [column] => return Ok(Some((delimiter, column))),
-            ref several => return Err(names::several_nodes(path, &header, several)),
+            ref several => return Err(column_names::several_nodes(path, &header, several)),
         }
     }
     let only = unquoted(first.trim_ascii());
     let is_number = |line: &&[u8]| is_whole_number(unquoted(line.trim_ascii()));
     let is_above_numbers = is_word(only) && !body.is_empty() && body.iter().all(is_number);
-    let recurs = || body.iter().any(|line| names::is_identifier_name(line));
-    let is_named = names::is_node_name(only)
-        || names::is_identifier_name(only) && (is_above_numbers || !recurs());
+    let recurs = || body.iter().any(|line| column_names::is_identifier_name(line));
+    let is_named = column_names::is_node_name(only)
+        || column_names::is_identifier_name(only) && (is_above_numbers || !recurs());
     if is_named || !is_above_numbers || body.len() < 2 || !may_name(only) {
         let has_header = is_named && !body.is_empty() && may_name(only);
         return Ok(has_header.then_some((WHOLE_LINE, 0)));

@@ -31,10 +31,10 @@
 //! A node in both files stays if its two communities are each other's largest overlap; ties go to the community that comes
 //! first. All others moved.
 
+mod community_names;
+mod comparison_rows;
 mod join;
-mod names;
 mod overlaps;
-mod record;
 mod report;
 mod run;
 mod side;

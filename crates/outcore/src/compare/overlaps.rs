@@ -6,8 +6,8 @@
 //! The size of a community is known at its last pair: each pass writes the pairs to a temporary file, and reads
 //! them twice, the second time one community behind the first. Memory: a few hundred communities for the report.
 
+use super::comparison_rows::{ByB, Moved, Overlap, Shared};
 use super::join::{Joined, NodeCounts};
-use super::record::{ByB, Moved, Overlap, Shared};
 use super::report::{Fate, FateCounts};
 use super::{NONE, SORTS};
 use crate::error::Result;

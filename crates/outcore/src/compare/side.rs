@@ -4,8 +4,8 @@
 //! occurs: that takes one more sort, by community. Labels thus order the communities as a reader would.
 
 use super::SORTS;
-use super::names::{NameWriter, Names};
-use super::record::{Line, Row};
+use super::community_names::{NameWriter, Names};
+use super::comparison_rows::{Line, Row};
 use crate::error::Result;
 use crate::ids::number;
 use crate::input::{Batch, CommunityInput, EdgeChunk, EdgeReader, NameRef};

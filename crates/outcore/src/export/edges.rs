@@ -6,8 +6,8 @@
 //! ```
 
 use super::TakeEdge;
-use super::lines::{LineText, Tools};
-use super::names::{NameForm, NameTable};
+use super::edge_text::{LineText, Tools};
+use super::name_table::{NameForm, NameTable};
 use super::ordered::{EndsOnPanic, Ordered, PIECE_BYTES};
 use super::piece::{Piece, Position, Segment, Side, cut, for_each_segment, lone_count};
 use super::weight::shortest_weight;

@@ -11,13 +11,13 @@
 //! as the same weight ([`weight`]). The graph of some communities, or of all as nodes, is written to the work directory
 //! like one from edges, so each format has one writer.
 //!
-//! Memory: 2.5 MiB per thread, the blocks of a scan, and the rest for names ([`names`]). Time: about 100 ns per edge and
+//! Memory: 2.5 MiB per thread, the blocks of a scan, and the rest for names ([`name_table`]). Time: about 100 ns per edge and
 //! core for text with names in memory.
 
+mod edge_text;
 mod edges;
 mod format;
-mod lines;
-mod names;
+mod name_table;
 mod nodes;
 mod ordered;
 mod part;
@@ -39,7 +39,7 @@ use crate::output::{RowWriter, Sink};
 use crate::progress::{Observer, Silent};
 use crate::units::MIB;
 use edges::Edges;
-use names::NameForm;
+use name_table::NameForm;
 use nodes::Nodes;
 use ordered::{Ordered, PIECE_BYTES};
 use std::cell::Cell;

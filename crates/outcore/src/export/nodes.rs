@@ -2,7 +2,7 @@
 //! own, for formats whose nodes are numbers or that have no list of nodes.
 
 use super::format::NodeText;
-use super::names::NameForm;
+use super::name_table::NameForm;
 use crate::error::Result;
 use crate::graph::{Graph, NameScan};
 use crate::io::Files;

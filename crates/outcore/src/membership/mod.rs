@@ -16,8 +16,8 @@
 //! databases", 1993, 5.2): a table would take 26 bytes per node, more than a clustering.
 
 mod lookup;
+mod member_rows;
 mod numbers;
-mod record;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -39,7 +39,7 @@ use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use crate::sort::{Row, RowSorter, SORT_BYTES_MIN, SortedRows};
 use crate::units::{format_count, format_counted};
-use record::{Member, Named};
+use member_rows::{Member, Named};
 use std::path::{Path, PathBuf};
 
 /// Options for reading a file of communities.

@@ -3,7 +3,7 @@
 //! Like communities, but the numbers are sorted back into the order of the nodes, into a file. Memory: the budgets of
 //! two sorts, whatever the number of nodes.
 
-use super::record::Numbered;
+use super::member_rows::Numbered;
 use super::{MembershipJob, MembershipOptions, memory_bytes_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;

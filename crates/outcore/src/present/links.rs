@@ -21,7 +21,7 @@
 use super::Presented;
 use super::flow::Flow;
 use super::matching::Workbench;
-use super::record::Link;
+use super::presentation_rows::Link;
 use super::tree::{Ranked, path_of};
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::rows::RowsAhead;

@@ -24,7 +24,7 @@ mod memory;
 mod nodes;
 mod outline;
 mod preferred;
-pub(crate) mod record;
+pub(crate) mod presentation_rows;
 mod representatives;
 mod summary;
 #[cfg(test)]

@@ -13,7 +13,7 @@
 
 use super::Presented;
 use super::matching::Workbench;
-use super::record::{NamePiece, for_each_name, sort_names};
+use super::presentation_rows::{NamePiece, for_each_name, sort_names};
 use super::representatives::{BySize, Inside};
 use super::{CommunityReport, LargestReport, Outline};
 use crate::cluster::base::parallel::PerThread;

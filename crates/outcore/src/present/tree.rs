@@ -15,7 +15,7 @@ use super::flow::Flow;
 use super::levels::LevelColumns;
 use super::links::{NodePlace, links_bytes, write_links};
 use super::matching::Workbench;
-use super::record::{NamePiece, SortedNames, for_each_name, sort_names};
+use super::presentation_rows::{NamePiece, SortedNames, for_each_name, sort_names};
 use super::{Levels, Presented};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;

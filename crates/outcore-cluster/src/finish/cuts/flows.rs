@@ -10,12 +10,12 @@
 //!
 //! Memory: 16 bytes per end of an edge, and 26 per node.
 
-use super::network::{Link, Network};
+use super::multigraph::{Link, Multigraph};
 use crate::base::hash::mix;
 
 /// Flows from one node at a time to the root.
 pub(super) struct Flows<'n> {
-    net: &'n Network,
+    net: &'n Multigraph,
     /// Reverse link of each link, and its flow.
     reverse: Vec<usize>,
     flow: Vec<i64>,
@@ -32,7 +32,7 @@ pub(super) struct Flows<'n> {
 
 impl<'n> Flows<'n> {
     /// Creates flows in a network with sorted links.
-    pub(super) fn new(net: &'n Network) -> Self {
+    pub(super) fn new(net: &'n Multigraph) -> Self {
         let count = net.count();
         let mut next: Vec<usize> = (0..count as u32).map(|node| net.range(node).start).collect();
         let mut reverse = Vec::new();

@@ -3,7 +3,7 @@
 use super::bridges::is_bridged;
 use super::edges::{Examined, InsideEdge, examine_inside};
 use super::large::Large;
-use super::network::Network;
+use super::multigraph::Multigraph;
 use super::separate::CutRound;
 use super::split::{CommunityPiece, min_cut};
 use crate::methods::connected::WellConnected;
@@ -25,7 +25,7 @@ impl ConnectedCount {
     /// known.
     fn of(piece: &CommunityPiece, rule: WellConnected) -> Option<Self> {
         let (nodes, enough) = (piece.nodes.len() as u64, enough(piece, rule));
-        let network = || Network::new(piece.nodes.len(), &piece.edges);
+        let network = || Multigraph::new(piece.nodes.len(), &piece.edges);
         let least = min_cut(network(), enough.min(piece.known));
         if least >= piece.known && least < enough {
             return None;

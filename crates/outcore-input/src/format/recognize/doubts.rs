@@ -2,11 +2,11 @@
 //!
 //! What `--columns`, a header or `--format lines` determines is never doubted.
 
-use super::lines::{Sample, usual_width};
 use super::question::{ColumnView, columns_of};
+use super::sampled_lines::{Sample, usual_width};
 use super::{HeaderAt, LineReading};
 use crate::Delimiter;
-use crate::format::names::{self, Chosen, ColumnKind};
+use crate::format::column_names::{self, Chosen, ColumnKind, are_two_identifiers};
 use crate::layout::{Layout, is_commented};
 use crate::text::number::{has_comma, is_fraction, is_missing, is_number, is_whole_number, parsed};
 use crate::text::split;
@@ -85,7 +85,7 @@ pub(in crate::format) fn doubt(
             "looks like LGL: a node after `#`, and its neighbors on the next lines",
             format_args!("use {} if it is", FORMAT.of("lgl")).into(),
         )),
-        () if reading.names.len() == 2 && names::are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
+        () if reading.names.len() == 2 && are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
             "has identifiers of two things by its header, which may be nodes of two kinds",
             format_args!("use {TWO_MODE} if equal identifiers in both columns are different nodes, {} otherwise", COLUMNS.of("1,2")).into(),
         )),
@@ -186,7 +186,7 @@ pub(in crate::format) fn times(
 ) -> Option<(&'static str, Text)> {
     let chosen = reading.choice.chosen()?;
     let weight = chosen.weight.filter(|_| chosen.format.is_none())?;
-    let is_named = reading.names.get(weight).is_some_and(|name| names::is_weight(name));
+    let is_named = reading.names.get(weight).is_some_and(|name| column_names::is_weight(name));
     let (source, target) = (chosen.source + 1, chosen.target + 1);
     let hint = || {
         let without = COLUMNS.of(format_args!("{source},{target}"));

@@ -5,18 +5,18 @@
 //! line that differs is a bad line. Anything else is a [`question`].
 
 pub(super) mod doubts;
-pub(super) mod lines;
 pub(crate) mod question;
+pub(super) mod sampled_lines;
 
+use super::column_names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns, are_of_edges};
 use super::formats;
-use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::layout::Layout;
 use crate::text::number::{has_comma, is_moment, is_number, is_whole_number, is_word, parsed};
 use crate::text::split;
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
-use lines::{Sample, SplitLines};
 use outcore_io::error::Result;
 use question::ColumnView;
+use sampled_lines::{Sample, SplitLines};
 use std::collections::HashSet;
 
 const CANDIDATES: [Delimiter; 5] = [
@@ -96,9 +96,7 @@ impl<'a> LineReading<'a> {
             // The first pair of a result is a node with itself; a header has no name twice.
             Header::Auto if options.rows.are_memberships() && has_twins(&names) => Some(false),
             // Edges where communities are expected are refused by name.
-            Header::Auto if options.rows.are_memberships() && names::are_of_edges(&names) => {
-                Some(true)
-            }
+            Header::Auto if options.rows.are_memberships() && are_of_edges(&names) => Some(true),
             Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
         };
         let mut reading = match found {
@@ -387,15 +385,15 @@ fn is_header(
         let is_number = at > 1 && kinds.get(at) == Some(&ColumnKind::Number);
         is_word(first[at]) && (is_number || body.len() > 1 && are_values(at) && !recurs())
     };
-    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
+    if by_name || column_names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
         return Some(true);
     }
     if body.len() == 1 && (0..first.len()).any(|at| is_word(first[at]) && are_values(at)) {
         return None;
     }
-    let is_of_names = |field: &&[u8]| names::is_header_word(field);
+    let is_of_names = |field: &&[u8]| column_names::is_header_word(field);
     match first.iter().filter(|field| is_of_names(field)).count() {
-        0 if body.len() > 1 && names::begins_generic(first) && !recurs() => None,
+        0 if body.len() > 1 && column_names::begins_generic(first) && !recurs() => None,
         0 => Some(false),
         _ if body.is_empty() || recurs() => Some(false),
         all if all == first.len() => Some(true),

@@ -2,8 +2,8 @@
 
 use super::LineReading;
 use crate::fault::escaped;
+use crate::format::column_names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::format::members::{self, MemberColumns};
-use crate::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
     COLUMNS, COMMENT, COMMUNITY_COLUMNS, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS,
@@ -110,7 +110,7 @@ fn of_sources(
     chosen: &Chosen,
 ) -> Option<Error> {
     let [one, two] =
-        names::sources_of_ends(view.names, chosen)?.map(|at| shown_name(view.names[at]));
+        column_names::sources_of_ends(view.names, chosen)?.map(|at| shown_name(view.names[at]));
     let ends = [Some(chosen.source), Some(chosen.target), chosen.weight];
     let columns = columns_of(view, &ends.into_iter().flatten().collect::<Vec<_>>());
     let message =

@@ -6,7 +6,7 @@ use super::read::next_text;
 use super::shape::is_path;
 use super::written::{self, STABILITY};
 use crate::NAME_LIMIT;
-use crate::format::names::{self, ColumnKind};
+use crate::format::column_names::{self, ColumnKind};
 use crate::format::recognize::question;
 use crate::options::{Column, Rows};
 use outcore_io::error::opt::COMMUNITY_COLUMNS;
@@ -213,7 +213,7 @@ fn roles_of(
         Some(&[node, community]) => [node, community],
         Some(_) => {
             let message = format!("`{path}` has no such members as {COMMUNITY_COLUMNS} names");
-            let first = format!("its first object has {}", names::listed(&names));
+            let first = format!("its first object has {}", column_names::listed(&names));
             return Err(Error::usage(message).note(first).hint("use two of these"));
         }
         None => {

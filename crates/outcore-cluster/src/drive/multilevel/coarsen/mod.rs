@@ -17,13 +17,13 @@
 //! and a share of the nodes of the base; the memory of a contraction and of the base, which is free then. On a level
 //! with more arcs, each community keeps those that are strongest relative to the strengths of both ends.
 
+mod agglomeration;
 mod cut;
-mod network;
 mod survey;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use network::{Arcs, coarser};
+pub(crate) use agglomeration::{Arcs, coarser};
 #[cfg(test)]
 pub(crate) use survey::{gains_with_alike, is_surveyed};
 

@@ -1,6 +1,6 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
-use crate::format::names::ColumnKind;
+use crate::format::column_names::ColumnKind;
 use crate::layout::{BYTE_ORDER_MARK, Layout};
 use crate::text::number::{is_missing, is_number};
 use crate::text::{fields, split};
