@@ -137,7 +137,7 @@ impl IndexedWriter {
         Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
     }
 
-    /// Returns the checksum of all blocks, by their checksums, and of an unfinished one.
+    /// Returns a checksum of the checksums of all blocks and of the bytes of an unfinished block.
     pub(super) fn checksum_so_far(&self, begun: &[u8]) -> u64 {
         index_checksum(self.magic, &self.entries, begun)
     }

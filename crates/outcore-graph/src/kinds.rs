@@ -55,7 +55,7 @@ pub struct NodeKinds {
     pub counts: [u64; 2],
 }
 
-/// Summary of a written file of kinds, as `graph.json` records it.
+/// Summary of a written file of kinds, recorded in `graph.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindsSummary {
@@ -134,7 +134,7 @@ impl KindsWriter {
         Ok(Self { file, names, prefixes, block: Vec::new(), nodes: 0, second: 0, counts: [0; 2] })
     }
 
-    /// Appends the kind of the next node, whose name begins with it.
+    /// Appends the kind of the next node, which is the prefix of its name.
     ///
     /// # Errors
     /// `BadInput` for a name that begins with neither kind; `Io`, `DiskFull`.

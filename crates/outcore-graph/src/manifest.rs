@@ -112,8 +112,8 @@ pub enum NodeNames {
 }
 
 impl NodeNames {
-    /// Returns the meaning of the names of a graph after nodes with other names were added; `None` is that of files,
-    /// whose nodes have no other order.
+    /// Returns the meaning of the names of a graph after nodes of other names were added. `None` is that of files,
+    /// which give nodes no order of their own.
     pub fn together(old: Option<Self>, new: Option<Self>) -> Option<Self> {
         match (old, new) {
             (None, None) => None,

@@ -187,7 +187,7 @@ impl NamesWriter {
             bytes.drain(..begin);
             at = 0;
             let more = saved.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
-            // No name is as long as the remaining bytes.
+            // The block is longer than any name can be.
             if more == 0 || bytes.len() > BLOCK_BYTES {
                 break;
             }

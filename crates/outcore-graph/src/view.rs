@@ -54,10 +54,11 @@ impl View {
         self
     }
 
-    /// Maximum exponent of the sum of all weights for which products of two sums, one of them a small share of all
-    /// weights, and the reciprocals of such products are in the range of `f64`.
+    /// Maximum exponent of the sum of all weights if products of sums are computed. Up to it, the product of two sums,
+    /// one of them a small share of all weights, and the reciprocal of that product are in the range of `f64`.
     pub const PRODUCT_EXPONENT_MAX: i32 = 300;
-    /// Maximum exponent of the sum of all weights for which all other sums and single weights are, likewise.
+    /// Maximum exponent of the sum of all weights for which every other sum, and every weight, is in the range of
+    /// `f64`.
     pub const SUM_EXPONENT_MAX: i32 = 900;
 
     /// Returns whether the view changes nothing.

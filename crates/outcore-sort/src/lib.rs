@@ -79,7 +79,7 @@ const ADDED_RECORDS: usize = 4096;
 const OUT_RECORDS: usize = 16 << 10;
 /// Minimum number of records in an ordered piece, if they are not added by several threads.
 const PIECE_RECORDS: usize = 16 << 10;
-/// Number of records for which there is room before a whole run is reserved.
+/// Number of records up to which memory is reserved in small steps; beyond it, that of a whole run is reserved.
 const FEW_RECORDS: usize = 32 << 10;
 
 /// Summary of a sort.
@@ -108,9 +108,9 @@ pub struct Sorter<R: Record> {
     threads: usize,
     records: Vec<R>,
     filled: usize,
-    /// End of the room made for single records.
+    /// Index up to which single records can be added without making room.
     room: usize,
-    /// Ordered pieces of the records; some of the last ones are not in any yet.
+    /// Ordered pieces of the records. The last records may not be in a piece yet.
     pieces: Vec<Piece>,
     in_pieces: usize,
     /// Space where pieces are filled.
@@ -161,8 +161,8 @@ impl<R: Record> Sorter<R> {
         })
     }
 
-    /// Like [`Sorter::new`], with the runs in `directory` itself: it exists, belongs to this sort alone, and
-    /// is not removed, so that another process finds the runs that a checkpoint refers to.
+    /// Like [`Sorter::new`], but keeps the runs in `directory` itself. The directory exists, belongs to this sort
+    /// alone, and is not removed, so that another process can find the runs of a checkpoint.
     pub fn with_directory(
         files: &Files,
         directory: &Path,
@@ -258,7 +258,7 @@ impl<R: Record> Sorter<R> {
         }
     }
 
-    /// Orders the records after the last piece as another one.
+    /// Orders the records after the last piece, which become a new piece.
     fn end_piece(&mut self) {
         let records = &mut self.records[self.in_pieces..self.filled];
         if !records.is_empty() {
@@ -339,7 +339,7 @@ impl<R: Record> Sorter<R> {
         }
         let spaces = &self.spaces;
         let fill = |(part, out): (usize, &mut [R])| {
-            // It stays in the cache until it is in order.
+            // These records stay in the cache until they are in order.
             let mut space = spaces.take(out.len());
             let (count, found) = fill(part, &mut space)?;
             let piece = Piece::order(&space[..count], &mut out[..count]);
@@ -452,7 +452,7 @@ impl<R: Record> Sorter<R> {
             window_records,
             blocks_at_once: (window_records / shape.block_records).max(1),
         };
-        // Half of the threads wait for the disk.
+        // Two threads per core, as half of them wait for the disk.
         Ok(Merge::new(runs, width, form::pool(2 * self.threads)?))
     }
 
@@ -508,7 +508,7 @@ impl<R: Record> Spaces<R> {
     }
 }
 
-/// Moves the filled beginning of every part up to the previous one; returns the total count.
+/// Moves the filled records of each part to the end of those of the previous part; returns their total number.
 fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
     let (mut filled, mut begin) = (0, 0);
     for (&len, &count) in lens.iter().zip(counts) {

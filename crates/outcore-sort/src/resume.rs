@@ -45,9 +45,9 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// Collected records are written as a run first, if there is a run already. The place holds the budget in
-/// bytes and the number of threads; runs whose blocks are too large to be merged within the budget are
-/// `MemoryTooSmall`.
+/// If there is a run already, writes the collected records as another one first. The place holds the budget in bytes
+/// and the number of threads. If the blocks of the saved runs are too large to be merged within the budget, the error
+/// is `MemoryTooSmall`.
 impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
     type Place<'a> = (&'a Files, &'a Path, u64, usize);

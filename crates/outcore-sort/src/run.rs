@@ -35,7 +35,7 @@ struct RunSegment {
     end: usize,
 }
 
-/// Position of a block in its segment, the number of its records, and a key that none of them is less than.
+/// Block of a run: its position in a segment, the number of its records, and a lower bound of their keys.
 struct RunBlock<R: Record> {
     begin: u64,
     bytes: u32,
@@ -253,7 +253,7 @@ pub(crate) struct Loaded {
     pieces: Vec<(usize, usize)>,
 }
 
-/// Returns the bytes of a buffer that `len` bytes of a file take, whose beginning need not be aligned.
+/// Returns the length of a buffer for `len` bytes of a file, which may begin at an unaligned offset.
 fn room(len: u64) -> usize {
     (len as usize).next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
 }
@@ -275,7 +275,7 @@ impl<R: Record> Run<R> {
         })
     }
 
-    /// Returns the bytes of a buffer that blocks take.
+    /// Returns the length of a buffer for these blocks.
     pub(crate) fn room_for(&self, blocks: Range<usize>) -> usize {
         self.pieces(blocks).map(|(.., bytes)| room(bytes)).sum()
     }
@@ -295,7 +295,7 @@ impl<R: Record> Run<R> {
         Ok(Loaded { blocks, pieces })
     }
 
-    /// Appends those records of a block to `out` whose keys are wanted.
+    /// Appends the records of a block with wanted keys to `out`.
     pub(crate) fn read(
         &self,
         number: usize,
@@ -322,7 +322,7 @@ impl<R: Record> Run<R> {
     }
 }
 
-/// Removes those records from index `first` on whose keys are not to be kept.
+/// Removes the records from index `first` on whose keys `keep` rejects.
 fn keep_from<R: Record>(records: &mut Vec<R>, first: usize, keep: impl Fn(R::Key) -> bool) {
     let mut kept = first;
     for at in first..records.len() {

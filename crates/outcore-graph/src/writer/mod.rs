@@ -90,8 +90,8 @@ impl GraphWriter {
         Self::create_part(files, directory, options, 0..options.node_count, limits)
     }
 
-    /// Like [`GraphWriter::create`], for only those arcs that leave `nodes`. This range must begin and end at
-    /// block boundaries of the complete graph: then the blocks are identical.
+    /// Like [`GraphWriter::create`], for only the arcs that leave `nodes`. This range must begin and end at block
+    /// boundaries of the complete graph, so that the blocks are identical.
     ///
     /// # Errors
     /// Like [`GraphWriter::create`].
@@ -360,7 +360,7 @@ impl Drop for GraphWriter {
     fn drop(&mut self) {
         self.to_encoder = None;
         if let Some(encoder) = self.encoder.take() {
-            // Not finished: the caller already has an error or a stop.
+            // Dropped before the end: the caller already has an error, or was stopped.
             let _ = encoder.join();
         }
     }
