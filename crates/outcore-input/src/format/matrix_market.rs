@@ -44,7 +44,8 @@ impl MatrixSize {
         self.rows == self.columns
     }
 
-    /// Returns whether the names of an edge are a row and a column: numbers from 1, without leading zeros.
+    /// Returns, for each of the names of an edge, whether it is a row or a column: a number from 1, without leading
+    /// zeros.
     pub(crate) fn has(self, names: [&[u8]; 2]) -> [bool; 2] {
         let is_within = |name: &[u8], count: u64| {
             let is_number = name[0] != b'0' && is_digits(name);
@@ -236,7 +237,7 @@ impl Konect {
     }
 }
 
-/// Checks the number of entries that were found against the number that the file declares.
+/// Checks that a file has the number of entries that it declares.
 pub(crate) fn check_entries(declared: u64, found: u64, path: &Path) -> Result<()> {
     if declared == found {
         return Ok(());

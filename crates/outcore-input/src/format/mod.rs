@@ -60,13 +60,14 @@ pub(crate) struct InputFormat {
     /// Whether the lines are hits of a search, with scores as weights.
     #[serde(default)]
     is_search: bool,
-    /// Which of source and target are whole numbers, so that a fraction is no name; `None` if names are what the user said.
+    /// Whether the sources, and whether the targets, are whole numbers, so that a fraction is not a name there; `None`
+    /// if the user chose the columns.
     #[serde(default)]
     whole: Option<[bool; 2]>,
 }
 
 impl InputFormat {
-    /// Creates a format of edges without kinds, in which the first of the sampled lines is the header or an edge.
+    /// Creates a format of edges whose nodes have no kinds. The first of the sampled lines is the header or an edge.
     fn of(sample: &Sample<'_>, layout: Layout, roles: String, has_header: bool) -> Self {
         Self {
             layout,
@@ -139,7 +140,7 @@ pub(crate) fn detect(
     format_of(&sample, &reading, &chosen).map(Some)
 }
 
-/// Returns the uses of the columns of lines of edges, in the same way.
+/// Returns how the columns of lines of edges are used, detected as in [`detect`].
 ///
 /// # Errors
 /// Like [`detect`].
@@ -315,7 +316,7 @@ fn is_asked(options: &InputOptions) -> bool {
     options.rows == Rows::Edges && options.columns.is_none() && options.format != EdgeFormat::Lines
 }
 
-/// Returns whether the lines are hits of a search and their weights the scores, also if the columns were given.
+/// Returns whether the lines are hits of a search with the scores as weights, even if the user chose the columns.
 fn has_scores(reading: &LineReading<'_>, chosen: &Chosen) -> bool {
     let Some(known) = reading.choice.chosen() else { return false };
     let format = known.format.filter(|format| format.is_search);
@@ -332,8 +333,8 @@ fn is_edge(layout: &Layout, line: &[u8]) -> bool {
     matches!(found, super::text::LineKind::Edge(_))
 }
 
-/// Returns the prefixes of names of two kinds: the names of their columns, if these are short, and neither prefix begins
-/// with the other, so that no name could be of both kinds.
+/// Returns the prefixes of the names of two kinds: the names of the columns, if these are short and neither begins with
+/// the other, so that no name can be of both kinds.
 pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
     let prefix = |name: &[u8]| {
         let name = std::str::from_utf8(name.trim_ascii()).ok()?;

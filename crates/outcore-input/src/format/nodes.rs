@@ -21,12 +21,12 @@ const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'|'),
     Delimiter::Spaces,
 ];
-/// Separator of no columns: lines do not have it.
+/// Delimiter that leaves lines whole, since no line contains it.
 const WHOLE_LINE: Delimiter = Delimiter::Byte(b'\n');
 /// Name of the column of nodes in a list that `outcore export` writes.
 const EXPORTED: &[u8] = b"node";
 
-/// Detects the format of a list of nodes, whose `options.delimiter` is that of the edges: names do not have it.
+/// Detects the format of a list of nodes. `options.delimiter` is that of the edges, which names do not contain.
 ///
 /// # Errors
 /// `Usage` for several columns without a header that names that of the nodes.
@@ -61,9 +61,9 @@ pub(super) fn detect(
     Ok(Some(InputFormat { is_node_list: true, ..format }))
 }
 
-/// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as
-/// many columns, most of them at least. Without headers, only the word that an export writes above its nodes is one:
-/// text of edges has no header there, so that it is read with `--header no`.
+/// Returns the delimiter of a table and its column of nodes, if the first line names that column and most other lines
+/// have as many columns. Without headers, only the word that an export writes above its nodes counts: a text of edges
+/// has no header there, so it is read with `--header no`.
 ///
 /// # Errors
 /// `Usage` for several columns of that name.

@@ -167,7 +167,7 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -
     Ok(words.skip_line()?)
 }
 
-/// Returns the second node of an edge: of two kinds, it is of the other one.
+/// Returns the second node of an edge. If there are two kinds, it must be of the other kind.
 fn target(words: &Words, edges: &ListEdges<'_>, nodes: &Range<u64>, source: u64) -> Result<u64> {
     let target = words.node(nodes)?;
     match edges.first_kind {

@@ -100,7 +100,7 @@ pub(crate) fn of_stream(
 }
 
 impl TableFormat {
-    /// Chooses the columns; `table` gets those to read.
+    /// Chooses the columns, and tells `table` which to read.
     fn of(
         schema: &Schema,
         path: &Path,
@@ -341,7 +341,8 @@ fn choose_columns(
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
 }
 
-/// Returns the columns by their names and values, or a question about them if they are asked for.
+/// Returns the columns, chosen by their names and values. If the choice is unclear, returns a question, unless
+/// `is_asked` is false.
 fn choose_by_view(
     schema: &Schema,
     path: &Path,
@@ -427,8 +428,8 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
     })
 }
 
-/// Passes the columns to `look`, as what they are chosen, with their types as values: decoding a page could take any
-/// memory.
+/// Passes a view of the columns to `look`, to choose from. Its values are the types of the columns, because decoding a
+/// page could take any amount of memory.
 fn with_view<T>(
     schema: &Schema,
     options: &InputOptions,

@@ -124,8 +124,8 @@ pub struct Journal<I> {
 }
 
 impl<I: Identity> Journal<I> {
-    /// Creates a journal in the first of these directories, for files that are in any of them or that are one
-    /// of them; `pause` is the minimum time between checkpoints.
+    /// Creates a journal in the first of these directories. The files that it saves are in one of the directories, or
+    /// are one of them. `pause` is the minimum time between checkpoints.
     pub fn new(files: &Files, directories: Vec<PathBuf>, of: Option<I>, pause: Duration) -> Self {
         let (path, pace) = (directories[0].join(CHECKPOINT), Pace::new(pause));
         Self { files: files.clone(), path, directories, of, pace, held: Vec::new() }
@@ -244,8 +244,8 @@ impl<I: Identity> Journal<I> {
         Ok(head)
     }
 
-    /// Returns the location of a file relative to the journal's directories, which may lie elsewhere in
-    /// another process.
+    /// Returns the location of a file relative to one of the journal's directories, which may lie elsewhere for another
+    /// process.
     fn located(&self, path: &Path, grows: Option<Grows>, bytes: u64) -> Need {
         let mut names = self.directories.iter().enumerate().filter_map(|(below, directory)| {
             Some((below, path.strip_prefix(directory).ok()?.to_str()?.to_owned()))
@@ -266,7 +266,7 @@ impl<I: Identity> Journal<I> {
         let mut directories: BTreeMap<_, _> =
             new.iter().map(|path| (path.parent(), path)).collect();
         directories.remove(&self.path.parent());
-        // Renamed to its own name, which syncs the directory.
+        // Renaming a file to its own name syncs its directory.
         directories.values().try_for_each(|path| files.publish(path, path))
     }
 

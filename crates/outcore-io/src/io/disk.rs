@@ -17,8 +17,8 @@ pub struct Disk {
     spare: Arc<Spare>,
 }
 
-/// Descriptor that is given up where a directory cannot be listed for want of one: a job that fails for that reason
-/// still removes its files.
+/// Spare descriptor. It is given up to list a directory if no other is free, so that a job that fails for want of
+/// descriptors still removes its files.
 #[derive(Default)]
 struct Spare(Mutex<Option<fs::File>>);
 
@@ -131,7 +131,7 @@ impl Storage for Disk {
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
-        // Some systems sync only files that are open for writing.
+        // Some systems sync a file only if it is open for writing.
         OpenOptions::new().write(true).open(path)?.sync_all()
     }
 

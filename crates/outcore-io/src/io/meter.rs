@@ -259,7 +259,7 @@ mod allocator {
         }
 
         unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // Before the address can be reused for another range.
+            // Cleared before the address can be reused for another range.
             let counted = Self::counted(memory.addr(), layout.size());
             // SAFETY: as above.
             let moved = unsafe { System.realloc(memory, layout, size) };

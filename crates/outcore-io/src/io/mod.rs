@@ -222,8 +222,8 @@ pub trait Storage: Send + Sync {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         self.entry(path).map(|_| plain(path))
     }
-    /// Whether a path is no symbolic link and belongs to the user of this process; true if nothing is there, for what
-    /// was there may just have been removed, and where the system has neither links nor owners.
+    /// Whether a path is no symbolic link and belongs to the user of this process. True if nothing is there, since it
+    /// may just have been removed, and true where the system has neither links nor owners.
     fn is_own(&self, _path: &Path) -> bool {
         true
     }
@@ -266,7 +266,7 @@ pub trait File: Send + Sync {
     fn is_direct(&self) -> bool;
 }
 
-/// Returns the path without `.`, and without `..` where a name is before it.
+/// Returns the path without `.`, and without `..` after a name.
 fn plain(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {

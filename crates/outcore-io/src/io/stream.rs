@@ -25,7 +25,7 @@ const PART: &str = "part";
 /// Bytes read at a time when a file is checked.
 const CHECKED_BYTES: usize = 256 << 10;
 
-/// Location of a file until it is finished.
+/// Where a file grows until it is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Grows {
     /// In a directory of its own next to its final name, in a location that others may use:
@@ -140,7 +140,7 @@ pub struct Writer {
     written_as: PathBuf,
     /// Hash of the bytes handed over, if a checksum is wanted.
     hash: Option<Box<Xxh3>>,
-    /// Closed before it is renamed or removed: not all systems allow either while it is open.
+    /// Closed before the file is renamed or removed, which not all systems allow while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
     filled: usize,
@@ -262,8 +262,8 @@ impl Writer {
         Sealed { bytes: self.position(), checksum }
     }
 
-    /// Removes what another writer has left of `path` for a resume, if anything: it is no longer needed, or a
-    /// power loss has restored it.
+    /// Removes what another writer has left of `path` to resume from, if anything. It is no longer needed, or a power
+    /// loss has restored it.
     pub fn discard(files: &Files, path: &Path) {
         if files.entry(&Scratch::path_beside(path)).is_err() {
             return;
@@ -354,7 +354,7 @@ impl Writer {
         self.file.as_ref().expect("open until the writer is finished").sync()?;
         // Renamed to its own name, which syncs the directory.
         self.files.publish(&self.written_as, &self.written_as)?;
-        // Written once more together with later bytes, so that buffers begin at an aligned offset.
+        // These bytes are written again together with later ones, so that buffers begin at an aligned offset.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
         self.written = saved.bytes - rest.len() as u64;
@@ -501,7 +501,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Not finished: the caller already has an error or a stop.
+        // Dropped before the end: the caller already has an error, or was stopped.
         let _ = self.join();
         self.file = None;
         if self.written_as.as_os_str().is_empty() {
@@ -562,7 +562,7 @@ struct Ranges<I> {
 }
 
 impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
-    /// Returns the next range; `None` if there is none or the reader is gone.
+    /// Returns the next range; `None` at the end, or if the reader was dropped.
     fn next(&mut self) -> Option<Wanted> {
         let range = self.ranges.next()?;
         let (answer, loaded) = bounded(1);

@@ -133,7 +133,7 @@ impl Limits {
         while write.writer_bytes() > most {
             write.block_bytes /= 2;
         }
-        // Reads ahead are of blocks of the graph, whose number is independent of these settings.
+        // Blocks of the graph are read ahead, too; how many of them does not depend on these settings.
         tuning.read.depth = tuning.read.depth.min(4 * self.threads.max(2));
         tuning.sane()
     }

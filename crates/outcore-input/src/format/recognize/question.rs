@@ -29,7 +29,7 @@ pub(crate) struct ColumnView<'a> {
     pub(crate) kinds: &'a [ColumnKind],
     /// Some rows after the header.
     pub(crate) rows: &'a [Vec<&'a [u8]>],
-    /// Share of the rows with as many columns as most.
+    /// Share of the rows that have the most common number of columns.
     pub(crate) share: f64,
     pub(crate) choice: &'a ColumnChoice,
     /// Whether the first line may be a header or an edge.
@@ -103,7 +103,8 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
     Some(with_columns(error, view))
 }
 
-/// Returns the question about identifiers that have columns of their source: record 2 of one is not record 2 of another.
+/// Returns the question about identifiers that are unique only in a source, which other columns name: record 2 of one
+/// source is not record 2 of another.
 fn of_sources(
     file: &impl std::fmt::Display,
     view: &ColumnView<'_>,
