@@ -100,7 +100,7 @@ impl ClusterJob<'_> {
                 }
             }
             LevelObjective::Density { null, .. } => {
-                // Of a pair, the weight of both directions is expected.
+                // The null model expects the weight of both directions between a pair of nodes.
                 let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
                 let null = null(self.options.resolution() * unit);
                 let starts = Starts::new(self, self.usual_start(), Some(null));
@@ -191,7 +191,7 @@ impl ClusterJob<'_> {
             return Ok(found);
         }
         let (files, path) = (self.graph.files(), self.rates_path());
-        // A job that was stopped after its sweeps has removed them.
+        // A job that was stopped after its sweeps has removed the rates.
         let rates = if files.is_regular(&path) {
             let mut from = StateReader::open(files, &path)?;
             let rates = VisitRates::load(&mut from)?;
@@ -221,8 +221,8 @@ impl ClusterJob<'_> {
     }
 }
 
-/// Bytes per node of a directed graph that an objective with these communities needs more than `Undirected`: its drift,
-/// that of its group, and that of the group's community.
+/// Additional bytes per node that an objective of directed graphs takes, compared with `Undirected`: the drift of the
+/// node, of its group, and of the group's community.
 pub(crate) const fn flow_bytes<O: Sums, Undirected: Sums>() -> u64 {
     let drift = O::COMMUNITY_BYTES - Undirected::COMMUNITY_BYTES;
     3 * drift

@@ -13,7 +13,7 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
+/// Maximum number of nodes and arcs of a small graph; then, of one of medium size: a million edges.
 const SMALL_SIZE: u64 = 1 << 15;
 const MEDIUM_SIZE: u64 = 3 << 20;
 /// Number of arcs of a level below which a search takes less time than starting a thread.
@@ -114,7 +114,7 @@ impl ClusterJob<'_> {
         self.limits.size_class(self.graph.node_count(), self.graph.arc_count())
     }
 
-    /// Returns the maximum size of a community, if the graph has more nodes.
+    /// Returns the maximum size of a community; `None` if the graph does not have more nodes.
     pub(crate) fn most(&self) -> Option<u32> {
         self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
     }
@@ -129,9 +129,9 @@ impl ClusterJob<'_> {
             .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
     }
 
-    /// Returns the memory reserved for the strengths of nodes. Strengths are known when pieces are connected, but
-    /// their communities only afterwards: they are stored if memory allows, and otherwise computed in another
-    /// scan. The memory is reserved from the start, since freed memory is not always available again.
+    /// Returns the memory reserved for the strengths of nodes. They are known when pieces are connected, but their
+    /// communities only afterwards. They are stored if memory allows, and otherwise computed in another scan. The
+    /// memory is reserved from the start, since freed memory is not always available again.
     pub(crate) fn strength_bytes(&self) -> u64 {
         let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;

@@ -243,7 +243,7 @@ impl ClusterJob<'_> {
         self.finish(&mut source, outcome, held.as_ref(), saves)
     }
 
-    /// Sweeps to the end; also returns the held nodes.
+    /// Runs the sweeps to the end; also returns the nodes that never change their label.
     fn advance(
         &self,
         source: &mut BlockSource<'_>,

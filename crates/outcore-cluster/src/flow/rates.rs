@@ -145,7 +145,7 @@ impl VisitRates {
             if change <= CONVERGED * total {
                 break;
             }
-            // A leap that leads away is the last one.
+            // An extrapolation after which the change is larger is the last one.
             helps = helps && leapt_from.take().is_none_or(|from| change < from);
             let shrinking = change / last;
             if leaps && shrinking < SHRINKING_MOST {
@@ -230,7 +230,7 @@ impl VisitRates {
         )
     }
 
-    /// Returns the visits of a node at which this arrives.
+    /// Returns the visits of a node, given what arrives there.
     fn estimated(&self, block: &Block, local: usize, arrived: Arrivals) -> f64 {
         let leaving = self.strengths[block.first_node() as usize + local];
         if leaving == 0.0 {
@@ -241,7 +241,7 @@ impl VisitRates {
             Teleportation::Unrecorded => leaving,
             Teleportation::Recorded => arrived.weight + own,
         };
-        // The part of a loop is solved for.
+        // The visits that a loop brings back are solved for.
         (FOLLOWING * arrived.visits + self.unit * landing) / (leaving - FOLLOWING * own)
     }
 
@@ -259,7 +259,7 @@ impl VisitRates {
         self.scale = match self.teleportation {
             // The last step starts where arcs leave, and follows one of them.
             Teleportation::Unrecorded => 1.0 / followed,
-            // What follows arcs, and what lands: all visits.
+            // All visits: those along arcs, and those by teleportation.
             Teleportation::Recorded => FOLLOWING / (FOLLOWING * followed + self.unit * weight),
         };
     }
@@ -294,7 +294,8 @@ impl VisitRates {
         }
     }
 
-    /// Fills `found` with what `of` makes of the flow at each node of a block, and of its number in the block.
+    /// Fills `found` with the result of `of` for each node of a block, given the flow at the node and its number in the
+    /// block.
     ///
     /// # Errors
     /// Those of decoding.
@@ -335,7 +336,7 @@ impl VisitRates {
         self.visits.get(node as usize).copied().unwrap_or(1.0)
     }
 
-    /// Returns the flow at a node of a block at which this arrives.
+    /// Returns the flow at a node of a block, given what arrives there.
     pub(crate) fn at(&self, block: &Block, local: usize, arrived: Arrivals) -> FlowAt {
         let node = block.first_node() + local as u32;
         let (own, leaving) = (block.self_loop(local), self.strengths[node as usize]);

@@ -43,7 +43,7 @@ impl Forest {
     /// Bytes per node to find a dendrogram, without the sort.
     pub const DENDROGRAM_BYTES: u64 = 24;
 
-    /// Finds the dendrogram; `None` if the forest does not know heights. The sorter is empty.
+    /// Finds the dendrogram; `None` if the forest does not know heights. The sorter must be empty.
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `MemoryTooSmall` of the sort; those of `tick`, which is called from time to time.

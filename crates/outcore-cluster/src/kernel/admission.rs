@@ -25,8 +25,8 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// Returns the admission to communities of at most `most` nodes of the input, if that is limited, which now consist of
-    /// nodes with these labels and numbers of input nodes.
+    /// Returns the admission to communities of at most `most` input nodes, if that is limited. Their present sizes
+    /// follow from these labels and numbers of input nodes.
     pub fn limited(
         most: Option<u32>,
         labels: &[AtomicU32],
@@ -71,8 +71,8 @@ impl Admission {
         }
     }
 
-    /// Returns what is looked up of every label around a node, by label: `weighs_nodes` if only those labels are rated
-    /// that remain in a shortlist.
+    /// Returns the table, by label, that admission looks up for every label around a node. `weighs_nodes` means that
+    /// only the labels of a shortlist are rated.
     #[inline]
     pub(super) fn looked_up(&self, weighs_nodes: bool) -> Option<&[u32]> {
         match self {

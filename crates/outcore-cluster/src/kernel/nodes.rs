@@ -11,9 +11,9 @@ use super::objective::Choice;
 use crate::base::bits::Bits;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// Sweep from which on frequent movers are stopped: in directed graphs nothing else ends the sweeps.
+/// Sweep at which nodes that move often are frozen in directed graphs, where nothing else ends the sweeps.
 pub const FREEZE_SWEEP: u32 = 20;
-/// Number of moves after which a node is stopped.
+/// Number of moves from which a node is frozen.
 pub const FREEZE_CHANGES: u8 = 8;
 
 /// State of the nodes while they move.
@@ -41,7 +41,7 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
 }
 
 impl<O, L: ?Sized> Nodes<'_, O, L> {
-    /// Stops frequent movers of directed graphs when the sweep [`FREEZE_SWEEP`] begins.
+    /// Freezes nodes that move often in directed graphs, when the sweep [`FREEZE_SWEEP`] begins.
     pub fn freeze(&self, number: u32) {
         if number == FREEZE_SWEEP {
             let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);

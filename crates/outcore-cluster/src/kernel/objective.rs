@@ -50,8 +50,8 @@ pub trait Objective: Sync {
     const WEIGHS_NODES: bool;
     /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
-    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
-    /// rare, and the code is compiled once.
+    /// Whether arcs of weight 1 are counted instead of added, which is faster. If not, the code is compiled once; that
+    /// is for objectives whose graphs rarely have only weights of 1.
     const COUNTS_ARCS: bool = true;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
@@ -123,7 +123,7 @@ pub trait Sums: Objective + Sized + Send {
     fn asks_for_counts(rule: Self::Rule) -> bool;
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
-    /// Adds to a community a node that changes the weight of the arcs that leave communities by `cut`.
+    /// Adds a node to a community; `cut` is the change in the weight of the arcs that leave communities.
     fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);

@@ -222,7 +222,7 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return Err(Error::usage(format_args!("{MIN_WEIGHT} is a number from 0")));
         }
-        // Several thresholds of components are columns.
+        // With levels, several thresholds of components become columns.
         if self.levels && !(self.thresholds.len() > 1 && self.forest_ladder().is_some()) {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }

@@ -93,7 +93,8 @@ impl<'t> TreeSums<'t> {
         self.rate
     }
 
-    /// Converts all sums from units of weight; `of_rates` has the sum of plogp of the rates of nodes, by their sum.
+    /// Converts all sums from units of weight. `of_rates` returns the sum of plogp of the rates of nodes, given the sum
+    /// of the rates.
     pub(crate) fn scaled(mut self, scale: f64, of_rates: impl Fn(f64) -> f64) -> Self {
         for Flow { rate, cut, drift, teleport } in &mut self.flows {
             [rate, cut, drift, teleport].into_iter().for_each(|sum| *sum *= scale);
@@ -108,7 +109,7 @@ impl<'t> TreeSums<'t> {
     pub(crate) fn close(self, walk: &Walk, outer: f64) -> Codebooks {
         let Self { parents, depths, mut flows, inside, of_nodes, rate } = self;
         flows.iter_mut().zip(&inside).for_each(|(flow, inside)| flow.cut -= inside);
-        // The sums of links have done their part.
+        // The sums of links are not needed any more, so their memory is reused.
         let mut entries = inside;
         entries.fill(0.0);
         let (mut has_children, mut top) = (vec![false; parents.len()], 0.0);

@@ -123,7 +123,7 @@ impl ModuleTree {
         tops
     }
 
-    /// Puts other modules at the top, given for each node, above those at the depths below.
+    /// Replaces the modules at the top by others, given for each node, and keeps the deeper modules below them.
     fn with_tops(&self, tops: Vec<u32>, count: usize) -> Self {
         let depths = self.depths();
         let mut tree = Self::flat(tops, count);

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 /// Least improvement that is worth a module, relative to the rate of the network: rounding is below that.
 const LEAST_GAIN: f64 = 1e-10;
-/// Nodes and links that are searched for other starts of a small network, and their maximum number.
+/// Nodes and links searched by further starts of a small network, all starts together; then, the maximum number of
+/// starts.
 const START_SIZE: usize = 1 << 15;
 const MOST_STARTS: usize = 4;
 /// Likewise, for whole trees.
@@ -168,7 +169,7 @@ impl<'a> Search<'a> {
         Found { tree, length }
     }
 
-    /// Builds what is inside each module at the top afresh, and takes the shorter.
+    /// Builds what is inside each module at the top afresh, and takes the shorter of the two trees.
     fn rebuild(&self, layers: &[Vec<u32>], depth: u32) -> Found {
         let whole = ModuleTree::of_layers(layers);
         let tops = whole.tops();

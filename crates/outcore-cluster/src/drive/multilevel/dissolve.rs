@@ -97,7 +97,7 @@ fn best_move<O: Sums>(
         .map(|(label, weight)| (sums.rate(&visit, &leaving, label, weight), label, weight))
         .collect();
     let most = rates.iter().map(|&(rate, ..)| rate).reduce(f64::max)?;
-    // Among those that differ by rounding, the one with the smallest label.
+    // Of the communities whose rates differ only by rounding, takes the one with the smallest label.
     let least = sums.least_equal(&visit, most);
     let best = rates.into_iter().find(|&(rate, ..)| rate >= least);
     best.map(|(rate, label, weight)| (visit, rate, label, weight))

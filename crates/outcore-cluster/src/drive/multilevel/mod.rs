@@ -58,8 +58,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
-/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
-/// after this number of sweeps; the result of a cycle is polished in at most this number of sweeps.
+/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves. Then, their
+/// maximum number, and the maximum number of sweeps that polish the result of a cycle.
 const FIRST_TOLERANCE: f64 = 0.01;
 const FIRST_SWEEPS: u32 = 5;
 const POLISH_SWEEPS: u32 = 2;
@@ -89,7 +89,7 @@ struct Level<'s, 'g> {
     needed: u64,
     /// Maximum number of labels in a table for large degrees.
     max_labels: u64,
-    /// Whether another process could read it, and its initial number of communities.
+    /// Whether another process could read it; then, its initial number of communities.
     is_on_disk: bool,
     class_count: usize,
 }
@@ -199,7 +199,7 @@ struct SearchLimits {
 /// State of a clustering from given communities.
 #[derive(Default)]
 struct FromGiven {
-    /// Its step, until it turns out to need all steps of a fresh one.
+    /// Step of the clustering; `None` once all steps of one from scratch are needed.
     step: Option<WarmStep>,
     /// The given communities, kept as a fallback if a run from scratch scores worse.
     given: Option<Hierarchy>,

@@ -25,7 +25,7 @@ pub(super) struct SavedCounters {
     history: History,
     /// Scans of the graph.
     scans: u64,
-    /// Current level, and the name of its directory, if it is not the graph.
+    /// Number of the current level; then, the name of its directory, unless it is the graph.
     number: u64,
     directory: Option<String>,
     class_count: usize,

@@ -333,7 +333,7 @@ impl Deep {
 }
 
 impl ModuleTree {
-    /// Returns this tree of modules of communities, over the nodes of these.
+    /// Returns this tree, whose leaves are communities, as a tree over the nodes of the communities.
     fn above(self, communities: &[u32]) -> Self {
         let first = self.parents.len() as u32;
         let mut parents = self.parents;

@@ -23,7 +23,7 @@ const AMPLE: u64 = 4;
 /// Large community, edge by edge.
 pub(super) struct Large {
     piece: CommunityPiece,
-    /// Number of edges that fit in memory, and of forests if there are more edges.
+    /// Number of edges that fit in memory; then, the number of forests if there are more edges.
     max_edges: usize,
     fitting: u64,
     forests: Vec<Sets>,

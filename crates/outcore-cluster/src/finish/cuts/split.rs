@@ -28,7 +28,7 @@ pub(super) struct CommunityPiece {
     pub(super) edges: Vec<[u32; 2]>,
     /// A cut of fewer edges separates the piece, whatever the bound.
     pub(super) floor: u64,
-    /// Nodes that list this number of edges may have more.
+    /// A node with this number of edges here may have more in the graph.
     pub(super) known: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct CutParts {
     /// Number of the part of each node, in the order of their first nodes.
     pub(super) of_node: Vec<u32>,
     pub(super) count: usize,
-    /// The next floor of the parts.
+    /// Floor of the parts in the next round.
     pub(super) floor: u64,
 }
 

@@ -45,11 +45,11 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum number of arcs of a network of communities, and the bytes of each, its share of the communities included:
-/// together not more than a contraction needs.
+/// Maximum number of arcs of a network of communities; then, the bytes of an arc, with its share of the communities.
+/// Together they take no more than a contraction.
 pub(crate) const MOST_ARCS: u64 = 3 << 18;
 pub(crate) const ARC_BYTES: u64 = 64;
-/// Minimum number of arcs that each community can keep: with fewer, the tree would be one of chance.
+/// Minimum number of arcs that each community can keep; with fewer, the tree would depend on chance.
 const LEAST_ARCS: u64 = 8;
 
 /// Returns the number of arcs that each node of a level keeps if all together may keep `most`, or `None` if these are
@@ -65,8 +65,8 @@ pub(crate) fn kept_arcs(nodes: u64, arcs: u64, most: u64) -> Option<u64> {
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Continues where a level cannot be contracted to groups inside its communities: it is contracted to whole
-    /// communities, so that these can merge; if each of its nodes is one, they are merged here.
+    /// Continues if a level cannot be contracted to groups inside its communities. It is then contracted to whole
+    /// communities, so that these can merge. If each of its nodes is a community, they are merged here.
     pub(super) fn coarsen(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -101,7 +101,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }
 
-    /// If the map equation keeps all nodes together, notes what maximizes modularity instead. The labels are those given.
+    /// If the map equation keeps all nodes together, records the communities that maximize modularity instead. Returns
+    /// the same labels.
     pub(super) fn divided_otherwise(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -111,7 +112,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if !O::COUNTS_CUTS || nodes < 2 || labels.iter().any(|&label| label != first) {
             return Ok(labels);
         }
-        // The other labels take the place of these.
+        // The search needs the memory of these labels.
         drop(labels);
         let before = self.history.clone();
         let (rule, starts) = (Null::Strength(1.0), Starts::one(Seeding::Star));
@@ -167,8 +168,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         })
     }
 
-    /// Returns the maximum number of arcs of a network: a constant, whose memory a contraction needs as well, and more
-    /// if the base of this search has many nodes, whose memory is free meanwhile. It depends on the graph alone.
+    /// Returns the maximum number of arcs of a network. It is a constant, whose memory a contraction needs as well. If
+    /// the base of this search has many nodes, it is more, since their memory is free meanwhile. It depends on the
+    /// graph alone.
     fn most_arcs(&self, level: &Level<'_, '_>) -> u64 {
         let below = self.hierarchy.groupings().get(self.place.base as usize);
         let below =

@@ -24,8 +24,8 @@ use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
 use std::path::PathBuf;
 
-/// If two starts have more common groups than this share of the nodes, and more than this number per community, they
-/// differ by noise; a level with that many groups would take as long as another start.
+/// Two starts differ only by noise if they have more common groups than this share of the nodes and, then, more than
+/// this number per community. A level with that many groups would take as long as another start.
 const MOST_GROUPS: f64 = 0.25;
 const MOST_PARTS: usize = 2;
 
@@ -36,7 +36,7 @@ pub(super) struct Scored {
     pub(super) quality: f64,
 }
 
-/// Sorts candidates by quality, the best first; smaller differences are rounding, so these keep their order.
+/// Sorts candidates by quality, the best first. Those that differ only by rounding keep their order.
 pub(super) fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     let mut all = Vec::with_capacity(candidates.len());
     while !candidates.is_empty() {

@@ -20,12 +20,12 @@ use outcore_io::error::Result;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
-/// Maximum number of rounds; the first for a small graph.
+/// Maximum number of rounds on a small graph; then, on others.
 const SMALL_ROUNDS: u32 = 3;
 const ROUNDS: u32 = 2;
 /// Searches of a round.
 const LOOSENED: [Loosened; 2] = [Loosened::Nodes, Loosened::Communities];
-/// One node, or community, in this number is loosened.
+/// One node in this number is loosened; then, one community in this number.
 const NODE_SHARE: u64 = 4;
 const COMMUNITY_SHARE: u64 = 8;
 
