@@ -66,7 +66,7 @@ pub struct SampledEdges {
     pub repeated_pairs: (u64, u64),
     /// Lower bound on the largest share of the edges at one node, if one has many.
     pub hub_share: f64,
-    /// Bits per weight, less what it has in common with its neighbors.
+    /// Mean bits per weight, as a graph stores weights in groups.
     pub weight_bits: f64,
     /// Whether some weights are fractions.
     pub has_fractions: bool,

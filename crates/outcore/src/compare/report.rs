@@ -70,7 +70,7 @@ pub enum Fate {
     Alone,
     /// A community of the other file has exactly its nodes.
     Unchanged,
-    /// It shares more than half of the nodes that both have together with one community.
+    /// It shares with one community more than half of the nodes that either of the two has.
     Continued,
     /// More than half of it is in one larger community.
     IntoOne,

@@ -83,7 +83,7 @@ impl Wanted {
 pub(super) struct OverlapWriter {
     table: RowWriter,
     a: Cells,
-    /// Rows that wait for the names of communities of B, if these are text.
+    /// Rows whose names of communities of B are not known yet, if these are text.
     waiting: Option<(ArrayWriter<u64>, Wanted)>,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct NodeText {
     pub(super) is_numbered: bool,
     /// Text before the name, and after the name of a node without attributes.
     pub(super) around: [&'static str; 2],
-    /// Text between the name and the same as a label, if there is one.
+    /// Text between the name and its repetition as a label, if there is a label.
     pub(super) label: Option<&'static str>,
     /// Text before all attributes, before the name of one, before its value and after it, and after all; if they are in
     /// the file.
@@ -98,7 +98,7 @@ impl ExportFormat {
             // The entries of a symmetric matrix are on and below its diagonal.
             Self::MatrixMarket => GraphText { side: Side::Below, ..NUMBERS },
             Self::Metis => GraphText {
-                // Integers of its readers may have 32 bits.
+                // Readers of this format may have integers of 32 bits.
                 row: Some(RowText { begins_with_node: false, weight: " ", end: "\n", whole_up_to: Some(2_147_483_647.0) }),
                 side: Side::All,
                 has_directions: false,

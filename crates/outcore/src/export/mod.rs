@@ -63,8 +63,8 @@ pub(crate) struct Target<'a> {
     pub(crate) threads: usize,
 }
 
-/// Returns the memory for names if `memory_bytes` can be used, and the number of threads, which is smaller where there
-/// is little memory; `None` if it is too little.
+/// Returns the memory for names if `memory_bytes` may be used in all, and the number of threads, which is smaller if
+/// memory is scarce; `None` if it is too little.
 fn shares(graph: &Graph, memory_bytes: u64, threads: usize) -> Option<(u64, usize)> {
     let scan = ClusterMemory::of_scans(graph, 1);
     let fixed = scan.scratch_bytes + scan.block_bytes + OUTPUT_BYTES;
@@ -84,7 +84,7 @@ pub(crate) fn least_bytes(graph: &Graph) -> u64 {
 pub(crate) struct Exported {
     /// Length of the output.
     pub(crate) bytes: u64,
-    /// Number of nodes without an arc in their row, and without a loop.
+    /// Number of nodes with neither an arc in their row nor a loop.
     pub(crate) lone_count: u64,
 }
 

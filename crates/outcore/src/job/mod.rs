@@ -387,7 +387,7 @@ pub fn cluster_and_present(
 struct OnGraph(bool);
 
 impl OnGraph {
-    /// Refuses weights that differ from those of lines.
+    /// Refuses options by which weights of the graph differ from those of the lines.
     fn check(self, options: &JobOptions) -> Result<()> {
         if !self.0 || options.normalize == Normalize::None {
             return Ok(());

@@ -32,7 +32,7 @@ use crate::io::{Files, Mode};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Chunks that are read ahead.
+/// With the mark of a long name, so that codes differ only in `low`.
 const CHUNKS: usize = 4;
 /// First and last bytes of Parquet and of Arrow files. Both must match: the first node may be named `PAR1`.
 const TABLES: [(&[u8], &[u8]); 2] = [(b"PAR1", b"PAR1"), (b"ARROW1\0\0", b"ARROW1")];

@@ -24,16 +24,16 @@ const READ_EDGE: f64 = 165.0;
 const JOIN_EDGE: f64 = 230.0;
 /// Bytes of a node in a graph without arcs.
 const BARE_NODE_BYTES: f64 = 0.2;
-/// Nanoseconds to sample and to decompress a byte of text, always on one core.
+/// Nanoseconds to sample a byte of text, always on one core; then, to decompress it.
 const SAMPLE_BYTE: f64 = 12.0;
 const DECOMPRESS_BYTE: f64 = 3.5;
-/// Nanoseconds of one core to insert a new name, one of the graph that edges are added to, and for each byte that
-/// spilled names write.
+/// Nanoseconds of one core to insert a new name; then, a name of the graph that edges are added to; last, for each byte
+/// that spilled names write.
 const NEW_NAME: f64 = 380.0;
 const OLD_NAME: f64 = 150.0;
 const SPILLED_BYTE: f64 = 8.0;
-/// Nanoseconds of one core to merge the arcs of an edge into the graph, those of a node, and an arc of the graph that
-/// edges are added to.
+/// Nanoseconds of one core to merge the arcs of an edge into the graph; then, those of a node; last, an arc of the
+/// graph that edges are added to.
 const MERGE_EDGE: f64 = 95.0;
 const MERGE_NODE: f64 = 70.0;
 const MERGE_OLD_ARC: f64 = 11.0;
@@ -44,11 +44,11 @@ const STAGE: f64 = 3e6;
 
 /// Cost of a method on graphs with communities.
 struct MethodCost {
-    /// Nanoseconds of one core per arc of the graph for the whole clustering: if decoded blocks stay in memory, and if
-    /// they are decoded in every scan.
+    /// Nanoseconds of one core per arc of the graph, for the whole clustering: first if decoded blocks stay in memory,
+    /// then if they are decoded in every scan.
     arc: [f64; 2],
-    /// Bytes of the levels above the graph in one cycle, and arcs that lead from one group to another, both relative to
-    /// the graph.
+    /// Bytes of the levels above the graph in one cycle; then, the arcs from one group to another; both relative to the
+    /// graph.
     levels: f64,
     between: f64,
     /// Number of cycles up the levels and back.
@@ -79,31 +79,31 @@ fn cost(method: Method) -> &'static MethodCost {
 
 /// Graphs with at most this number of arcs have no level on disk.
 const SMALL_ARCS: f64 = 262_144.0;
-/// Share of the first level in all levels; runs of all levels, relative to those of the first.
+/// Share of the first level in all levels; then, the runs of all levels, relative to those of the first.
 const FIRST_LEVEL: f64 = 0.72;
 const FURTHER_RUNS: f64 = 1.3;
 /// Scans of a level that does not stay in memory.
 const LEVEL_SCANS: f64 = 4.0;
-/// Share of all levels that are on disk at a time, as a level is removed once the next one is complete; and number of
-/// levels in a result that names them.
+/// Share of all levels that are on disk at a time, since a level is removed once the next one is complete; then, the
+/// number of levels in a result that names them.
 const LEVELS_DISK: f64 = 0.9;
 const LEVELS_WRITTEN: u64 = 3;
-/// Mean degree of the graphs of the table, and the excess at which levels are half as large: dense groups have several arcs
-/// to each other one.
+/// Mean degree of the graphs of the table; then, the excess at which levels are half as large, as dense groups have
+/// several arcs to each other group.
 const USUAL_DEGREE: f64 = 17.7;
 const DENSE_DEGREE: f64 = 88.0;
 
-/// Time of a start on a level of a graph of medium size or of a large one, and of perturbing the best start, relative
-/// to a clustering; of a start in which sweeps end only when no node moves, relative to one of a large graph; and of a
-/// start on a graph without arcs, in nanoseconds.
+/// Times of starts, relative to a clustering: on a level of a medium graph; on a level of a large graph; of perturbing
+/// the best start. Then, of a start whose sweeps end only when no node moves, relative to one of a large graph; last,
+/// the nanoseconds of a start on a graph without arcs.
 const MEDIUM_LEVEL_START: f64 = 0.15;
 const LARGE_LEVEL_START: f64 = 0.006;
 const PERTURBATION: f64 = 1.5;
 const CONVERGED: f64 = 1.5;
 const START: f64 = 1e7;
 
-/// Nanoseconds of one core to scan an arc, and for each edge inside communities, to sort and examine it; share of the edges
-/// that are inside.
+/// Nanoseconds of one core to scan an arc; then, for each edge inside communities, to sort and examine it; last, the
+/// share of the edges that are inside.
 const SCAN_ARC: f64 = 8.0;
 const SEPARATE_EDGE: f64 = 400.0;
 const INSIDE_SHARE: f64 = 0.8;
@@ -112,7 +112,7 @@ const SAVE_SECONDS: f64 = 60.0;
 
 /// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;
-/// Resident memory when the clustering begins: the program, and a share of the merge's memory that the allocator
+/// Resident memory of the program when the clustering begins; then, the share of the merge's memory that the allocator
 /// cannot return.
 const HELD_BYTES: u64 = 8 * MIB;
 const HELD_SHARE: f64 = 0.02;
@@ -329,7 +329,7 @@ impl<'a> Forecast<'a> {
         // Several results wait on disk, and are written on all threads.
         let on_disk = if are_several { of_result * results } else { 0 };
         let held = if are_several { 0 } else { 4 * nodes };
-        // Thresholds of components are files, or columns of one.
+        // Thresholds of components are files, or columns of one file.
         let (results, levels) = match (options.levels, has_groups) {
             (true, true) => (results, LEVELS_WRITTEN),
             (true, false) => (1, results.saturating_sub(1)),
@@ -594,7 +594,7 @@ impl Cache {
 /// Starts of a clustering.
 struct Starts {
     count: u64,
-    /// Their time, relative to a clustering with one.
+    /// Their time, relative to a clustering with one start.
     work: f64,
     /// Whether several are on the graph: in parallel, until no node moves.
     are_on_graph: bool,

@@ -32,7 +32,7 @@ pub struct InputSize {
     pub has_kinds: bool,
     /// Whether lines carry weights.
     pub is_weighted: bool,
-    /// Bits per weight, less what it has in common with its neighbors.
+    /// Mean bits per weight, as the graph stores weights in groups.
     pub weight_bits: f64,
     /// Whether fractional weights of repeated edges are summed.
     pub sums_fractions: bool,

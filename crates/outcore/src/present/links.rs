@@ -124,8 +124,8 @@ impl Tree {
         self.children.len() as u64
     }
 
-    /// Returns the depth and the section of each module that holds one of the last level, from that one up to the root,
-    /// without those that are all of their parent.
+    /// Returns the depth and the section of each module that contains `leaf`, a module of the last level, from that one
+    /// up to the root. Skips modules that are all of their parent.
     fn above(&self, leaf: u32) -> impl Iterator<Item = (usize, u64)> {
         let mut place = leaf as usize;
         let levels = (1..=self.ranked.len()).rev();
@@ -166,7 +166,7 @@ struct Meeting {
 
 /// Numbers the sections of all modules in the order of paths; returns them, and their number with that of the root.
 fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
-    // First the number of sections from each module down...
+    // First, the number of sections from each module down.
     let mut sections: Vec<Vec<u64>> = Vec::new();
     for (at, level) in ranked.iter().enumerate().rev() {
         let mut counts: Vec<u64> = level.ranks.iter().map(|&rank| u64::from(rank > 0)).collect();
@@ -179,7 +179,7 @@ fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
     }
     sections.reverse();
     let count = 1 + sections.first().map_or(0, |counts| counts.iter().sum());
-    // ...then those before it: modules of a parent lie side by side.
+    // Then, the number of sections before it. The modules of a parent lie side by side.
     let (mut above, root) = (&[0][..], 0);
     for (level, counts) in ranked.iter().zip(&mut sections) {
         let (mut last, mut next) = (None, root);

@@ -390,7 +390,7 @@ impl PresentedScan<'_> {
         Ok(self.next_label()?.map(|label| self.presented.number_of(label)))
     }
 
-    /// Returns the label of the next node, if it has one; otherwise like [`PresentedScan::next_number`].
+    /// Like [`PresentedScan::next_number`], for the label of the node.
     #[inline]
     pub(crate) fn next_label(&mut self) -> Result<Option<u32>> {
         let label = self.labels.next()?.expect("called at most once per node");

@@ -244,7 +244,7 @@ pub(crate) fn write_members(
     }
 }
 
-/// Writes a row of the first node and a node for each node of a community.
+/// Writes a row for each node of a community: the first node, and the node.
 fn put_pairs(
     bench: &Workbench<'_>,
     sorted: SortedNames,

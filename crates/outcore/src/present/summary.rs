@@ -121,7 +121,7 @@ impl<'a> Sums<'a> {
     /// Adds the arcs of a block.
     pub(super) fn add_arcs(&mut self, block: &Block) -> Result<()> {
         let Self { labels, is_directed, listed, arcs, sorter, rows, .. } = self;
-        // Directions do not count: each arc of a directed graph is at both of its ends.
+        // Directions do not count, so an arc of a directed graph counts at both of its ends.
         let ends = if *is_directed { 2 } else { 1 };
         let fetch = |_, targets: &[u32]| {
             targets.iter().for_each(|&target| prefetch(labels, target as usize));
@@ -249,8 +249,8 @@ impl Between {
         Self { sorted, links: Vec::new(), linked }
     }
 
-    /// Returns the weight from a community to others, and the one to which most of it leads: the first of them if several
-    /// do. Communities are asked for in order of their labels.
+    /// Returns the weight from a community to others, and the one to which most of it leads: the first of them if
+    /// several do. Must be called in the order of labels.
     fn next_of(&mut self, label: u32) -> Result<(f64, Option<(u32, f64)>)> {
         let (mut outer, mut largest) = (0.0, None::<(u32, f64)>);
         let value = |arc: ArcRecord| Weight::from_code(arc.weight).value();

@@ -227,7 +227,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Refuses options for which results that are columns of one file have no place.
+    /// Refuses options that do not apply to results that are columns of one file.
     fn check_columns(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, min_size, small, levels, earlier, .. } =
             self.options;
@@ -249,7 +249,7 @@ impl<'a> Targets<'a> {
             .hint(format_args!("leave out {LEVELS}: each value then gives a file of its own")))
     }
 
-    /// Refuses options for which the files of Infomap have no place.
+    /// Refuses options that do not apply to files of Infomap.
     fn check_modules(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, flow, output_header, .. } = *self.options;
         let Some(path) = self.outputs.iter().find(|path| ModuleForm::of(path).is_some()) else {
@@ -270,7 +270,7 @@ impl<'a> Targets<'a> {
         ))
     }
 
-    /// Refuses names of columns if the output has no place for them, or has them anyway.
+    /// Refuses the option for a header if the output cannot name its columns, or always does.
     fn check_header(&self) -> Result<()> {
         let PresentOptions { rows, output_header, .. } = *self.options;
         let mut all = self.outputs.iter().chain(&self.sides.representatives);

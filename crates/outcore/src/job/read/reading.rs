@@ -255,7 +255,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         }
     }
 
-    /// Takes edges whose names are known, although others are not.
+    /// Takes the edges whose names are known, while others of the chunk have new names.
     fn take_known(&mut self, known: Vec<KnownEdges>) -> Result<()> {
         let (mut chunks, mut indexes) = (Vec::new(), Vec::new());
         for edges in known {

@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::Path;
 
-/// Edges processed in one piece: for the sort, and of those whose ends are joined, which wait for each other more often.
+/// Number of edges processed in one piece: to sort their arcs; then, to join their ends, where threads wait for each
+/// other more often.
 const PIECE_EDGES: usize = 1 << 14;
 const JOINED_EDGES: usize = 1 << 12;
 

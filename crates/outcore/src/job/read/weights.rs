@@ -69,7 +69,7 @@ impl JobOptions {
         }
     }
 
-    /// Refuses options of edges that are merged where none are, as components are found without a graph.
+    /// Refuses options about merging edges when none are merged, because components are found without a graph.
     pub(crate) fn check_ladder(&self, has_ladder: bool) -> Result<()> {
         let given = [
             (self.normalize != Normalize::None, NORMALIZE),
