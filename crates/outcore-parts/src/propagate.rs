@@ -57,8 +57,8 @@ pub struct Rounds {
     moved_to: Vec<u32>,
     /// One bit per own node: whether it is active after the sweep.
     active_after: Vec<u32>,
-    /// Own nodes whose labels after the last round differ from those after the round before, or before the sweep, ascending:
-    /// other parts have not seen them. Unless sweeps are exact.
+    /// Own nodes, ascending, whose labels after the last round differ from those after the round before it, or before
+    /// the sweep. Other parts have not seen these labels. Empty if sweeps are exact.
     revised: Vec<u32>,
     /// Checksums of the messages sent in this sweep, by recipient.
     sent: BTreeMap<u32, u64>,

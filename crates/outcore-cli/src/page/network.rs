@@ -10,9 +10,9 @@ use outcore_page::chart::{self, Circle, Link};
 use outcore_page::shorten;
 use std::collections::BTreeMap;
 
-/// Characters of a name in the drawing, in the forms that are tried in turn.
+/// Characters of a name in the drawing, for the forms that are tried in turn.
 const DRAWN: [usize; 2] = [20, 10];
-/// Characters of a name on a card, and of a neighbor's.
+/// Characters of a name on a card; then, of the name of a neighbor.
 const ON_CARD: usize = 60;
 const OF_NEIGHBOR: usize = 32;
 /// Number of neighbors on a card.

@@ -89,7 +89,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// All of them, in the order of reports.
+    /// All judgements, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::CannotTell, Self::NotMeasured];
 
     /// Returns the displayed name.

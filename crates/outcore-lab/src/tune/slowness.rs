@@ -34,7 +34,7 @@ const USUAL_SECONDS: f64 = 2.3;
 /// than none on a machine that differs by more.
 const WIDTH: f64 = 0.5;
 
-/// Passes on only that something happens, and whether to continue.
+/// Observer that passes on only that something happens, and returns whether to continue.
 struct Quiet<'a>(&'a dyn Observer);
 
 impl Observer for Quiet<'_> {
