@@ -386,10 +386,9 @@ impl Block {
         self.shared.view.as_ref().filter(|view| view.changes_arcs())
     }
 
-    /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]:
-    /// targets, and weight codes ([`Weight::code`]). There are no weight codes if all weights of the block
-    /// are 1. A node without arcs has no segments; all segments but the last are full, unless a [`View`]
-    /// omits arcs.
+    /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]: targets, and
+    /// weight codes ([`Weight::code`]). There are no weight codes if all weights of the block are 1. A node without
+    /// arcs has no segments; all segments but the last are full, unless a [`View`] omits arcs.
     ///
     /// # Errors
     /// `CorruptFile`; `Io` in a hub block, whose arcs are read from the file each time.

@@ -213,8 +213,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Fills `targets` with the arcs of `node`, and `weights`, which has the same length or none,
-    /// with their codes.
+    /// Fills `targets` with the arcs of `node`, and `weights`, which has the same length or none, with their codes.
     #[inline]
     pub(super) fn arcs(
         &mut self,

@@ -103,8 +103,7 @@ impl IndexedWriter {
         Ok(Self::new(writer, magic))
     }
 
-    /// Resumes a file after its first `bytes`. Their blocks remain to be added with
-    /// [`IndexedWriter::add_block`].
+    /// Resumes a file after its first `bytes`. Their blocks remain to be added with [`IndexedWriter::add_block`].
     pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
         let (block_bytes, buffers) = Self::buffers(files);
         let writer = Writer::resume(files, path, Grows::Apart, bytes, block_bytes, buffers)?;

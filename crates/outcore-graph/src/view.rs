@@ -1,9 +1,8 @@
 //! Views of a graph for a clustering method, without another file: light arcs omitted, weights multiplied by a power
 //! of two, loops that count once.
 //!
-//! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
-//! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
-//! costs a comparison.
+//! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks, degrees and
+//! counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight costs a comparison.
 //!
 //! Seeding, sweeps and the closing scan see one graph, so their loops have no special cases. The result is that of a
 //! graph built without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for

@@ -34,7 +34,6 @@ pub(crate) enum Problem {
     NoRow,
     /// More columns than the header names.
     ExtraColumn,
-    /// Repeated header.
     HeaderAgain,
     /// Name that stands for a missing value.
     MissingName,
@@ -44,7 +43,6 @@ pub(crate) enum Problem {
     CommentOrEdge,
     /// Quote that is not closed before the line ends.
     OpenQuote,
-    /// Text after the closing quote.
     TextAfterQuote,
     LineTooLong,
 }

@@ -32,7 +32,6 @@ pub(super) struct DecodeRoom {
 
 /// Why reading ends early.
 pub(super) enum Halt {
-    /// No more chunks are wanted.
     Unwanted,
     Failed(Error),
 }
@@ -57,7 +56,6 @@ pub(super) fn is_whole(progress: Progress) -> Result<bool> {
 
 /// Receiver of chunks.
 pub(super) trait ChunkSink: Send {
-    /// Takes the next chunk.
     fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;

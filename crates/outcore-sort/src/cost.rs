@@ -51,8 +51,7 @@ pub struct Sorting {
 }
 
 impl Sorting {
-    /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads`
-    /// threads.
+    /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads` threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
         let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
         let bytes = records.count.saturating_mul(records.bytes);

@@ -10,9 +10,8 @@
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.
 //!
-//! Rows are declared by their fields ([`records!`]) and sorted by a [`RowSorter`]; records for inner loops define their own
-//! key and encoding ([`Record`]).
-//! `examples/sort_file.rs` sorts a file of records that is larger than memory.
+//! Rows are declared by their fields ([`records!`]) and sorted by a [`RowSorter`]; records for inner loops define their
+//! own key and encoding ([`Record`]). `examples/sort_file.rs` sorts a file of records that is larger than memory.
 //!
 //! ```
 //! use outcore_sort::{RowSorter, io::Files, records};
@@ -440,7 +439,6 @@ impl<R: Record> Sorter<R> {
         Ok(Sorted::new(Vec::new(), Some(self.merge(runs)?), self.summary))
     }
 
-    /// Starts a merge.
     fn merge(&self, runs: Vec<Run<R>>) -> Result<Merge<R>> {
         let (shape, count) = (&self.shape, runs.len() as u64);
         let window_records = shape.window_records(count) as usize;
@@ -492,7 +490,6 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// Buffers of threads.
 struct Spaces<R>(Mutex<Vec<Vec<R>>>);
 
 impl<R: Record> Spaces<R> {

@@ -59,7 +59,6 @@ impl Drop for Load {
 /// Sorted records of a window, or an error.
 type Sent<R> = Result<Vec<R>>;
 
-/// Window to gather and sort.
 struct Job<R: Record> {
     keys: Keys<R::Key>,
     load: Arc<Load>,

@@ -115,11 +115,11 @@ fn decode_words(bytes: &[u8], at: &mut usize, last: &mut [u64]) -> Option<()> {
 ///
 /// ```
 /// outcore_sort::records! {
-/// /// Visit of a page, sorted by time and page.
-/// struct Visit {
-/// time: u64,
-/// page: u32,
-/// }
+///     /// Visit of a page, sorted by time and page.
+///     struct Visit {
+///         time: u64,
+///         page: u32,
+///     }
 /// }
 /// ```
 #[macro_export]

@@ -60,8 +60,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Computes the shape for runs whose blocks have up to `saved_block_records` records, if there are runs
-    /// already.
+    /// Computes the shape for runs whose blocks have up to `saved_block_records` records, if there are runs already.
     pub(super) fn new<R: Record>(
         budget_bytes: u64,
         workers: usize,
@@ -134,8 +133,7 @@ impl Shape {
     }
 }
 
-/// Returns the size of a run: `first` at the beginning, doubled after every [`RUNS_OF_A_SIZE`] runs, up to
-/// `most`.
+/// Returns the size of a run: `first` at the beginning, doubled after every [`RUNS_OF_A_SIZE`] runs, up to `most`.
 pub(super) fn run_size(number: u64, first: u64, most: u64) -> u64 {
     let doublings = (number / RUNS_OF_A_SIZE).min(40);
     first.saturating_mul(1 << doublings).min(most)

@@ -16,8 +16,7 @@ pub struct Sweep {
     pub cycle: u32,
     /// Level: 0 is the graph.
     pub level: u64,
-    /// Whether it moved nodes among groups inside communities, for the next level, rather than among
-    /// communities.
+    /// Whether it moved nodes among groups inside communities, for the next level, rather than among communities.
     pub refines: bool,
     /// Number of nodes of the level.
     pub node_count: u64,

@@ -1,13 +1,11 @@
 //! Objectives of the sweeps, and the election of the best label of a node.
 //!
-//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all
-//! objectives. Quality depends on how ties are broken: the node keeps its own label if that is among the
-//! best, and otherwise takes the one with the largest hash *for this node*. An order of labels shared by
-//! all nodes would flood the graph with one label.
+//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all objectives. Quality
+//! depends on how ties are broken: the node keeps its own label if that is among the best, and otherwise takes the one
+//! with the largest hash *for this node*. An order of labels shared by all nodes would flood the graph with one label.
 //!
-//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node
-//! leaves its label only for one that is better by more than that. Hence every move raises the objective,
-//! and the sweeps end.
+//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node leaves its
+//! label only for one that is better by more than that. Hence every move raises the objective, and the sweeps end.
 //!
 //! [`RELATIVE_TOLERANCE`]: outcore_graph::weight::RELATIVE_TOLERANCE
 //!

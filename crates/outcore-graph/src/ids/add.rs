@@ -102,7 +102,6 @@ fn largest(names: &[NameRef]) -> Option<u64> {
 }
 
 impl Table {
-    /// Makes room for `more` names.
     fn reserve(&mut self, more: usize, hasher: &Hasher) {
         let homes = self.lines_with(more) - OVERFLOW;
         if homes > self.homes {

@@ -37,7 +37,6 @@ pub(super) enum EncodeWork {
     Block(RawBlock),
     /// Arcs of a hub: complete segments, except at its end.
     Hub { raw: RawBlock, is_last: bool },
-    /// The end of the work.
     Finish,
 }
 

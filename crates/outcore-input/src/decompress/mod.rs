@@ -273,7 +273,6 @@ const XZ_WINDOW: u64 = 64 << 20;
 
 /// Window that every part of a file may have, and that the memory planned for decompression always includes.
 const EVERY_WINDOW: u64 = 8 << 20;
-/// Largest window of zstd.
 const ZSTD_WINDOW: u64 = 1 << 31;
 
 /// Returns the planned memory for the window of a file with these first bytes.

@@ -109,7 +109,6 @@ pub(crate) enum ColumnChoice {
     AskWeight(Chosen, Vec<usize>),
     /// The only possible weight is a distance, and no transform is given.
     AskTransform(Chosen),
-    /// A table of nodes.
     Nodes,
     /// Several columns may hold the node, or what the file says about it.
     AskMembers(MemberColumns),

@@ -26,7 +26,6 @@ const BANNER: &[u8] = b"%%matrixmarket";
 /// Contents of a banner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Banner {
-    /// Whether entries have a value.
     has_values: bool,
 }
 

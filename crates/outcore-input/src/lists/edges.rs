@@ -408,7 +408,6 @@ fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
     }
 }
 
-/// Appends a name.
 fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
     let offset = text.len() as u32;
     text.extend_from_slice(name);

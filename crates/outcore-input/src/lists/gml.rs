@@ -38,7 +38,6 @@ enum GmlItem {
     End,
 }
 
-/// Moves to the next item.
 fn next(words: &mut Words) -> Result<GmlItem> {
     loop {
         let byte = words.peek()?;

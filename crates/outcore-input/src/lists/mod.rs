@@ -154,7 +154,6 @@ pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: &'static ListKind,
-    /// Header of a METIS graph.
     metis: Option<MetisHeader>,
     /// Largest number of a node of the first kind, if there are two.
     first_kind: Option<u64>,
@@ -344,7 +343,6 @@ impl EdgeSource for ListFormat {
     }
 }
 
-/// Result of reading a file.
 struct Read {
     /// Whether the file was read to its end.
     is_whole: bool,

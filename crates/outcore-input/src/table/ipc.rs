@@ -286,7 +286,6 @@ fn unpacked_bytes(prefix: [u8; 8], length: u64) -> u64 {
     u64::try_from(i64::from_le_bytes(prefix)).unwrap_or(length)
 }
 
-/// Reader of batches.
 struct IpcReader {
     input: Input,
     path: PathBuf,

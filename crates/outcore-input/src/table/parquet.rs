@@ -162,7 +162,6 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Reader from a byte on.
 struct PagesFrom {
     pages: Pages,
     at: u64,

@@ -270,8 +270,7 @@ impl<I: Identity> Journal<I> {
         directories.values().try_for_each(|path| files.publish(path, path))
     }
 
-    /// Withdraws the checkpoint, so that no process resumes from it; then removes the files that were
-    /// discarded.
+    /// Withdraws the checkpoint, so that no process resumes from it; then removes the files that were discarded.
     ///
     /// # Errors
     /// `Io`.

@@ -188,8 +188,7 @@ impl Files {
     /// `Io` with the path.
     pub fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.publish(from, to).inspect_err(|_| {
-            // The file is renamed, but perhaps not durably. If renaming it back fails too, a complete file
-            // remains.
+            // The file is renamed, but perhaps not durably. If renaming it back fails too, a complete file remains.
             if self.storage.entry(from).is_err() {
                 let _ = self.storage.publish(to, from);
             }

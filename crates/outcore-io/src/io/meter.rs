@@ -1,5 +1,4 @@
-//! Memory meter: current memory of the process, peak memory of a stage, and the end of a job that exceeds its
-//! limit.
+//! Memory meter: current memory of the process, peak memory of a stage, and the end of a job that exceeds its limit.
 //!
 //! Every stage divides its share of the limit before it begins. The meter checks that the limit holds,
 //! including allocations by decoders of other libraries: a [`Watch`] takes a sample every [`SAMPLE_EVERY`],

@@ -94,8 +94,7 @@ pub enum Mode {
     CreateDirect,
     /// Existing file, for writing, keeping its content, through the page cache. A symbolic link is an error.
     Extend,
-    /// Existing file, for writing, keeping its content, bypassing the page cache where the file system
-    /// supports it.
+    /// Existing file, for writing, keeping its content, bypassing the page cache where the file system supports it.
     ExtendDirect,
 }
 
@@ -180,8 +179,7 @@ pub trait Storage: Send + Sync {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>>;
     /// Opens a file that may be a pipe, to be read once from its beginning; `-` is standard input.
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>>;
-    /// Opens a file that may be a pipe or a device, to be written once from its beginning; `-` is standard
-    /// output.
+    /// Opens a file that may be a pipe or a device, to be written once from its beginning; `-` is standard output.
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>>;
     /// Renames a finished file into place and makes the rename durable.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -189,8 +187,7 @@ pub trait Storage: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents, and makes the names of new ones durable.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Creates a directory with access for the current user only, in an existing parent; it may exist
-    /// already.
+    /// Creates a directory with access for the current user only, in an existing parent; it may exist already.
     fn create_private_directory(&self, path: &Path) -> io::Result<()> {
         self.create_directory(path)
     }
@@ -231,8 +228,7 @@ pub trait Storage: Send + Sync {
     fn is_read_only(&self, _path: &Path) -> bool {
         false
     }
-    /// Returns the memory that reading a file takes in addition to the reader's buffers: data in flight from
-    /// a server.
+    /// Returns the memory that reading a file takes in addition to the reader's buffers: data in flight from a server.
     fn held_bytes(&self, _path: &Path) -> u64 {
         0
     }

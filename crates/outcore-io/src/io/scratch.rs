@@ -229,8 +229,7 @@ impl Drop for Scratch {
         if self.is_ours {
             discard(&self.files, &self.path);
         }
-        // While the lock is held, so that no other job's files are removed. Some systems remove it only on
-        // close.
+        // While the lock is held, so that no other job's files are removed. Some systems remove it only on close.
         let lock = self.path.join(LOCK);
         let _ = self.files.storage.remove(&lock);
         self.lock = None;

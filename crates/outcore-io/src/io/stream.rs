@@ -28,8 +28,7 @@ const CHECKED_BYTES: usize = 256 << 10;
 /// Where a file grows until it is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Grows {
-    /// In a directory of its own next to its final name, in a location that others may use:
-    /// [`Writer::create`].
+    /// In a directory of its own next to its final name, in a location that others may use: [`Writer::create`].
     Beside,
     /// In a work directory, under a temporary name: [`Writer::create_own`].
     Apart,
@@ -231,8 +230,7 @@ impl Writer {
         self
     }
 
-    /// Like [`Writer::hashed`], for a resumed writer: checks that the existing bytes are those that were
-    /// saved.
+    /// Like [`Writer::hashed`], for a resumed writer: checks that the existing bytes are those that were saved.
     ///
     /// # Errors
     /// `CorruptFile` if they differ; `Io`.
@@ -446,9 +444,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`,
-    /// with the same threads and buffers. Returns the length of the finished file, which the caller now has
-    /// to remove.
+    /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`, with the
+    /// same threads and buffers. Returns the length of the finished file, which the caller now has to remove.
     ///
     /// # Errors
     /// `Io`, `DiskFull`; errors of the threads may appear in later writes.

@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// Number of buffers of the run writer, where the disk takes one request at a time.
 const RUN_WRITE_BUFFERS: usize = 4;
-/// Memory that cost estimates reserve for a writer's buffers; anything beyond it is taken from the sort's
-/// memory.
+/// Memory that cost estimates reserve for a writer's buffers; anything beyond it is taken from the sort's memory.
 pub const WRITER_BYTES: u64 = 6 * MIB;
-/// A writer's buffers may take this fraction of the memory limit (1/64), if that is more than
-/// [`WRITER_BYTES`].
+/// A writer's buffers may take this fraction of the memory limit (1/64), if that is more than [`WRITER_BYTES`].
 const WRITER_SHARE: u64 = 64;
 
 /// Settings of transfers in one direction.

@@ -315,7 +315,6 @@ impl<'a> Groups<'a> {
         Ok(Self { bench, next: ahead.next_row()?, ahead, behind, group, left: 0, read: 0 })
     }
 
-    /// Returns the next community.
     fn next(&mut self) -> Result<Option<&Group>> {
         let Some([label, ..]) = self.next else { return Ok(None) };
         self.group.clear(label);

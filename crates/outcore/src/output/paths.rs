@@ -282,7 +282,6 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    /// Refuses the same output twice.
     fn check_outputs(&self) -> Result<()> {
         let outputs: Vec<_> = self.outputs().collect();
         for (at, output) in outputs.iter().enumerate() {

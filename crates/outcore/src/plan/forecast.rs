@@ -591,7 +591,6 @@ impl Cache {
     }
 }
 
-/// Starts of a clustering.
 struct Starts {
     count: u64,
     /// Their time, relative to a clustering with one start.

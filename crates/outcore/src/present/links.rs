@@ -349,7 +349,6 @@ fn with_teleports(
     Ok(sums.zip(&of_sections).map(with).collect())
 }
 
-/// Links by section, in files.
 struct Links {
     /// Children in the two halves of a number, and the bits of the visits, for each link.
     rows: Array<u64>,

@@ -11,10 +11,9 @@
 //! fraction of the one below. A cycle leads from the input to the last level and back; another one follows
 //! if the first sweep after it still changes many labels.
 //!
-//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community:
-//! at most 36 bytes per node for the map equation (modularity and the constant Potts model: 20), if every
-//! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
-//! number of input nodes.
+//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community: at most 36
+//! bytes per node for the map equation (modularity and the constant Potts model: 20), if every node is alone; usually
+//! 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its number of input nodes.
 
 pub(crate) mod coarsen;
 pub(crate) mod dissolve;

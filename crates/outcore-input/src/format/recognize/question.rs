@@ -262,7 +262,6 @@ fn named_columns(view: &ColumnView<'_>, columns: &[usize], option: Opt) -> Opt {
     option.of(texts.join(","))
 }
 
-/// Proposes options.
 fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
     let mut options = options.peekable();
     let Some(first) = options.next() else { return error };

@@ -126,7 +126,6 @@ pub(crate) fn write(
     Ok(None)
 }
 
-/// Writes a file of Infomap.
 fn write_infomap(
     context: &Context<'_>,
     graph: &Graph,

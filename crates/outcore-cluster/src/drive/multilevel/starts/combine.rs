@@ -8,10 +8,9 @@
 //!
 //! Groups common to two good starts are seldom divided in a better one, so local moving of whole groups crosses the
 //! barrier between the two. Starts meet in pairs, ordered by their quality, and the better one of each pair, or a
-//! combination that is better than both, continues in the next round. The last one meets each start once more, or
-//! is perturbed (`perturb`). Sources:
-//! Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering" (2012); Biedermann and others,
-//! "Memetic graph clustering" (2018).
+//! combination that is better than both, continues in the next round. The last one meets each start once more, or is
+//! perturbed (`perturb`). Sources: Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering"
+//! (2012); Biedermann and others, "Memetic graph clustering" (2018).
 //!
 //! Cost: a contraction, sweeps of a level of few groups, and about two sweeps, for each pair.
 //! Memory: 16 bytes per node before the contraction; labels wait on disk meanwhile.
