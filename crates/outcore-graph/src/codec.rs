@@ -23,11 +23,12 @@
 //!  list: groups of at most 64 values
 //! ```
 //!
-//! Cost: decoding about 2 ns per arc, encoding about 6. Gaps of 20 random targets among 5 million nodes take
-//! 20 bits each, three-digit weights 10. If neighbors are mostly near, as in results of similarity searches, most gaps
-//! take the few bits of the small ones: 3.3 bits for each arc of Orthobench. The gap encoding follows "The WebGraph
-//! Framework I" (Boldi, Vigna 2004), the packing in groups of a common width and the patches "Decoding billions of
-//! integers per second through vectorization" (Lemire, Boytsov 2015): no branch per value.
+//! Cost: decoding about 2 ns per arc, encoding about 6. Gaps of 20 random targets among 5 million nodes take 20 bits
+//! each, three-digit weights 10. If neighbors are mostly near, as in results of similarity searches, most gaps take the
+//! few bits of the small ones: 3.3 bits for each arc of Orthobench. The gap encoding follows "The WebGraph Framework I"
+//! (Boldi, Vigna 2004), the packing in groups of a common width and the patches "Decoding billions of integers per
+//! second through vectorization" (Lemire, Boytsov 2015): no branch per value. Stored graphs have this encoding: a
+//! change needs a new `VERSION` (`index`).
 //!
 //! Patches are used where they save a sixteenth of the bytes: one far neighbor does not widen all near ones. Bits per
 //! edge, both directions, without weights: Orthobench 6.7, 14.6 without patches; protein links of yeast 15.3, 19.0

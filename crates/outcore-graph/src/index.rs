@@ -10,8 +10,9 @@
 //!    trailer:  block_count u64 | index_offset u64 | checksum u64 | magic
 //! ```
 //!
-//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an entry's checksum
-//! covers its block. All numbers are little-endian. Memory: 40 bytes per block.
+//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an entry's checksum covers
+//! its block. All numbers are little-endian. Memory: 40 bytes per block. Stored graphs have this format: a change needs
+//! a new [`VERSION`].
 
 pub(super) use outcore_io::Sealed;
 use outcore_io::error::{Error, ErrorKind, Result};

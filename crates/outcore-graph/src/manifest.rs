@@ -1,4 +1,5 @@
-//! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`.
+//! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`. It is written
+//! last, so a directory without it is no graph. Older graphs lack newer fields, which must be optional.
 
 use super::BlockLimits;
 use super::histogram::{Bin, Histograms, degree_bins, weight_bins};

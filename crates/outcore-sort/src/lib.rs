@@ -2,10 +2,11 @@
 //! as far as the merge needs.
 //!
 //! Records are collected in memory; every 32 MiB of them are divided by key into cells of a few thousand on all cores
-//! (`radix`) and written as a run of compressed blocks (`run`), while the next ones are collected (`form`). Run sizes grow
-//! with the number of runs, up to what the budget allows (`shape`). One merge (`merge`) then gathers the blocks of a range
-//! of keys from all runs and sorts them in the cache, after additional passes if there are more runs than the budget can
-//! merge at a time. Data that fits in the first run never touches the disk. The sort is stable.
+//! (`radix`) and written as a run of compressed blocks (`run`), while the next ones are collected (`form`). Run sizes
+//! grow with the number of runs, up to what the budget allows (`shape`). One merge (`merge`) then gathers the blocks of
+//! a range of keys from all runs and sorts them in the cache, after additional passes if there are more runs than the
+//! budget can merge at a time. Data that fits in the first run never touches the disk. The sort is stable. The order
+//! depends only on the records and on the order in which they were added, never on budget, threads or runs.
 //!
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.

@@ -5,8 +5,9 @@
 //! ```text
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
-//! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space,
-//! unless a checkpoint needs the run (`resume`). Memory: place, size and first key of every block.
+//! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space, unless a
+//! checkpoint needs the run (`resume`). Memory: place, size and first key of every block. In a job, only the version
+//! that wrote a run reads it again, so this layout may change.
 
 use super::directory::RunDirectory;
 use super::record::Record;

@@ -1,4 +1,5 @@
-//! Context of a running clustering, shared by all code that runs sweeps.
+//! Context of a running clustering, shared by all code that runs sweeps. Memory may decide what is cached and what runs
+//! in parallel, never a result; size classes follow from the graph alone.
 
 use super::memory::Fit;
 use super::nested::TREE_SIZE;

@@ -1,4 +1,5 @@
-//! Closing of a clustering: a single scan splits the communities and computes the sums for their modularity.
+//! Closing of a clustering: a single scan splits the communities and computes the sums for their modularity. Sums are
+//! added in node order, so that their rounding depends neither on threads nor on blocks.
 
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};

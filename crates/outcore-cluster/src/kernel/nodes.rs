@@ -1,9 +1,7 @@
 //! State of nodes during a sweep: labels, active nodes, and nodes that may move.
 //!
-//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from a late sweep
-//! on, frequent movers stay where they are. [`Rules`] holds these limits.
-//!
-//! Directed graphs define no potential either. In both cases, a node that has moved eight times stays from sweep 20 on.
+//! Attenuated votes and directed graphs define no potential that rises with every move, so only a limit ends the
+//! sweeps: from sweep 20 on, a node that has moved eight times stays where it is. [`Rules`] holds these limits.
 
 use super::admission::Admission;
 use super::holdings::{Carries, Holdings};

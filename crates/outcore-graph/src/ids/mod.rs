@@ -17,8 +17,9 @@
 //! The slots of lookups are prefetched (`table`).
 //!
 //! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names, or
-//! `SCATTERED` if there is memory for them), the number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
-//! fingerprints, once; indexes do not change.
+//! `SCATTERED` if there is memory for them), the number itself is the place: 4 bytes per number, one access. The first
+//! name that does not fit moves everything to fingerprints, once; indexes do not change. Indexes never depend on the
+//! kind of table, on memory or on threads: graphs and checkpoints store them.
 
 mod add;
 mod name;

@@ -36,7 +36,10 @@ pub(super) enum EncodeWork {
     /// Complete nodes.
     Block(RawBlock),
     /// Arcs of a hub: complete segments, except at its end.
-    Hub { raw: RawBlock, is_last: bool },
+    Hub {
+        raw: RawBlock,
+        is_last: bool,
+    },
     Finish,
 }
 

@@ -22,7 +22,7 @@
 //! - **A checkpoint that is damaged, belongs to another run, or lacks files is not used.**
 //!
 //! A job on edges has a journal in its work directory (`job::resume`: a position in the input, runs, or the
-//! graph), and its clustering has one in `sweeps` below that (`cluster::saves`: labels after a sweep).
+//! graph), and its clustering has one in `sweeps` below that (`cluster::store::saves`: labels after a sweep).
 
 mod arrays;
 mod pace;

@@ -1,7 +1,7 @@
 //! Storage and I/O. Every file that the engine uses is opened here.
 //!
 //! [`Storage`] is the interface: positioned, unbuffered reads and writes, renames, listings. [`Disk`] is the
-//! real implementation; `sim` is a simulated one for tests, which injects faults. The engine works with
+//! real implementation; `outcore_testkit::sim` simulates one for tests, with faults. The engine works with
 //! [`Files`], which repeats short transfers, counts bytes, and turns failures into errors that name the path.
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background; an [`Array`] holds numbers between two
 //! steps of a job. [`Tuning`] sets block sizes and queue depths, from a [`DiskProfile`] if there is one.

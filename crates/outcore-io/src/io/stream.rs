@@ -1,9 +1,10 @@
 //! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
 //!
 //! Memory: each holds `depth + 1` buffers, recycled; a file that fits in one buffer is written without others, and
-//! without threads. [`Tuning`] sets the number of threads that move them, so
-//! that a disk that benefits from it has several requests in flight. Buffers of direct files start at a
-//! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then truncated.
+//! without threads. [`Tuning`] sets the number of threads that move them, so that a disk that benefits from it has
+//! several requests in flight. Buffers of direct files start at a multiple of [`ALIGNMENT`]; the tail of a direct file
+//! is padded and then truncated. A file gets its name only when it is complete and durable; only scratch files
+//! ([`Writer::create_scratch`]) have it earlier.
 //!
 //! [`Tuning`]: super::Tuning
 

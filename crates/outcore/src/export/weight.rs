@@ -34,8 +34,7 @@ fn decimal(code: u32) -> Option<(u64, usize)> {
     })
 }
 
-/// Returns the number whose text is the shortest of those that are read as the weight with this
-/// [code](Weight::code).
+/// Returns the number whose text is the shortest of those that are read as the weight with this [code](Weight::code).
 pub fn shortest_weight(code: u32) -> f64 {
     match decimal(code) {
         Some((whole, decimals)) => whole as f64 / POWERS[decimals],

@@ -2,8 +2,9 @@
 //!
 //! Two nodes with an edge between them may stay a community of their own inside a group of thousands: neither is better
 //! off alone in a neighboring community, and the pair as a whole does not belong to one of them. So the nodes of each
-//! small community leave it one after the other for the best community of each; that remains if it is better in total.
-//! Many such pairs do shorten the code; the others are errors of the search, of about a hundred-thousandth of it.
+//! small community move one after the other to the best community of each, and the moves are kept if they are better in
+//! total. Many such pairs do shorten the code; the others are errors of the search, of about a hundred-thousandth of
+//! it.
 //!
 //! Cost: two scans, if there are such communities, and sweeps around what moved. Memory: 16 bytes for each arc of their
 //! nodes, of which there are few, or they are not what remains of a search. Large graphs are left as they are.

@@ -2,7 +2,8 @@
 //!
 //! A checkpoint holds the current level: labels, active nodes, what the nodes hold beside their arcs, and the exact
 //! sums of the communities (recomputed sums would round differently). Of the levels below, only the groups are still
-//! needed. Small levels are in memory and take little time, so they are not saved.
+//! needed. Small levels are in memory and take little time, so they are not saved. Everything that the next sweep reads
+//! must be saved, or the resumed result would differ.
 
 use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};

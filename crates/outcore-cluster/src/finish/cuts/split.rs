@@ -1,6 +1,6 @@
 //! Smallest cut of a community, and its parts that no cut of that size divides.
 //!
-//! - [`min_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
+//! - [`min_cut`] joins nodes that no cut smaller than the best known one separates, until one is left; the smallest
 //!   degree met on the way is the cut (Nagamochi, Ono and Ibaraki, 1994; see `order`).
 //!   Where an ordering joins few nodes, the rest is done by `flows`.
 //! - [`divide`] takes out nodes with fewer than `least` edges, one after the other, joins the others likewise, and repeats

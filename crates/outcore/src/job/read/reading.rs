@@ -1,9 +1,10 @@
 //! The read stage: numbers the names of edges, and sorts their arcs into runs or joins their ends (`sink`).
 //!
-//! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run
-//! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
-//! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
-//! read. Progress is saved along the way (`halfway`).
+//! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run early
+//! when the index needs more. When even the smallest sort no longer fits next to the index, further new names and all
+//! further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been read.
+//! Progress is saved along the way (`halfway`). Indexes follow the order of the input, and so do arcs where it counts,
+//! for any number of threads.
 
 use super::Edges;
 use super::append::{NameBatch, Old};

@@ -1,4 +1,5 @@
-//! Result of the read stage, saved so that another process can resume from it; and the merge.
+//! Result of the read stage, saved so that another process can resume from it; and the merge. What a saved state refers
+//! to must be durable, and stay until a later state replaces it.
 
 use super::Edges;
 use super::append::Old;
