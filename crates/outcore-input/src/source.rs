@@ -186,10 +186,11 @@ const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 pub(crate) struct FileSample {
     /// Bytes of its text.
     pub(crate) text_bytes: f64,
-    /// Whether the sample is the complete file; then, whether it is spread over the file.
+    /// Whether the sample is the complete file.
     pub(crate) is_whole: bool,
+    /// Whether the sample is spread over the file.
     pub(crate) is_spread: bool,
-    /// Number of rows of a matrix; and of its columns, if these are other nodes.
+    /// Number of rows of a matrix, plus that of its columns if these are other nodes.
     pub(crate) matrix_nodes: u64,
     /// Nodes that a list declares, of which the sample has only some.
     pub(crate) declared_nodes: u64,

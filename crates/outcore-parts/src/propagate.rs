@@ -47,7 +47,7 @@ pub struct Rounds {
     labels: Vec<u32>,
     /// One bit per own node: whether it is active before the sweep.
     active: Vec<u32>,
-    /// Nodes outside, ascending.
+    /// Nodes outside the part to which it has arcs, ascending.
     outside: Vec<u32>,
     /// Labels of the nodes outside before the sweep.
     around: Vec<u32>,

@@ -45,9 +45,9 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// If there is a run already, writes the collected records as another one first. The place holds the budget in bytes
-/// and the number of threads. If the blocks of the saved runs are too large to be merged within the budget, the error
-/// is `MemoryTooSmall`.
+/// Saving first writes the collected records as another run, if there is a run already. Resuming takes the budget in
+/// bytes and the number of threads as its place; it fails with `MemoryTooSmall` if the blocks of the saved runs are too
+/// large to be merged within that budget.
 impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
     type Place<'a> = (&'a Files, &'a Path, u64, usize);

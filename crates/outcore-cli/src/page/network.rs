@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 
 /// Characters of a name in the drawing, for the forms that are tried in turn.
 const DRAWN: [usize; 2] = [20, 10];
-/// Characters of a name on a card; then, of the name of a neighbor.
+/// Characters of a name on a card.
 const ON_CARD: usize = 60;
+/// Characters of the name of a neighbor on a card.
 const OF_NEIGHBOR: usize = 32;
 /// Number of neighbors on a card.
 const NEIGHBORS_MAX: usize = 6;

@@ -14,8 +14,9 @@ const SWEEPS: u64 = 8;
 const CYCLE_SCANS: u64 = 4;
 /// Scans for visit rates.
 const RATE_SCANS: u64 = 40;
-/// Scans of a level above the graph; then, the arcs scanned on all levels above a level, as a multiple of its arcs.
+/// Scans of a level above the graph.
 const LEVEL_SCANS: f64 = 6.0;
+/// Arcs scanned on all levels above a level, as a multiple of its arcs.
 const ARCS_ABOVE: f64 = 6.0;
 
 impl ClusterOptions {

@@ -14,8 +14,9 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Maximum number of nodes and arcs of a small graph; then, of one of medium size: a million edges.
+/// Maximum number of nodes and arcs of a small graph.
 const SMALL_SIZE: u64 = 1 << 15;
+/// Maximum number of nodes and arcs of a graph of medium size: a million edges.
 const MEDIUM_SIZE: u64 = 3 << 20;
 /// Number of arcs of a level below which a search takes less time than starting a thread.
 const PARALLEL_ARCS: u64 = 1 << 12;

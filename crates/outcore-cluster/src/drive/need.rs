@@ -22,8 +22,9 @@ use crate::store::hierarchy::Grouping;
 use outcore_graph::{Graph, GraphSize};
 use outcore_io::units::MIB;
 
-/// Memory for tables and encoded blocks of a clustering, per thread; then, for all threads together.
+/// Memory of a thread for tables and encoded blocks of a clustering.
 const THREAD_BYTES: u64 = 2 * MIB;
+/// Memory of all threads together for tables and encoded blocks of a clustering.
 const ALL_THREADS_BYTES: u64 = 48 * MIB;
 /// Like [`ALL_THREADS_BYTES`], for a graph with small blocks and degrees.
 const LEAST_BYTES: u64 = 4 * MIB;

@@ -53,7 +53,6 @@ impl WeightTotals {
         }
     }
 
-    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.inside += weight;
@@ -160,7 +159,6 @@ impl Tally {
         }
     }
 
-    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.totals.add_inside(weight);

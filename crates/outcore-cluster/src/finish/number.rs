@@ -43,7 +43,6 @@ impl CountsBySize {
         by_size.numbered()
     }
 
-    /// Creates counts without communities.
     pub(crate) fn new() -> Self {
         Self { small: vec![0; SMALL], large: BTreeMap::new() }
     }

@@ -264,7 +264,6 @@ impl VisitRates {
         };
     }
 
-    /// Saves the rates.
     pub(crate) fn save(&self, to: &mut StateWriter) -> Result<()> {
         let is_recorded = f64::from(u8::from(self.teleportation.is_recorded()));
         to.array([self.unit, self.scale, is_recorded].into_iter())?;
@@ -272,7 +271,6 @@ impl VisitRates {
         to.array(self.strengths.iter().copied())
     }
 
-    /// Loads saved rates.
     pub(crate) fn load(from: &mut StateReader) -> Result<Self> {
         let [unit, scale, is_recorded] = from.few::<f64, 3>()?;
         let (visits, strengths) = (from.numbers()?, from.numbers()?);

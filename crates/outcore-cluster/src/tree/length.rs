@@ -167,7 +167,6 @@ fn book(exit: f64, words: f64) -> f64 {
 }
 
 impl Codebooks {
-    /// Returns the depth of the tree.
     pub(crate) fn depth(&self) -> u32 {
         self.depths.iter().copied().max().unwrap_or(0)
     }
@@ -266,7 +265,7 @@ impl DeepCuts {
         }
     }
 
-    /// Returns the cuts of the tree with everything that is hung below it.
+    /// Returns the cuts of the tree, including the trees that were hung below its leaves.
     pub(crate) fn all(&self) -> Vec<CutLength> {
         let deepest = self.upper.last().map_or(0.0, |cut| cut.length);
         let mut change = 0.0;

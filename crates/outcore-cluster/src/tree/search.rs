@@ -17,9 +17,9 @@ use rayon::prelude::*;
 
 /// Least improvement that is worth a module, relative to the rate of the network: rounding is below that.
 const LEAST_GAIN: f64 = 1e-10;
-/// Nodes and links searched by further starts of a small network, all starts together; then, the maximum number of
-/// starts.
+/// Nodes and links that further starts of a small network may search, all together.
 const START_SIZE: usize = 1 << 15;
+/// Maximum number of starts of a small network.
 const MOST_STARTS: usize = 4;
 /// Likewise, for whole trees.
 const TREE_SIZE: usize = 1 << 19;

@@ -40,18 +40,19 @@ const SOURCES: &str = "sourcedataset dataset datasetid datasource datasourceid s
 
 /// Names of a weight that leave no doubt.
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
-/// Names of numbers that are larger for closer nodes; then, names that mean this only if there is no other number,
-/// since a rule, a layer, a block or a year is a number, too.
+/// Names of numbers that are larger for closer nodes.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
     rho kinship rating stars votes";
+/// Names that mean this only if there is no other number: a rule, a layer, a block or a year is a number, too.
 const ALONE_WORDS: &str = "value values val v sim pearson spearman kendall mi nmi tom r2 pihat identity pident fident ani \
     affinity proximity importance lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
     messages emails mails calls contacts meetings visits interactions citations collaborations papers publications \
     transactions reads hits plays clicks likes retweets gewicht poids peso anzahl nombre";
-/// Parts of names of similarities; then, a beginning of such names.
+/// Parts of names of similarities.
 const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine \
     corr intensity cooccur occurrence";
+/// Beginning of names of similarities.
 const SIMILARITY_START: &str = "num";
 /// Names of numbers that are smaller for closer nodes.
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \

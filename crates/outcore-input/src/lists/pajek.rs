@@ -141,7 +141,6 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     Ok(())
 }
 
-/// Reads the number of vertices.
 fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {
     if has_vertices {
         return words.fail("file has several lists of vertices", "expected one network");

@@ -19,7 +19,6 @@ fn hash(name: Fingerprint) -> u64 {
     xxh3_64(bytes.as_flattened())
 }
 
-/// Occurrences of a name.
 #[derive(Default)]
 struct Seen {
     count: u32,

@@ -302,8 +302,9 @@ struct Groups<'a> {
     ahead: ArrayReader<u64>,
     behind: ArrayReader<u64>,
     group: Group,
-    /// First pair after the group; then, the number of the group's pairs that `behind` has still to read.
+    /// First pair after the group.
     next: Option<[u64; 4]>,
+    /// Number of the group's pairs that `behind` has still to read.
     left: u64,
     read: u64,
 }

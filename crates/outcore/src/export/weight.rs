@@ -55,7 +55,6 @@ fn scientific(code: u32) -> (f64, String) {
     (value, format!("{value:e}"))
 }
 
-/// Appends the text of a weight.
 pub(super) fn put_weight(code: u32, out: &mut Vec<u8>) {
     let Some((whole, decimals)) = decimal(code) else {
         out.extend_from_slice(scientific(code).1.as_bytes());
@@ -88,7 +87,6 @@ impl Default for WeightTexts {
 }
 
 impl WeightTexts {
-    /// Appends the text of a weight.
     #[inline]
     pub(super) fn put(&mut self, code: u32, out: &mut Vec<u8>) {
         let place = (code.wrapping_mul(0x9E37_79B1) >> 20) as usize;

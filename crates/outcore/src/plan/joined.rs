@@ -10,9 +10,9 @@ use crate::progress::Stage;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
-/// Nanoseconds of one core to find the component of a node at a threshold; then, to join an edge of nodes beyond
-/// memory.
+/// Nanoseconds of one core to find the component of a node at a threshold.
 const JOINED_NODE: f64 = 60.0;
+/// Nanoseconds of one core to join an edge of nodes beyond memory.
 const DIVIDED_EDGE: f64 = 150.0;
 /// Share of the memory left by the first nodes that the links of a range take.
 const RANGE_SHARE: f64 = 0.6;

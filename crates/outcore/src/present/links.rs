@@ -404,7 +404,7 @@ fn put_sections(
     let mut counts = links.counts.read(files, BLOCK_NUMBERS)?;
     let (mut next, mut done) = (0, 0u64);
     let mut put = |path: &[u32], section: u64| -> Result<()> {
-        // The section of a module is written with the first of those inside it.
+        // A section is written when the first leaf inside its module is met.
         if section != next {
             return Ok(());
         }

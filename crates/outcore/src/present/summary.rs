@@ -30,7 +30,6 @@ use std::iter::repeat;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 impl CommunityReport {
-    /// Returns the columns of the table.
     pub(crate) fn columns(has_stability: bool) -> Vec<OutputColumn> {
         use ValueKind::{Number, Real, Text};
         let mut columns = vec![

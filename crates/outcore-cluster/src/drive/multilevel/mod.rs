@@ -57,10 +57,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
-/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves. Then, their
-/// maximum number, and the maximum number of sweeps that polish the result of a cycle.
+/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves.
 const FIRST_TOLERANCE: f64 = 0.01;
+/// Maximum number of these sweeps.
 const FIRST_SWEEPS: u32 = 5;
+/// Maximum number of sweeps that polish the result of a cycle.
 const POLISH_SWEEPS: u32 = 2;
 /// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
@@ -88,8 +89,9 @@ struct Level<'s, 'g> {
     needed: u64,
     /// Maximum number of labels in a table for large degrees.
     max_labels: u64,
-    /// Whether another process could read it; then, its initial number of communities.
+    /// Whether another process could read it.
     is_on_disk: bool,
+    /// Initial number of its communities.
     class_count: usize,
 }
 

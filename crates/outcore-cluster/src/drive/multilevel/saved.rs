@@ -26,8 +26,9 @@ pub(super) struct SavedCounters {
     history: History,
     /// Scans of the graph.
     scans: u64,
-    /// Number of the current level; then, the name of its directory, unless it is the graph.
+    /// Number of the current level.
     number: u64,
+    /// Name of the directory of the level, unless it is the graph.
     directory: Option<String>,
     class_count: usize,
     done: u32,

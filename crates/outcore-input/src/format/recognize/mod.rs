@@ -111,7 +111,7 @@ impl<'a> LineReading<'a> {
         reading
     }
 
-    /// Uses the format of this shape, unless the header names the columns.
+    /// Uses the format whose shape the lines have, unless the header names the columns.
     fn look_at_shape(&mut self, options: &InputOptions) {
         let is_of_edges = options.rows == Rows::Edges && !self.choice.is_by_name();
         let may_be = is_of_edges && self.split.delimiter == Delimiter::Byte(b'\t');

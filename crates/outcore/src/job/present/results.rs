@@ -35,7 +35,6 @@ impl<'a> OfNodes<'a> {
         inside.weights.is_empty() && stability.is_none() && flow.is_none() && levels.is_none()
     }
 
-    /// Returns the columns of a result.
     fn columns(
         &self,
         context: &Context<'_>,

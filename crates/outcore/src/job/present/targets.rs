@@ -123,7 +123,6 @@ impl<'a> Targets<'a> {
         self.outputs.iter().any(|path| ModuleForm::of(path).is_some())
     }
 
-    /// Returns whether a result has links.
     pub(super) fn has_links(&self) -> bool {
         self.outputs.iter().any(|path| ModuleForm::of(path) == Some(ModuleForm::FlowTree))
     }

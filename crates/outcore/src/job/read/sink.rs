@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::Path;
 
-/// Number of edges processed in one piece: to sort their arcs; then, to join their ends, where threads wait for each
-/// other more often.
+/// Number of edges processed in one piece to sort their arcs.
 const PIECE_EDGES: usize = 1 << 14;
+/// Number of edges processed in one piece to join their ends, where threads wait for each other more often.
 const JOINED_EDGES: usize = 1 << 12;
 
 /// Where numbered edges go.
@@ -114,7 +114,6 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         matches!(self, Self::Sort(_))
     }
 
-    /// Sets the memory of the sort.
     pub(super) fn set_budget(&mut self, bytes: u64) -> Result<()> {
         match self {
             Self::Sort(sorter) => sorter.set_budget(bytes),

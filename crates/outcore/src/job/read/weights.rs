@@ -188,7 +188,6 @@ impl SelfScores {
         (node_count + node_count.div_ceil(32)) * size_of::<AtomicU32>() as u64
     }
 
-    /// Grows the table to `node_count` nodes.
     pub(crate) fn grow(&mut self, node_count: u64) {
         let node_count = node_count as usize;
         self.codes.resize_with(node_count, AtomicU32::default);

@@ -24,13 +24,15 @@ const FEW_ARCS: u64 = 1 << 14;
 const MANY_ARCS: u64 = 1 << 20;
 const TIED_TO: u64 = 8;
 const ARCS_OF_HUB: u64 = 4;
-/// One block in this number is surveyed, on a level with many arcs. Then, the share of the strength: if the nodes that
-/// could gain by merging with others like them have less, nothing is merged.
+/// One block in this number is surveyed, on a level with many arcs.
 const SAMPLED: usize = 8;
+/// Nothing is merged if the nodes that could gain by merging with others like them have less than this share of the
+/// strength.
 const PROMISING: f64 = 1.0 / 64.0;
-/// An arc counts in a survey if it stands for at least this number of arcs of the graph, and has at least the second
-/// multiple of the weight that the masses of its ends predict. Others may be there by chance.
+/// An arc counts in a survey if it stands for at least this number of arcs of the graph.
 const BEYOND_ONE: f64 = 2.5;
+/// It must also have this multiple of the weight that the masses of its ends predict: lighter ones may be there by
+/// chance.
 const BEYOND_CHANCE: f64 = 4.0;
 
 impl<O: Sums> Multilevel<'_, '_, O> {

@@ -138,8 +138,9 @@ impl StartCounts {
 pub(crate) struct Starts {
     /// Usual start.
     pub(super) usual: Seeding,
-    /// Other starts on the graph; then, on a level.
+    /// Other starts on the graph.
     on_graph: Vec<TrialStart>,
+    /// Other starts on a level.
     on_level: Vec<TrialStart>,
     /// Whether the level is one of groups common to two starts.
     are_of_groups: bool,
