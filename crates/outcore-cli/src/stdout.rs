@@ -45,7 +45,7 @@ pub(crate) fn check(files: &Files, command: &Command) -> Result<()> {
             .read(PROFILE, profile::given(&of.resources)),
         Command::Formats(_) | Command::Completions { .. } => paths,
         Command::Man(of) if of.dir.is_none() => paths,
-        // These name what they write.
+        // The other commands write to named files, which their jobs check.
         _ => return Ok(()),
     };
     paths.print().check(files)

@@ -127,7 +127,7 @@ impl OpenFile {
 pub(crate) struct ReadTask<'a> {
     pub(crate) files: &'a Files,
     pub(crate) path: &'a Path,
-    /// Start of what is wanted.
+    /// Place at which reading starts.
     pub(crate) begin: Origin,
     /// Bytes of a chunk of text.
     pub(crate) chunk_bytes: usize,

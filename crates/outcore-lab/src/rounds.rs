@@ -31,7 +31,7 @@ const TRIES: u32 = 3;
 const ADDITIONAL: u32 = 3;
 /// Ratio of a canary to the baseline from which on the machine counts as disturbed.
 pub(crate) const DISTURBED: f64 = 1.5;
-/// Maximum seconds of a run that is repeated.
+/// Maximum seconds of a run that is repeated at once, if the machine was disturbed.
 const REPEATED_SECONDS: f64 = 0.25;
 
 /// One way to do the work.

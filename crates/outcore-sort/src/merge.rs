@@ -226,7 +226,7 @@ impl<R: Record> Merge<R> {
         let runs = Arc::new(runs);
         let ahead = windows_ahead(width.workers);
         let (order, ordered) = channel(Some(ahead));
-        // No limit of its own: at most as many windows as are in order.
+        // Unlimited, since `order` limits the number of windows under way.
         let (jobs, taken) = channel(None);
         let (spares, spare) = channel(Some(ahead));
         let (give_back, free) = channel(None);

@@ -114,9 +114,9 @@ pub(crate) struct Start {
 /// Initial state of the nodes.
 pub(crate) struct FirstLabels<'a> {
     pub(crate) seed: u64,
-    /// Labels; overwritten.
+    /// Set to the label of each node.
     pub(crate) labels: &'a [AtomicU32],
-    /// Leaders; overwritten.
+    /// Set to the nodes whose labels others take at first.
     pub(crate) leads: &'a Bits,
     /// Hops between nodes and the origins of their labels; empty without attenuation.
     pub(crate) hops: &'a [AtomicU8],

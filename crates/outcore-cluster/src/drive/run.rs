@@ -61,9 +61,9 @@ pub fn cluster_from(
     cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
 }
 
-/// Finds communities like [`cluster_from`], with labels in a file of `directory`, which belongs to this result: it waits
-/// there for others, and a later call returns what is found there. Stability, which is computed only where there is one
-/// result, is not kept.
+/// Finds communities like [`cluster_from`], with labels in a file of `directory`, which must belong to this result
+/// alone. Several results can thus wait on disk for each other, and a later call returns the result that it finds
+/// there. Stability is not kept, since it is computed only where there is one result.
 ///
 /// ```text
 ///  DIRECTORY/checkpoint, labels    the result, if it was found

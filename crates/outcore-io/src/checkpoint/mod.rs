@@ -239,7 +239,7 @@ impl<I: Identity> Journal<I> {
         let text = serde_json::to_vec(&head).expect("numbers and text are JSON");
         to.put(&text)?;
         to.put(&(text.len() as u64).to_le_bytes())?;
-        // The names of other files in this directory become durable together with its own.
+        // Makes the names of all files in this directory durable, not only that of the checkpoint.
         to.finish()?;
         Ok(head)
     }

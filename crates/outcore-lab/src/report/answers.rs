@@ -176,8 +176,8 @@ pub fn answers(experiments: &[Experiment]) -> Vec<Answer> {
     TASKS.iter().map(answer).collect()
 }
 
-/// Chooses the way to use: one that is faster than the naive way for sure, or else one that may be, or else the naive way,
-/// which is sure if every other way is shown not to be faster.
+/// Chooses the way to use: the fastest that is surely faster than the naive way, or else the fastest that may be, or
+/// else the naive way itself. That last choice is sure if every other way is shown not to be faster.
 fn advise(task: &Task, case: &Case, experiment: &Experiment) -> Option<Advice> {
     let mut rows = experiment
         .rows

@@ -6,7 +6,7 @@ use crate::row::{Missing, Row};
 use crate::statistics::{Interval, LogRatios, together};
 use serde::{Deserialize, Serialize};
 
-/// Words in the names of rows that make the same system calls: `fopen` with `rb` and `rb+`, then only reads.
+/// Words in the names of two rows that make the same system calls: `fopen` with either mode, then only reads.
 const EQUAL: (&str, &str) = ("rb+", "rb");
 
 /// Comparison of two rows that do the same.

@@ -328,7 +328,7 @@ impl<'a> Groups<'a> {
         Ok(Some(&self.group))
     }
 
-    /// Returns the next community that shares nodes with this one; all of them are read before the next community.
+    /// Returns the next community that shares nodes with this one. Call it until `None` before `next`.
     fn next_part(&mut self) -> Result<Option<GroupPart>> {
         while self.left > 0 {
             self.left -= 1;

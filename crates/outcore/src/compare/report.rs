@@ -168,7 +168,7 @@ pub struct Part {
 pub struct Drawn {
     /// Communities of A, largest first; the last one is all others, if there are any.
     pub a: Vec<DrawnSide>,
-    /// Communities of B, likewise.
+    /// Communities of B, in the same form.
     pub b: Vec<DrawnSide>,
     /// Pairs that share nodes.
     pub flows: Vec<DrawnFlow>,

@@ -23,7 +23,7 @@ pub(crate) struct NodeData<'a> {
     pub(crate) sizes: Option<&'a [u64]>,
 }
 
-/// Nodes of a graph that is written, with what is known of them.
+/// Nodes of the graph to write, with what is known of them.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<'a> {
     pub(super) files: &'a Files,

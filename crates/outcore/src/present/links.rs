@@ -290,7 +290,7 @@ impl ArcRows<'_> {
         filled
     }
 
-    /// Adds flow that leaves the modules of a node from a depth on.
+    /// Adds flow out of a node to those of its modules that it leaves: at depth `outside` and below.
     fn leave(&self, from: NodePlace, outside: usize, flow: u64) {
         if from.is_left_out() {
             return;
@@ -301,7 +301,7 @@ impl ArcRows<'_> {
         }
     }
 
-    /// Adds flow that enters the modules of a node, by the depth from which on it does.
+    /// Adds the flow into a node to its modules. `entering[depth]` enters the modules at that depth and below.
     fn enter(&self, to: NodePlace, entering: &mut [u64]) {
         if to.is_left_out() {
             return;
@@ -341,7 +341,7 @@ fn with_teleports(
             tick()?;
         }
     }
-    // All sums are in the order of nodes, so none is larger than the total.
+    // Every sum, the total too, is added in node order, so rounding makes none larger than the total.
     let scale = if total[1] > 0.0 { flow.per_visit() / total[1] } else { 0.0 };
     let with = |([enter, leave], [from, to]): ([f64; 2], &[f64; 2])| {
         [enter + (total[0] - from) * to * scale, leave + from * (total[1] - to) * scale]

@@ -84,7 +84,7 @@ pub(crate) fn memory(shape: &Shape, threads: usize, fit: Fit) -> ClusterMemory {
     }
 }
 
-/// Returns the memory that grows with the number of nodes, and that of the places of one block.
+/// Returns the memory that grows with the number of nodes or with the number of places in one block.
 pub(crate) fn node_bytes(shape: &Shape) -> u64 {
     set_bytes(shape.nodes) + shape.block_places * CLOSING_BYTES
 }

@@ -1,4 +1,4 @@
-//! Files of a job's results, and the options that they have a place for.
+//! Paths of a job's result files, and the check that each given option affects one of them.
 
 use super::bench;
 use super::outputs::{outputs, value_text};

@@ -149,7 +149,7 @@ fn merge_all<R: Record + Into<ArcRecord>>(
     Ok(built)
 }
 
-/// Removes names on disk: all are numbered, and that state is saved.
+/// Removes the names spilled to disk, which are not needed once all nodes have numbers and that state is saved.
 fn remove_spilled(context: &Context<'_>) {
     let spilled = context.work.path().join(SPILLED);
     if context.files.entry(&spilled).is_ok() {

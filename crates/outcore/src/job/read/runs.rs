@@ -202,7 +202,7 @@ pub(super) struct SortedArcs<R: Record> {
     pub(super) scores: Option<SelfScores>,
     /// Whether the old graph is read ahead.
     pub(super) reads_ahead: bool,
-    /// Bytes of the graph from which on the saved runs are removed as they are consumed.
+    /// Bytes written to the graph after which the saved runs are withdrawn; `None` for never.
     pub(super) room: Option<u64>,
 }
 

@@ -60,8 +60,9 @@ struct Part {
     first: u32,
     /// Node of the tree.
     node: u32,
-    /// Number of merges into it, and that number when all its pairs were rated last.
+    /// Number of merges into it.
     version: u32,
+    /// `version` when all its pairs were last rated.
     rated: u32,
     /// Strength and cut when all its pairs were last rated.
     then: (f64, f64),

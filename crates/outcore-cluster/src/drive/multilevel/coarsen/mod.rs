@@ -221,8 +221,8 @@ fn nodes_of<O: Sums>(
     Ok(nodes)
 }
 
-/// Returns the arcs of each node of a level; of those of a node with more than `kept` arcs, only the strongest ones
-/// relative to the strengths of their ends, and those that the other end keeps.
+/// Returns the arcs of each node of a level. A node with more than `kept` arcs keeps only those whose weights are the
+/// largest shares of the strengths of their targets; an arc that either end keeps is kept in both.
 fn arcs_of(
     source: &mut BlockSource<'_>,
     nodes: &[(Holding, f64, f64)],
