@@ -45,7 +45,7 @@ use crate::weight::Weight;
 pub const GROUP: usize = 64;
 /// Mark of a width that some values exceed. The high bits of these are stored separately, as patches.
 const PATCHED: u8 = 0x80;
-/// Patches must save at least this part of the bytes, one in so many, as they make decoding slower.
+/// Patches make decoding slower, so they must save at least one in this number of the bytes.
 const PATCHES_SAVE: usize = 16;
 
 /// Appends a list.

@@ -15,7 +15,7 @@ pub(crate) struct Layout {
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
-    /// Whether lines must have no columns after the last required one, as the other lines have none.
+    /// Whether a column after the last required one is a fault, since the sampled lines have none.
     pub(crate) is_exact: bool,
     pub(crate) comment: Vec<u8>,
     /// Whether a comment that has the columns of an edge is a bad line, since the user did not say that it is a

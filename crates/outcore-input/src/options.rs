@@ -394,7 +394,7 @@ impl BatchMemory {
         let parsed = lines * edge.max(size_of::<LineFault>() as u64);
         let in_batches = (batches * chunks) as u64 * (text + parsed);
         let in_channels = (3 * chunks + 4) as u64 * text;
-        // BGZF: groups that wait or are being inflated, both packed and as text. gzip and zstd take less.
+        // BGZF takes most: its waiting and its inflating groups are held both compressed and as text.
         let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
         in_batches + in_channels + inflating
     }

@@ -68,7 +68,7 @@ pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 #[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
 pub(super) enum Message {
     Chunk(ParsedChunk),
-    /// The end: the bytes that were read, which are all, or the error that ended reading.
+    /// The end: the number of bytes read if all were read, or the error that ended reading.
     End(Result<u64>),
 }
 

@@ -19,7 +19,7 @@ pub struct Records {
     pub bytes: u64,
     /// Maximum number of records added at a time, for which there must be room.
     pub at_once: u64,
-    /// Number of these records that remain, since not all the room is used.
+    /// Number of records that are really added then, since some of the room may stay empty.
     pub kept: u64,
 }
 
@@ -114,7 +114,7 @@ fn passes(run_count: u64, fan_in: u64) -> (u64, f64, u64) {
         passes += 1;
         moved += 1.0;
     }
-    // Each run by its share of the records, as in the sort.
+    // Each run is represented by its share of the records; runs are merged as in the sort.
     let mut runs = vec![1.0 / count as f64; count as usize];
     while runs.len() as u64 > fan_in {
         let mut rest = &runs[..];

@@ -78,7 +78,7 @@ impl ClusterJob<'_> {
         self.finish(source, outcome, None, saves)
     }
 
-    /// Searches the graph of flow, where `mean` is the mean weight of its edges if that counts.
+    /// Finds communities of the flow graph. `mean` is its mean edge weight, which only a null model of counts uses.
     fn search(
         &self,
         objective: LevelObjective,

@@ -273,7 +273,7 @@ impl ClusterJob<'_> {
         saves: &mut Saves,
     ) -> Result<Communities> {
         self.check_given(&given)?;
-        // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
+        // Half is for blocks, half for contractions and levels. Before these, decoded blocks may use most of both.
         let sweeps = &self.sweeping();
         let rest = sweeps.rest();
         let source = self.blocks(rest / 2);

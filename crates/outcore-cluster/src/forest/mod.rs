@@ -49,7 +49,7 @@ pub struct Forest {
     node_count: u64,
     /// Maximum number of nodes with links.
     most: u64,
-    /// Edges of the other nodes, each from its higher end, whose number is inverted: the highest come first.
+    /// Edges of the other nodes, by the higher of their ends. Its number is inverted, so that the highest come first.
     beyond: Option<Box<Sorter<ArcRecord>>>,
 }
 
@@ -228,7 +228,7 @@ fn to_smallest(first: u32, roots: &[AtomicU32]) {
     own().for_each(|node| {
         word(root(node)).fetch_min(node, Relaxed);
     });
-    // Each word is read as one of the two, whichever other threads have written.
+    // A node's word may be read before or after another thread replaces it: both give the smallest node.
     own().for_each(|node| word(node).store(root(node).min(root(root(node))), Relaxed));
 }
 

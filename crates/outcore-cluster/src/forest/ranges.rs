@@ -36,8 +36,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of ranges: each may have a file of waiting edges.
 const RANGES_MAX: u64 = 256;
-/// Edges that are collected for a file, and memory of all of these.
+/// Number of edges that are collected before they are written to the file of a range.
 const WAITING_EDGES: usize = 1 << 10;
+/// Memory of the collected edges of all ranges.
 const WAITING_BYTES: u64 = RANGES_MAX * (WAITING_EDGES * size_of::<ArcRecord>()) as u64 + MIB;
 /// Least memory beside links.
 const REST_BYTES: u64 = SORT_BYTES_MIN + WAITING_BYTES;

@@ -18,9 +18,9 @@ pub enum Admission {
     /// All labels.
     #[default]
     Any,
-    /// Those of communities with room for the node.
+    /// Labels of communities with room for the node.
     Fitting(CommunitySizes),
-    /// Those of the same class as its present label; holds the class of each label.
+    /// Labels of the same class as the node's present label; holds the class of each label.
     Within(Vec<u32>),
 }
 

@@ -133,8 +133,8 @@ pub trait Sums: Objective + Sized + Send {
     fn label_bound(&self) -> usize;
     /// Returns the mass of a community.
     fn mass_of(&self, label: u32) -> f64;
-    /// Returns the total of all exits as a share of the strength, whose names cost plogp of it; 0 if the objective is a
-    /// sum over communities.
+    /// Returns the total of all exits as a share of the strength: the names of communities cost plogp of it. Returns 0
+    /// if the objective is a sum over communities.
     fn exits(&self) -> f64 {
         0.0
     }
@@ -201,9 +201,9 @@ impl TieOrder {
     }
 }
 
-/// Election of the best label, from all sums together or from one share of the labels after the other:
-/// first [`survey`](Self::survey) each share; then, if [`leaves`](Self::leaves), [`pick`](Self::pick)
-/// from each share, surveyed again unless it is the only one.
+/// Election of the best label for a node. The labels may come in several shares: [`survey`](Self::survey) each share;
+/// then, if the node [`leaves`](Self::leaves), [`pick`](Self::pick) from each share. Unless there is only one share,
+/// survey each again just before picking from it.
 pub struct Election<'a, O: Objective> {
     objective: &'a O,
     visit: Visit<O::Flow>,

@@ -128,7 +128,7 @@ impl ModuleTree {
         let depths = self.depths();
         let mut tree = Self::flat(tops, count);
         for depth in 2..=depths.iter().copied().max().unwrap_or(0) {
-            // Parents come first, so each is at most as deep already.
+            // Parents come first, so that of a module has already been replaced by a module of at most this depth.
             let mut at: Vec<u32> = (0..depths.len() as u32).collect();
             for module in 0..at.len() {
                 if depths[module] > depth {

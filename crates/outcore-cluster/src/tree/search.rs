@@ -124,7 +124,7 @@ impl<'a> Search<'a> {
         let (net, scope) = (self.net, self.scope());
         let most = scope.undivided(net) - self.worth();
         let mut best = optimize(net, scope, start, self.seed, !self.is_thorough);
-        // A network that one start does not divide is left alone, as most are; others are worth more.
+        // Most networks are not divided by one start, and are left alone. The others are worth further starts.
         if best.count > 1 {
             for trial in 1..(START_SIZE / net.size()).clamp(1, MOST_STARTS) {
                 let other = optimize(net, scope, None, mix(self.seed ^ trial as u64), false);
@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
 }
 
 impl ModuleTree {
-    /// Returns the tree inside the module at the top that holds these nodes, which are all of its nodes.
+    /// Returns the tree inside a module at the top, given by all of its nodes.
     fn below(&self, nodes: &[u32]) -> Self {
         let mut numbers = vec![NONE; self.parents.len()];
         let mut modules = Vec::new();

@@ -484,8 +484,8 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
         .or_else(|| Some((any_of(0)?, any_of(1)?)))
 }
 
-/// Returns the columns that say what the identifiers of the two ends are unique in, if there are such columns besides
-/// those chosen.
+/// Returns the columns that name the namespaces of the two ends' identifiers, such as `source1` and `source2`, if there
+/// are any besides the chosen columns.
 pub(crate) fn sources_of_ends(names: &[&[u8]], chosen: &Chosen) -> Option<[usize; 2]> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
     let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;

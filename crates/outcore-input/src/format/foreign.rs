@@ -77,7 +77,7 @@ const BINARY: [(&[u8], &str, Way); 44] = [
 ];
 /// Name of a Parquet file that cannot be read without a key.
 pub(crate) const ENCRYPTED_PARQUET: &str = "encrypted Parquet";
-/// Remedy for it.
+/// Remedy for an encrypted file.
 pub(crate) const DECRYPT: &str = "write it again without encryption; in Python, `pyarrow.parquet.read_table` takes \
                                   `decryption_properties`, and `outcore.cluster` takes the table that it returns";
 const TO_DECRYPT: Way = Way::Do(DECRYPT);

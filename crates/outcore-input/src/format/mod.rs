@@ -311,7 +311,7 @@ fn is_directed(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<bool> {
     Ok(directed)
 }
 
-/// Returns whether columns are those of edges that the file shows, rather than the user.
+/// Returns whether it is the file that shows the columns of its edges, not the user.
 fn is_asked(options: &InputOptions) -> bool {
     options.rows == Rows::Edges && options.columns.is_none() && options.format != EdgeFormat::Lines
 }

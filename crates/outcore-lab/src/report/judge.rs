@@ -1,4 +1,4 @@
-//! Judges an experiment: all its comparisons are one family, whose intervals hold together.
+//! Judges an experiment: all its comparisons are one family, whose intervals hold simultaneously.
 
 use crate::claims;
 use crate::meter::Cost;

@@ -179,7 +179,7 @@ pub struct Drawn {
 pub struct DrawnSide {
     /// The community; absent for all others.
     pub community: Option<CommunityName>,
-    /// Number of communities: 1, or that of the others.
+    /// Number of communities: 1, or the number of all others.
     pub community_count: u64,
     /// Number of nodes.
     pub size: u64,

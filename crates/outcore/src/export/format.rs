@@ -14,8 +14,8 @@ pub(crate) struct GraphText {
     pub(super) first_number: Option<u64>,
     /// Nodes before the edges, if they are listed.
     pub(super) nodes: Option<NodeText>,
-    /// Text of an edge: before the source, before the target, before the weight and after it, and after an edge that has
-    /// none.
+    /// Text of an edge: before the source, before the target, before the weight, after the weight, and the end of an
+    /// edge without a weight.
     pub(super) edge: [&'static str; 5],
     /// Whether an identifier of the edge, and this text, come before the source.
     pub(super) identified: Option<&'static str>,

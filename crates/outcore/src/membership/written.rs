@@ -1,8 +1,8 @@
 //! Reads communities back from a file that `output` has written, in any of its forms, without a graph.
 //!
-//! The reader is that of all inputs. Text is read as what it is for certain ([`Rows::Written`]); tables and files of
-//! Infomap, whose modules are counted from 1, by the names and numbers that they have anyway. Memory: a batch. Cost: one
-//! pass on the reading thread, except for tables.
+//! The reader is that of all inputs. Text is read by the exact rules of `output`, without guesses ([`Rows::Written`]);
+//! tables by the names of their columns, and files of Infomap by their modules, which are counted from 1. Memory: a
+//! batch. Cost: one pass on the reading thread, except for tables.
 //!
 //! ```
 //! use outcore::input::CommunityFormat;

@@ -87,7 +87,7 @@ impl Forecast<'_> {
         }
         let (count, results) = (self.input.node_count, options.result_count());
         let is_one = results == 1 && !options.heights;
-        // Several results go to disk, as a root for each node and then as labels, which each thread numbers.
+        // Several results go to disk: first a root for each node, then its label. Each thread numbers one result.
         let moved = if is_one { 0 } else { 8 * count * results };
         let at_once = results.min(self.limits.threads as u64);
         let numbered = if is_one { 0 } else { Forest::NUMBERED_BYTES * count * at_once };

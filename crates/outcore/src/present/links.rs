@@ -5,7 +5,7 @@
 //!            `--sums by section--> flow that enters and leaves each module ------------------------------'
 //! ```
 //!
-//! A module that is all of its parent is left out of paths, so its children are in the section of the parent. Sections
+//! A module that equals its parent is left out of paths, so its children are in the section of the parent. Sections
 //! are in the order of paths, each parent before its children. The link of an arc is in the section of the smallest module
 //! that has both of its ends; the arc enters or leaves the modules between that one and its ends. An end that is left out
 //! of the result is outside of all modules, also of the root. Recorded teleportations are no links, but they enter and
@@ -125,7 +125,7 @@ impl Tree {
     }
 
     /// Returns the depth and the section of each module that contains `leaf`, a module of the last level, from that one
-    /// up to the root. Skips modules that are all of their parent.
+    /// up to the root. Skips modules that equal their parents.
     fn above(&self, leaf: u32) -> impl Iterator<Item = (usize, u64)> {
         let mut place = leaf as usize;
         let levels = (1..=self.ranked.len()).rev();

@@ -111,7 +111,7 @@ impl ClusterJob<'_> {
         let nodes = self.graph.node_count();
         let least = memory(&Shape::of(self.graph), rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
-        // Memory beyond that of a place for every node caches blocks.
+        // If even a place for every node leaves memory over, the rest caches blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
         let source = self.blocks(kept);
         let cutoff = self.options.propagation.label_cutoff;

@@ -82,7 +82,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(Divided { state, nodes, node_count })
     }
 
-    /// Returns the part of each node; parts of examined communities are distinct from that of all other nodes.
+    /// Returns the part of each node; parts of examined communities are distinct from those of all other nodes.
     fn parts(
         &mut self,
         level: &mut Level<'_, '_>,

@@ -200,7 +200,7 @@ struct SearchLimits {
 /// State of a clustering from given communities.
 #[derive(Default)]
 struct FromGiven {
-    /// Step of the clustering; `None` once all steps of one from scratch are needed.
+    /// Step that is under way; `None` once the clustering goes on as one from scratch would.
     step: Option<WarmStep>,
     /// The given communities, kept as a fallback if a run from scratch scores worse.
     given: Option<Hierarchy>,

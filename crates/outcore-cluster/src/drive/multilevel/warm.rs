@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Given labels are far from a good solution if the first sweep moves more than this share of the nodes that have one.
 const FAR_MOVED: f64 = 0.2;
-/// They are also far from one if more than this share of the nodes is in communities that come apart.
+/// Given labels are also far from it if more than this share of the nodes is in communities that come apart.
 const FAR_DIVIDED: f64 = 0.5;
 /// In a large graph, the first sweep visits all nodes of communities with more than this share of the nodes.
 const VISITED_SHARE: f64 = 1.0 / 16.0;
@@ -40,7 +40,7 @@ const VISITED_SHARE: f64 = 1.0 / 16.0;
 const LARGE_SHARE: f64 = 0.25;
 /// In a large graph, communities that one node in this number joined or left are examined, too.
 const EXAMINED_CHANGES: u32 = 8;
-/// So are communities in which one node in this number has more weight to other communities.
+/// In a large graph, communities where one node in this number has more weight to others are examined, too.
 const EXAMINED_DOUBTED: u32 = 3;
 
 /// Step of a clustering from given communities, as a checkpoint records it.

@@ -12,7 +12,7 @@ use super::multigraph::{Multigraph, NONE};
 /// most one edge between two nodes.
 pub(super) fn is_bridged(net: &Multigraph) -> bool {
     let count = net.count();
-    // The lowest number of a node that an edge from a node, or from one below it, leads to.
+    // `order` is the number of each node; `low` the lowest number reached by an edge from it or from a node below it.
     let (mut order, mut low) = (vec![NONE; count], vec![NONE; count]);
     (order[0], low[0]) = (0, 0);
     let mut met = 1;

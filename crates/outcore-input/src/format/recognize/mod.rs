@@ -234,7 +234,7 @@ pub(super) fn recognize<'a>(
     }
     let wanted = sample.options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
     let rank = |reading: &LineReading<'_>| {
-        // The user says which columns there are, so it does not matter that there is no other choice.
+        // If the user names the columns, a reading is no better because its columns leave no other choice.
         let has_all = wanted > 0 && reading.column_count() >= wanted;
         let support = reading.support();
         let support = if has_all && support < 4 { 1 } else { support };

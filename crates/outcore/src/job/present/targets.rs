@@ -134,7 +134,7 @@ impl<'a> Targets<'a> {
         }
         let nodes = graph.node_count();
         let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
-        // Levels below the communities have more modules than these, each twice as many at the least.
+        // Each level has at least twice as many modules as the one above it, so all levels above the last have fewer.
         let count = nodes * (1 + u64::from(self.levels));
         let forms = self.outputs.iter().filter_map(|path| ModuleForm::of(path));
         let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();

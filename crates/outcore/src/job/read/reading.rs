@@ -130,7 +130,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
-        // Without a sort, all of it is for the index.
+        // Without a sort, its memory is for the index, too.
         let sort_bytes = if edges.ladder.is_some() { SORT_BYTES_MIN } else { sort_bytes };
         context.begin(Stage::Read, reader.total_bytes(), "bytes")?;
         report_formats(observer, &formats)?;

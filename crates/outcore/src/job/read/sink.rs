@@ -1,8 +1,8 @@
 //! Where numbered edges go: their arcs to the sort, or their ends to a forest, if only components are wanted.
 //!
 //! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch, unless its nodes
-//! have no room in memory. A piece of edges is freed of those whose ends are joined already by each thread; the others are
-//! joined in input order.
+//! have no room in memory. Each thread takes pieces of edges and drops those whose ends are joined already; the others
+//! are joined in input order.
 
 use super::halfway::EdgeCounts;
 use super::weights::{Side, Thresholds};

@@ -31,8 +31,8 @@ const SAMPLED: usize = 8;
 const PROMISING: f64 = 1.0 / 64.0;
 /// An arc counts in a survey if it stands for at least this number of arcs of the graph.
 const BEYOND_ONE: f64 = 2.5;
-/// It must also have this multiple of the weight that the masses of its ends predict: lighter ones may be there by
-/// chance.
+/// An arc also counts only if it has this multiple of the weight that the masses of its ends predict: lighter arcs may
+/// be there by chance.
 const BEYOND_CHANCE: f64 = 4.0;
 
 impl<O: Sums> Multilevel<'_, '_, O> {

@@ -23,9 +23,10 @@ use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
 use std::path::PathBuf;
 
-/// Two starts differ only by noise if they have more common groups than this share of the nodes and, then, more than
-/// this number per community. A level with that many groups would take as long as another start.
+/// Two starts are not combined if they have more common groups than this share of the nodes, and more than
+/// [`MOST_PARTS`] per community: they differ only by noise, and a level of so many groups would take long.
 const MOST_GROUPS: f64 = 0.25;
+/// Number of common groups per community up to which two starts are combined.
 const MOST_PARTS: usize = 2;
 
 /// Labels on disk, and their quality.
