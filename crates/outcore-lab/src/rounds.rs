@@ -269,7 +269,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
             Ok(sample) => sample,
             Err(reason) => return Ok(Err(reason)),
         }];
-        // Compared rows should not differ in this, so their first round decides.
+        // The first round decides how often a method runs in every round, since compared samples must be alike.
         let first = self.turns.iter().find(|turn| turn.method == method);
         let first = first.and_then(|turn| turn.samples.first()).unwrap_or(&runs[0]);
         if first.wall_seconds < SHORT_SECONDS {

@@ -120,7 +120,7 @@ pub fn some_edges() -> impl Strategy<Value = Edges> {
     )
 }
 
-/// Returns groups of nodes that are all connected to each other.
+/// Returns `count` cliques of `size` nodes each, without edges between them.
 pub fn cliques(count: u32, size: u32) -> Edges {
     let mut edges = Vec::new();
     for first in (0..count).map(|clique| clique * size) {
@@ -131,7 +131,7 @@ pub fn cliques(count: u32, size: u32) -> Edges {
     Edges::new(count * size, edges)
 }
 
-/// Returns such groups with one edge from each to the next.
+/// Returns cliques with one edge from each to the next.
 pub fn ring_of_cliques(count: u32, size: u32) -> Edges {
     let mut edges = cliques(count, size);
     for clique in 0..count {

@@ -262,7 +262,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// About the number of pairs in the sample, if there are as many pairs as allowed.
+    /// Approximate number of pairs in the sample if there are as many pairs as allowed.
     const MOST: u64 = 1 << 14;
 
     fn new(most_arcs: u64) -> Self {

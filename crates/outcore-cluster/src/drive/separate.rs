@@ -53,7 +53,7 @@ impl ClusterJob<'_> {
             graph: self.graph,
             observer: self.observer,
             scratch: self.scratch,
-            // Multilevel methods have used more memory than that in their sweeps.
+            // The sweeps of multilevel methods take more memory than the strengths, so there is room for these.
             is_remembered: levels.is_some() && !is_directed || self.strength_bytes() > 0,
             // The estimate holds for graphs with one kind of nodes.
             expects_chance: levels.is_some() && !is_directed && !rates_kinds,

@@ -28,7 +28,7 @@ impl MemberLists {
             nodes[*place as usize] = node;
             *place += 1;
         }
-        // Each start has advanced to that of the next community.
+        // Each start has advanced to where the next community starts, so all move up by one.
         starts.rotate_right(1);
         starts[0] = 0;
         Self { nodes, starts }

@@ -44,7 +44,7 @@ const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
     rho kinship rating stars votes";
-/// Names that mean this only if there is no other number: a rule, a layer, a block or a year is a number, too.
+/// Names of a weight only if there is no other number: a rule, a layer, a block or a year is a number, too.
 const ALONE_WORDS: &str = "value values val v sim pearson spearman kendall mi nmi tom r2 pihat identity pident fident ani \
     affinity proximity importance lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
     messages emails mails calls contacts meetings visits interactions citations collaborations papers publications \

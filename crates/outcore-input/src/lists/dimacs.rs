@@ -30,7 +30,7 @@ const EXPECTED: &str =
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edges {
-    /// These letters, if any, and two nodes.
+    /// One of these letters, if there are any, and two nodes.
     Plain(&'static [u8]),
     /// `a`, two nodes and a weight.
     Arcs,

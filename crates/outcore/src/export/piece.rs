@@ -12,11 +12,11 @@ const PIECE_ARCS: u64 = 1 << 14;
 /// Arcs of a row that make an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// All of them.
+    /// All arcs.
     All,
-    /// Those to nodes with a larger index: each undirected edge once.
+    /// Arcs to nodes with a larger index: each undirected edge once.
     Above,
-    /// Those to nodes with a smaller index.
+    /// Arcs to nodes with a smaller index.
     Below,
 }
 

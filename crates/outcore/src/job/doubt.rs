@@ -58,7 +58,7 @@ pub(crate) fn doubts(
 
 /// Returns the modularity that is expected by chance, if that of the communities is no better.
 fn chance(options: &ClusterOptions, found: &Communities) -> Option<f64> {
-    // Communities by density, or without levels, have other modularities.
+    // The expectation holds only for communities that maximize modularity or shorten the code at resolution 1.
     let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
     let is_comparable = !is_density && options.resolution == [1.0];
     let is_by_chance = |chance: &f64| found.measures.modularity <= CHANCE * chance;

@@ -110,7 +110,7 @@ const fn file(
 }
 
 impl FileFormat {
-    /// Returns the same with a graph that is exported to such a file.
+    /// Adds the format of graphs that are exported to such a file.
     const fn graph(
         self,
         format: ExportFormat,

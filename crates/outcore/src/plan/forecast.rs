@@ -94,7 +94,7 @@ const LEVELS_DISK: f64 = 0.9;
 const LEVELS_WRITTEN: u64 = 3;
 /// Mean degree of the graphs of the table.
 const USUAL_DEGREE: f64 = 17.7;
-/// Excess over that degree at which levels are half as large: dense groups have several arcs to each other one.
+/// Excess over [`USUAL_DEGREE`] at which levels are half as large: dense groups have several arcs to each other group.
 const DENSE_DEGREE: f64 = 88.0;
 
 /// Time of a start on a level of a medium graph, relative to a clustering.
@@ -121,7 +121,7 @@ const SAVE_SECONDS: f64 = 60.0;
 const FIXED_BYTES: u64 = 15 * MIB;
 /// Resident memory of the program when the clustering begins.
 const HELD_BYTES: u64 = 8 * MIB;
-/// Share of the merge's memory that the allocator cannot return by then.
+/// Share of the merge's memory that the allocator still holds when the clustering begins.
 const HELD_SHARE: f64 = 0.02;
 /// Bytes of a parsed line besides its text: two references to names, their indexes, a weight.
 const LINE_BYTES: f64 = 60.0;
@@ -599,7 +599,7 @@ impl Cache {
 
 struct Starts {
     count: u64,
-    /// Their time, relative to a clustering with one start.
+    /// Time of all starts, relative to a clustering with one start.
     work: f64,
     /// Whether several are on the graph: in parallel, until no node moves.
     are_on_graph: bool,

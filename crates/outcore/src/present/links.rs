@@ -166,7 +166,7 @@ struct Meeting {
 
 /// Numbers the sections of all modules in the order of paths; returns them, and their number with that of the root.
 fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
-    // First, the number of sections from each module down.
+    // First, the number of sections in each module, its own included.
     let mut sections: Vec<Vec<u64>> = Vec::new();
     for (at, level) in ranked.iter().enumerate().rev() {
         let mut counts: Vec<u64> = level.ranks.iter().map(|&rank| u64::from(rank > 0)).collect();
@@ -179,7 +179,7 @@ fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
     }
     sections.reverse();
     let count = 1 + sections.first().map_or(0, |counts| counts.iter().sum());
-    // Then, the number of sections before it. The modules of a parent lie side by side.
+    // Then, the number of sections before each module. The modules of a parent lie side by side.
     let (mut above, root) = (&[0][..], 0);
     for (level, counts) in ranked.iter().zip(&mut sections) {
         let (mut last, mut next) = (None, root);
@@ -199,7 +199,7 @@ fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
 /// What enters and leaves each section, in units.
 struct Crossing {
     enters: Vec<AtomicU64>,
-    /// Empty in an undirected graph, where as much leaves.
+    /// Empty in an undirected graph, where as much flow leaves as enters.
     leaves: Vec<AtomicU64>,
 }
 

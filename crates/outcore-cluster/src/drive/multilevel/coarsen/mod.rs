@@ -47,7 +47,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of arcs of a network of communities. They take no more memory than a contraction.
 pub(crate) const MOST_ARCS: u64 = 3 << 18;
-/// Bytes of an arc of that network, with its share of the communities.
+/// Memory per arc of a network of communities, with its share of the communities.
 pub(crate) const ARC_BYTES: u64 = 64;
 /// Minimum number of arcs that each community can keep; with fewer, the tree would depend on chance.
 const LEAST_ARCS: u64 = 8;

@@ -82,13 +82,13 @@ pub(super) const MARGIN: f64 = 1e-9;
 /// Communities to start from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TrialStart {
-    /// Those of the seeding, by another seed.
+    /// Communities of the usual seeding, by another seed.
     Seeding(Seeding),
-    /// Those that maximize modularity or the constant Potts model.
+    /// Communities that maximize modularity or the constant Potts model.
     Density(Null),
     /// A single community of all nodes.
     Undivided,
-    /// Those found from a single community while the resolution rises to this one.
+    /// Communities found from a single one while the resolution rises to this one.
     Rising(Null),
 }
 
