@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of bytes per module, including those for creating the tree from labels.
 pub(crate) const MODULE_BYTES: u64 = 128;
 
-/// Level of a tree: its modules, and the code length if all that is below them is joined.
+/// Level of a tree: its modules, and the code length of the tree without the levels below.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelLength {
     /// Number of modules at this depth.

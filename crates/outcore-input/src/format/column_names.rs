@@ -456,7 +456,7 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
                 .find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
         })
     };
-    // In `left_source,left_id`, the identifier is the end.
+    // Of columns such as `left_source` and `left_id`, the identifier names the end of the edge.
     let affixed = |is_end: &dyn Fn(&str) -> bool| {
         pairs_of(AFFIXES).find_map(|[source, target]| {
             let of = |word: &String| {

@@ -5,7 +5,7 @@
 //! refused, since nothing says which column holds the names.
 
 use super::recognize::sampled_lines::Sample;
-use super::{InputFormat, foreign, names};
+use super::{InputFormat, column_names, foreign};
 use crate::layout::Layout;
 use crate::text::number::{is_whole_number, is_word};
 use crate::text::split;

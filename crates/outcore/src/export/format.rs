@@ -38,8 +38,8 @@ pub(super) struct NodeText {
     pub(super) around: [&'static str; 2],
     /// Text between the name and its repetition as a label, if there is a label.
     pub(super) label: Option<&'static str>,
-    /// Text before all attributes, before the name of one, before its value and after it, and after all; if they are in
-    /// the file.
+    /// Text before all attributes, before the name of each, before its value, after its value, and after all of them;
+    /// absent if the format has no attributes.
     pub(super) attributes: Option<[&'static str; 5]>,
     /// Text after all nodes of a graph without directions, and of one with them.
     pub(super) end: [&'static str; 2],

@@ -237,7 +237,7 @@ fn open_rows(
 }
 
 struct MembershipJob<'a> {
-    /// What a line gives a node, singular and plural.
+    /// Word for what a line assigns to a node, in the singular and the plural.
     what: [&'static str; 2],
     /// How the file is read.
     input: InputOptions,

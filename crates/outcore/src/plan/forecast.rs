@@ -335,7 +335,7 @@ impl<'a> Forecast<'a> {
         // Several results wait on disk, and are written on all threads.
         let on_disk = if are_several { of_result * results } else { 0 };
         let held = if are_several { 0 } else { 4 * nodes };
-        // Thresholds of components are files, or columns of one file.
+        // Components at several thresholds go to one file each, or to columns of one file.
         let (results, levels) = match (options.levels, has_groups) {
             (true, true) => (results, LEVELS_WRITTEN),
             (true, false) => (1, results.saturating_sub(1)),

@@ -97,7 +97,7 @@ fn sort_overlaps(
         while nodes.next_if(|node| node.pair == pair)?.is_some() {
             shared += 1;
         }
-        // The sort is stable, so of equal pairs that with the smaller new label comes first.
+        // The sort is stable, so among pairs of equal overlap and number, the smaller new label comes first.
         let number = numbers[old as usize];
         sorter.add(Overlap { shared: Reverse(shared), number, labels: [new, old] })?;
     }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Counts of examined communities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ConnectedCount {
-    /// Well-connected communities of more than one node, and their nodes.
+    /// Number of well-connected communities of more than one node; `nodes` is the number of their nodes.
     pub(crate) communities: u64,
     pub(crate) nodes: u64,
     /// Communities of two parts of at least two nodes each, with one edge between them.

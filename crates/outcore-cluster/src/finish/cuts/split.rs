@@ -43,10 +43,10 @@ pub(super) struct CutParts {
 
 /// Examination of a piece.
 pub(super) enum Verdict {
-    /// It is well-connected.
+    /// The piece is well-connected.
     Keep,
     Divide(CutParts),
-    /// This number of edges per node must be known.
+    /// Too few edges are known to decide: this number per node is needed.
     Unknown(u64),
 }
 

@@ -1,6 +1,6 @@
-//! Fields of a line of any length, which may be quoted: [names](next_name), and [fields as a result has them](next_field).
+//! Fields of a line of any length: [`next_name`] for files of any program, [`next_field`] for results of this one.
 //!
-//! | | names | fields of a result |
+//! | | [`next_name`] | [`next_field`] |
 //! | --- | --- | --- |
 //! | spaces around them | are no part of them | are part of them |
 //! | empty ones | are passed over | are fields |
