@@ -49,9 +49,9 @@ impl KindNames {
 /// Two kinds of nodes, and how many there are of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeKinds {
-    /// Their names: that of the sources of edges first.
+    /// Names of the kinds: that of the sources of edges first.
     pub names: [String; 2],
-    /// Number of nodes of each.
+    /// Number of nodes of each kind.
     pub counts: [u64; 2],
 }
 

@@ -5,9 +5,10 @@
 //! effect in the next sweep. A part that receives new moves from a part before it sweeps again; it therefore saves its
 //! labels before the sweep, the messages received, and a checksum of each message sent.
 //!
-//! A sweep may also end after any round (`is_exact` is false). Moves received after its last round then take effect in the
-//! next sweep, where nodes are active again whose label, or that of a neighbor in a part before, differs from the label of
-//! the round before: others have moved by that. The result depends on the bounds of the parts; it is no longer the engine's.
+//! A sweep may also end after any round (`is_exact` is false). Moves received after its last round then take effect in
+//! the next sweep. There, a node is active again if its label, or that of a neighbor in an earlier part, differs from
+//! that of the round before, since other nodes have moved by the old label. The result depends on the bounds of the
+//! parts; it is no longer the engine's.
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};

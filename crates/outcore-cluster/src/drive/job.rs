@@ -43,7 +43,7 @@ pub(crate) enum SizeClass {
     Small,
     /// Some starts are tried on the graph itself.
     Medium,
-    /// Each scan counts.
+    /// No start is tried on the graph itself, since each of its scans takes long.
     Large,
 }
 

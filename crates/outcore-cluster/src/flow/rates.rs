@@ -120,7 +120,7 @@ impl VisitRates {
         Ok(rates)
     }
 
-    /// Returns the visits that make the weight of each arc its flow.
+    /// Returns rates by which the flow of each arc is its weight, as modularity needs; no walk takes place.
     pub(crate) fn of_weights(
         source: &mut BlockSource<'_>,
         mut tick: impl FnMut() -> Result<()>,
